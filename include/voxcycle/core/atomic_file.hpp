@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace voxcycle {
+
+/// Writes a file so that `path` holds either its old content or the whole new one: `write` gets a
+/// temporary name in the same directory, which is then synced and renamed. Missing directories are
+/// made. On any failure the temporary file is removed.
+/// @throws Error with the system's own text (no space, no permission), or what `write` throws.
+void write_atomically(std::string const& path,
+                      std::function<void(std::string const& temporary)> const& write);
+
+/// The same for content at hand.
+void write_file_atomically(std::string const& path, std::string_view content);
+
+/// @return the whole file. @throws Error if it cannot be read.
+std::string read_file(std::string const& path);
+
+}  // namespace voxcycle

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace voxcycle {
+
+/// `printf`-style formatting into a string.
+[[gnu::format(printf, 1, 2)]] std::string format(char const* pattern, ...);
+
+/// @return e.g. "0.27 %" for 0.0027.
+std::string format_percent(double fraction);
+/// @return e.g. "950 ms", "12.3 s", "4 min 05 s", "2 h 10 min".
+std::string format_seconds(double seconds);
+/// @return e.g. "1.5 MiB".
+std::string format_bytes(double bytes);
+
+/// Splits at commas and trims blanks; "" gives an empty list.
+std::vector<std::string> split_list(std::string_view text);
+
+/// @return the names nearest to `word` by edit distance, best first, at most `most`.
+std::vector<std::string> nearest_names(std::string_view word,
+                                       std::vector<std::string> const& names, std::size_t most = 3);
+
+/// @return the names joined as "a, b, c".
+std::string join(std::vector<std::string> const& names, std::string_view separator = ", ");
+
+}  // namespace voxcycle

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "voxcycle/dataset/sampler.hpp"
+#include "voxcycle/grid/units.hpp"
+#include "voxcycle/io/shard.hpp"
+
+namespace voxcycle {
+
+/// The part of a global batch that one rank owns: one tensor a unit.
+struct LocalBatch {
+  std::vector<at::Tensor> nu;                    ///< each [unit size, 1, nx, ny, nz], float32
+  std::vector<std::vector<std::int64_t>> index;  ///< sample indices of each unit
+};
+
+struct PrefetchOptions {
+  std::int64_t batch = 8;      ///< global batch size
+  std::int64_t unit_size = 2;  ///< samples a unit
+  std::int64_t steps = 1;      ///< steps of the stage; the thread stops after the last
+  std::int64_t first_step = 0; ///< where a resumed stage goes on
+  int ranks = 1;
+  int rank = 0;
+  int depth = 2;               ///< batches read ahead
+};
+
+/// Reads the batches of one stage ahead of time on a thread of its own, each rank only its own
+/// samples. An exception of the thread is thrown again by next().
+class Prefetcher {
+ public:
+  Prefetcher(ShardSet shards, Sampler sampler, PrefetchOptions const& options);
+  ~Prefetcher();  ///< stops the thread, also in the middle of a stage
+  Prefetcher(Prefetcher const&) = delete;
+  Prefetcher& operator=(Prefetcher const&) = delete;
+
+  /// The batch of the next step. @throws Error after the last one, or what reading threw.
+  LocalBatch next();
+  /// Seconds that next() has waited so far.
+  double seconds_waited() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// All samples of a shard set (or the first `most`) as tensors.
+struct HeldOutSet {
+  Grid3 grid;
+  at::Tensor omega;  ///< [S, m] float64
+  at::Tensor nu;     ///< [S, 1, nx, ny, nz] float32
+  at::Tensor u_ref;  ///< [S, 1, nx+1, ny+1, nz+1] float64
+};
+/// @throws Error if the shards hold no references.
+HeldOutSet read_held_out(ShardSet& shards, std::int64_t most = -1);
+
+}  // namespace voxcycle

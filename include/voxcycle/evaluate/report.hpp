@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace voxcycle {
+
+/// One line of metrics.csv: what is known after a step or an evaluation.
+struct MetricRow {
+  int stage = 0;            ///< counted from 0
+  std::string grid;         ///< e.g. "32^3"
+  std::int64_t step = 0;    ///< within the stage
+  double seconds = 0.0;     ///< training wall time so far
+  double loss = 0.0;        ///< batch loss; NaN on evaluation rows
+  double rel_l2_mean = 0.0;  ///< held-out figures; NaN on training rows
+  double energy_gap_mean = 0.0;
+  double energy_norm_error_mean = 0.0;
+};
+
+/// Errors of one held-out sample; fractions, not per cent.
+struct SampleErrors {
+  std::int64_t index = 0;
+  double rel_l2 = 0.0;             ///< |u - u*| / |u*| over nodes
+  double energy_gap = 0.0;         ///< (J(u) - J(u*)) / J(u*)
+  double energy_norm_error = 0.0;  ///< |u - u*|_K / |u*|_K
+};
+
+/// A picture with its caption and the range of its colours.
+struct Picture {
+  std::string caption;
+  std::string png;
+  double low = 0.0;
+  double high = 0.0;
+  std::string unit;
+};
+
+/// Slices of one sample side by side: nu, u, reference, error.
+struct SamplePictures {
+  std::string title;  ///< e.g. "worst sample (index 17)"
+  std::string note;   ///< e.g. its errors in words
+  std::vector<Picture> pictures;
+};
+
+/// All that report.html shows.
+struct ReportInput {
+  std::string title;
+  std::vector<std::pair<std::string, std::string>> summary;  ///< what was run: name, value
+  std::vector<MetricRow> metrics;
+  std::string grid;  ///< of the errors below
+  std::vector<SampleErrors> errors;
+  std::vector<SamplePictures> samples;
+  std::string config;  ///< the resolved config, shown folded
+};
+
+/// @return one self-contained HTML page (inline SVG, CSS and PNG; no script, no network) that a
+/// person reads in a minute.
+std::string render_report(ReportInput const& input);
+
+}  // namespace voxcycle

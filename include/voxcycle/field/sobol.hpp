@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace voxcycle {
+
+/// Point `index` (0, 1, ...) of a digitally shifted Sobol sequence in [0, 1)^dimension; the shift
+/// (XOR of the bits with a hash of seed and axis) keeps its equidistribution. A pure function.
+std::vector<double> sobol_point(std::uint64_t seed, std::int64_t index, int dimension);
+
+}  // namespace voxcycle

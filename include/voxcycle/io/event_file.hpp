@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <fstream>
+#include <string>
+
+namespace voxcycle {
+
+/// A TensorBoard event file of scalars (records of the TFRecord format: length, masked CRC-32C,
+/// Event message, masked CRC-32C). Appends to `directory`/events.out.tfevents.<time>.voxcycle.
+class EventFile {
+ public:
+  explicit EventFile(std::string const& directory);
+  /// Adds one point of the curve `tag`. @throws Error if the disk is full.
+  void add_scalar(std::string const& tag, std::int64_t step, double value);
+
+ private:
+  void write_record(std::string const& message);
+  std::string path_;
+  std::ofstream out_;
+};
+
+}  // namespace voxcycle

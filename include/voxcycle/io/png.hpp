@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace voxcycle {
+
+/// Colours of a picture of a scalar field.
+enum class ColorMap {
+  sequential,  ///< perceptually even, dark blue to yellow (viridis): solutions, log nu
+  diverging,   ///< blue, white, red around zero: errors
+};
+
+/// A slice [rows, columns] (row-major, rows downwards) as PNG bytes, each value a block of
+/// `scale` x `scale` pixels; values outside [low, high] are clamped. @throws Error on bad sizes.
+std::string slice_to_png(std::span<double const> values, std::int64_t rows, std::int64_t columns,
+                         double low, double high, ColorMap colors, int scale = 4);
+
+/// Standard base64 of bytes: embeds pictures in self-contained pages.
+std::string base64(std::string const& bytes);
+
+}  // namespace voxcycle

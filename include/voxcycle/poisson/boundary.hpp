@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "voxcycle/grid/grid3.hpp"
+
+namespace voxcycle {
+
+enum class FaceKind { dirichlet, zero_flux };
+
+struct Face {
+  FaceKind kind = FaceKind::zero_flux;
+  double value = 0.0;  ///< constant Dirichlet value g; unused for zero flux
+  bool operator==(Face const&) const = default;
+};
+
+/// Conditions on the six faces of the box, in the order x-, x+, y-, y+, z-, z+.
+/// Default: u = 1 at x = 0, u = 0 at x = 1, zero flux on the other four.
+struct Boundary {
+  std::array<Face, 6> faces{
+      Face{FaceKind::dirichlet, 1.0}, Face{FaceKind::dirichlet, 0.0}, Face{}, Face{}, Face{},
+      Face{}};
+
+  Face const& face(int axis, int side) const { return faces[2 * axis + side]; }
+  bool has_dirichlet() const;
+  bool operator==(Boundary const&) const = default;
+};
+
+/// Parses six entries in face order, each a Dirichlet value or "flux", e.g. "1, 0, flux, flux,
+/// flux, flux". @throws Error naming the entry.
+Boundary parse_boundary(std::string_view text);
+/// The inverse of parse_boundary.
+std::string to_string(Boundary const& boundary);
+
+/// 1 on free nodes, 0 on Dirichlet nodes. Shape [1, 1, nx+1, ny+1, nz+1].
+at::Tensor free_node_mask(Grid3 const& grid, Boundary const& boundary, at::ScalarType dtype);
+
+/// A field with the exact Dirichlet values (x faces win on shared edges, then y): inverse-distance
+/// blend of the Dirichlet faces, so linear between two opposite faces and 1 - x by default; zero
+/// when there is no Dirichlet face. Shape [1, 1, nx+1, ny+1, nz+1].
+at::Tensor lift(Grid3 const& grid, Boundary const& boundary, at::ScalarType dtype);
+
+}  // namespace voxcycle

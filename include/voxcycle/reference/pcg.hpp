@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <optional>
+
+#include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/poisson/boundary.hpp"
+
+namespace voxcycle {
+
+/// -div(nu grad u) = f on a box with a constant condition a face.
+struct Problem {
+  Grid3 grid;
+  Boundary boundary;
+};
+
+struct SolveOptions {
+  double tolerance = 1e-10;  ///< relative residual |b - K u| / |b - K lift| over free nodes
+  int max_iterations = 500;
+};
+
+/// What an iterative solver reached.
+struct [[nodiscard]] SolveResult {
+  at::Tensor u;  ///< [1, 1, nx+1, ny+1, nz+1], float64
+  int iterations = 0;
+  double relative_residual = 0.0;
+  bool converged = false;
+};
+
+/// z = B r, with r and z zero on Dirichlet nodes; B symmetric positive definite.
+using Preconditioner = std::function<at::Tensor(at::Tensor const& r)>;
+
+/// Preconditioned conjugate gradients for one sample in float64. Pure zero-flux problems have their
+/// solution's mean set to zero.
+/// @param nu     [1, 1, nx, ny, nz], float64
+/// @param b      load or empty
+/// @param start  starting field with the right Dirichlet values, or empty for the lift
+/// @throws Error if a pure zero-flux problem's load does not sum to zero (no solution exists).
+SolveResult solve_pcg(Problem const& problem, at::Tensor const& nu, Preconditioner const& precondition,
+                      SolveOptions const& options = {},
+                      std::optional<at::Tensor> const& b = std::nullopt,
+                      std::optional<at::Tensor> const& start = std::nullopt);
+
+}  // namespace voxcycle

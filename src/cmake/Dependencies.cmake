@@ -1,0 +1,46 @@
+# Every third-party library, with its one reason and its one owner (a module of src/).
+#
+#   torch wheel 2.11.0   tensors, convolutions, autograd        (all modules; torch/nn: network)
+#   Open MPI             processes on many machines             (comm)
+#   HDF5                 shards, references, checkpoints        (io)
+#   libpng               slices in reports                      (io)
+#   zlib                 checksums                              (io)
+#   FFTW 3               fast Poisson solver, random fields     (reference)
+#   Boost                Sobol sequences; program options       (field; cli)
+#   spdlog               log lines                              (core)
+#   GoogleTest           tests
+find_package(TorchWheel 2.11.0 EXACT REQUIRED)
+find_package(Threads REQUIRED)
+find_package(MPI 3.0 REQUIRED COMPONENTS C)
+set(HDF5_PREFER_PARALLEL OFF)
+find_package(HDF5 1.10 REQUIRED COMPONENTS C)
+find_package(PNG REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(Boost 1.74 REQUIRED COMPONENTS program_options)
+find_package(spdlog REQUIRED)
+find_package(GTest REQUIRED)
+find_package(Git)
+
+find_path(FFTW_INCLUDE_DIR fftw3.h REQUIRED)
+find_library(FFTW_LIBRARY fftw3 REQUIRED)
+find_library(FFTW_THREADS_LIBRARY fftw3_threads REQUIRED)
+add_library(fftw INTERFACE)
+target_include_directories(fftw SYSTEM INTERFACE ${FFTW_INCLUDE_DIR})
+target_link_libraries(fftw INTERFACE ${FFTW_THREADS_LIBRARY} ${FFTW_LIBRARY} Threads::Threads)
+
+add_library(hdf5 INTERFACE)
+target_include_directories(hdf5 SYSTEM INTERFACE ${HDF5_INCLUDE_DIRS})
+target_link_libraries(hdf5 INTERFACE ${HDF5_LIBRARIES})
+
+option(VOXCYCLE_SANITIZE "AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
+if(VOXCYCLE_SANITIZE)
+  add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  # Precompiled headers need these relaxations to hit.
+  set(_ccache ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${_ccache})
+endif()

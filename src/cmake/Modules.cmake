@@ -1,0 +1,55 @@
+# voxcycle_module(name DEPENDS module... LIBRARIES target...)
+#   A static library from src/<name>/*.cpp; DEPENDS are modules, LIBRARIES the third parties it owns.
+#   The allowed DEPENDS are the table in README; the test style.layers checks the includes themselves.
+
+# torch/torch.h costs 10-20 s a file: it is compiled once and reused by all that link torch.
+add_library(voxcycle_pch OBJECT ${PROJECT_SOURCE_DIR}/src/cmake/pch.cpp)
+target_link_libraries(voxcycle_pch PUBLIC TorchWheel::torch)
+target_precompile_headers(voxcycle_pch PRIVATE <torch/torch.h>)
+target_compile_options(voxcycle_pch PRIVATE -fpch-preprocess -Wall -Wextra)
+
+function(voxcycle_warnings target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Werror)
+endfunction()
+
+function(voxcycle_use_pch target)
+  target_compile_options(${target} PRIVATE -fpch-preprocess)
+  target_precompile_headers(${target} REUSE_FROM voxcycle_pch)
+endfunction()
+
+function(voxcycle_module name)
+  cmake_parse_arguments(ARG "NO_TORCH" "" "DEPENDS;LIBRARIES;SOURCES" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
+  set(target voxcycle_${name})
+  add_library(${target} STATIC ${sources} ${ARG_SOURCES})
+  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/include)
+  target_link_libraries(${target} PRIVATE ${ARG_LIBRARIES})
+  foreach(dependency IN LISTS ARG_DEPENDS)
+    target_link_libraries(${target} PUBLIC voxcycle_${dependency})
+  endforeach()
+  if(NOT ARG_NO_TORCH)
+    target_link_libraries(${target} PUBLIC TorchWheel::torch)
+    voxcycle_use_pch(${target})
+  endif()
+  voxcycle_warnings(${target})
+endfunction()
+
+# voxcycle_kernel(module file): compiles src/<module>/kernels/<file>.cpp once per instruction set
+# with VOXCYCLE_ISA naming its namespace; the module picks one at run time.
+function(voxcycle_kernel module file)
+  set(source ${PROJECT_SOURCE_DIR}/src/${module}/kernels/${file}.cpp)
+  foreach(isa baseline avx2 avx512)
+    set(target voxcycle_${module}_${file}_${isa})
+    add_library(${target} OBJECT ${source})
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+    target_compile_definitions(${target} PRIVATE VOXCYCLE_ISA=${isa})
+    target_compile_options(${target} PRIVATE -O3 -fopenmp-simd -fno-math-errno -fno-trapping-math)
+    voxcycle_warnings(${target})
+    target_sources(voxcycle_${module} PRIVATE $<TARGET_OBJECTS:${target}>)
+  endforeach()
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    target_compile_options(voxcycle_${module}_${file}_avx2 PRIVATE -mavx2 -mfma -mf16c)
+    target_compile_options(voxcycle_${module}_${file}_avx512 PRIVATE
+      -mavx512f -mavx512vl -mavx512bw -mavx512dq -mfma -mf16c -mprefer-vector-width=512)
+  endif()
+endfunction()

@@ -1,0 +1,1 @@
+// The precompiled torch header is attached to this file; see Modules.cmake.
