@@ -1,8 +1,8 @@
-# voxcycle_test_directory(DIRECTORY dir PREFIX prefix LIBRARIES ... RANKS n...)
+# voxcycle_test_directory(DIRECTORY dir PREFIX prefix RANKS n...)
 #   One program a *_test.cpp below dir/<module>; names are <prefix>.<module>.<x>. With RANKS each is
 #   run through mpiexec once a count, as mpi<N>.<module>.<x>.
 function(voxcycle_test_directory)
-  cmake_parse_arguments(ARG "" "DIRECTORY;PREFIX" "LIBRARIES;RANKS" ${ARGN})
+  cmake_parse_arguments(ARG "" "DIRECTORY;PREFIX" "RANKS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${ARG_DIRECTORY}/*/*_test.cpp)
   foreach(source IN LISTS sources)
     cmake_path(GET source STEM stem)
@@ -11,7 +11,7 @@ function(voxcycle_test_directory)
     string(REGEX REPLACE "_test$" "" name ${stem})
     set(target ${ARG_PREFIX}_${module}_${name})
     add_executable(${target} ${source})
-    target_link_libraries(${target} PRIVATE ${ARG_LIBRARIES} GTest::gtest GTest::gmock TorchWheel::torch)
+    target_link_libraries(${target} PRIVATE voxcycle_${module} GTest::gtest GTest::gmock TorchWheel::torch)
     target_compile_definitions(${target} PRIVATE
       VOXCYCLE_TEST_SCRATCH="${CMAKE_CURRENT_BINARY_DIR}/scratch/${target}")
     voxcycle_use_pch(${target})
