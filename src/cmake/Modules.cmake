@@ -6,7 +6,7 @@
 add_library(voxcycle_pch OBJECT ${PROJECT_SOURCE_DIR}/src/cmake/pch.cpp)
 target_link_libraries(voxcycle_pch PUBLIC TorchWheel::torch)
 target_precompile_headers(voxcycle_pch PRIVATE <torch/torch.h>)
-target_compile_options(voxcycle_pch PRIVATE -fpch-preprocess -Wall -Wextra)
+target_compile_options(voxcycle_pch PRIVATE -fpch-preprocess -Wall -Wextra -Wpedantic -Wshadow)
 
 function(voxcycle_warnings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Werror)
