@@ -12,6 +12,8 @@
 find_package(TorchWheel 2.11.0 EXACT REQUIRED)
 find_package(Threads REQUIRED)
 find_package(MPI 3.0 REQUIRED COMPONENTS C)
+# mpi.h otherwise pulls in the removed C++ bindings.
+target_compile_definitions(MPI::MPI_C INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
 set(HDF5_PREFER_PARALLEL OFF)
 find_package(HDF5 1.10 REQUIRED COMPONENTS C)
 find_package(PNG REQUIRED)
