@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace voxcycle {
+
+enum class ReduceOperation { sum, max, min };
+
+/// A group of processes that act together. Every member marked **Collective** must be called by all
+/// ranks in the same order. Tensors are contiguous, on the CPU, of type int64, int32, uint8,
+/// float32 or float64. Back ends: self (one process, no MPI) and MPI.
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  /// What carries the data, for people: "self", "MPI (Open MPI 4.1.4)".
+  virtual std::string transport() const = 0;
+
+  /// Replaces `values` on every rank by the element-wise result over all ranks. **Collective**.
+  /// Float sums depend on the number of ranks: use exact_sum where bits matter.
+  /// @throws Error with the transport's own text.
+  virtual void all_reduce(at::Tensor& values, ReduceOperation operation) const = 0;
+  /// Replaces `values` on every rank by those of `root`. **Collective**.
+  virtual void broadcast(at::Tensor& values, int root) const = 0;
+  /// @return [size, ...]: the ranks' tensors (all of one shape) in rank order. **Collective**.
+  virtual at::Tensor all_gather(at::Tensor const& values) const = 0;
+  /// **Collective**.
+  virtual void barrier() const = 0;
+  /// Ends all ranks at once; for the one catch in main.
+  [[noreturn]] virtual void abort(int code) const noexcept = 0;
+
+  /// The ranks' texts in rank order. **Collective**.
+  std::vector<std::string> all_gather_text(std::string const& text) const;
+  /// Makes an error that one rank knows common to all: throws on every rank, with the text of the
+  /// lowest failing rank, if any rank passes a text that is not empty. **Collective**.
+  void agree_on_error(std::string const& error) const;
+};
+
+/// One process; needs no MPI and never initialises it.
+std::unique_ptr<Communicator> make_self_communicator();
+
+/// All processes of the MPI job; initialises MPI (thread level multiple) if need be and finalises
+/// it on destruction if it did. @throws Error with MPI's own text.
+std::unique_ptr<Communicator> make_mpi_communicator();
+
+/// MPI when the process was started by a launcher (mpirun, srun), else self.
+std::unique_ptr<Communicator> make_communicator();
+
+/// Version line of the MPI library, for `voxcycle info`.
+std::string mpi_version();
+
+}  // namespace voxcycle

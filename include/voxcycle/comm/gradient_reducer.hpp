@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/comm/communicator.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace voxcycle {
+
+enum class GradientMode {
+  exact,  ///< the same bits for any number of ranks
+  fast,   ///< float sums; depends on the number of ranks
+};
+
+/// Collects weight gradients unit by unit while backward runs and sums them over all units of all
+/// ranks. A pass that ends with finish() leaves the summed gradients in the parameters' grad().
+class GradientReducer {
+ public:
+  /// @param parameters  float32 or float64 leaf tensors, in the same order on all ranks
+  GradientReducer(Communicator const& comm, std::vector<at::Tensor> parameters, GradientMode mode);
+  ~GradientReducer();
+  GradientReducer(GradientReducer const&) = delete;
+  GradientReducer& operator=(GradientReducer const&) = delete;
+
+  /// Forgets an unfinished pass and fixes the number of units of all ranks in the next one.
+  void begin(std::int64_t total_units);
+  /// Adds one unit's gradient of `parameter` (any float dtype, any layout, shape of the parameter).
+  void add_unit(at::Tensor const& parameter, at::Tensor const& gradient);
+  /// Sets a gradient that is already summed over all ranks (batch-norm weights).
+  void set_total(at::Tensor const& parameter, at::Tensor const& gradient);
+  /// Sums and sets grad() of every parameter that any rank touched; the others' grad() is
+  /// undefined.
+  /// @throws Error naming the parameter's number if a gradient is not finite. **Collective**.
+  void finish();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace voxcycle

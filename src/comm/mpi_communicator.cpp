@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/comm/communicator.hpp"
+#include "voxcycle/core/error.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+
+#include <ATen/ATen.h>
+#include <mpi.h>
+
+namespace voxcycle {
+namespace {
+
+void check_mpi(int status, char const* call) {
+  if (status == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Error_string(status, text, &length);
+  throw Error(std::string("MPI: ") + call + " failed: " + text + '.');
+}
+
+MPI_Datatype datatype_of(at::Tensor const& values) {
+  switch (values.scalar_type()) {
+    case at::kLong:
+      return MPI_INT64_T;
+    case at::kInt:
+      return MPI_INT32_T;
+    case at::kByte:
+      return MPI_UINT8_T;
+    case at::kFloat:
+      return MPI_FLOAT;
+    case at::kDouble:
+      return MPI_DOUBLE;
+    default:
+      throw Error(std::string("MPI: no datatype for ") + at::toString(values.scalar_type()) + '.');
+  }
+}
+
+MPI_Op operation_of(ReduceOperation operation) {
+  switch (operation) {
+    case ReduceOperation::sum:
+      return MPI_SUM;
+    case ReduceOperation::max:
+      return MPI_MAX;
+    case ReduceOperation::min:
+      return MPI_MIN;
+  }
+  throw Error("MPI: unknown reduction.");
+}
+
+/// Calls `call(pointer, count)` for pieces of at most INT_MAX elements, MPI's limit a call.
+template <class Call>
+void in_pieces(at::Tensor const& values, Call const& call) {
+  VOXCYCLE_REQUIRE(values.is_contiguous() && values.device().is_cpu(),
+                   "MPI: a contiguous tensor on the CPU is needed.");
+  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  auto* bytes = static_cast<char*>(values.data_ptr());
+  for (std::int64_t begin = 0; begin < values.numel(); begin += most) {
+    auto const count = static_cast<int>(std::min(most, values.numel() - begin));
+    call(static_cast<void*>(bytes + begin * values.element_size()), count);
+  }
+}
+
+class MpiCommunicator final : public Communicator {
+ public:
+  MpiCommunicator() {
+    int initialised = 0;
+    check_mpi(MPI_Initialized(&initialised), "MPI_Initialized");
+    if (initialised == 0) {
+      int provided = 0;
+      check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided),
+                "MPI_Init_thread");
+      finalise_ = true;
+    }
+    check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "MPI_Comm_dup");
+    check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    check_mpi(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
+    check_mpi(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
+  }
+  ~MpiCommunicator() override {
+    MPI_Comm_free(&comm_);
+    if (finalise_) MPI_Finalize();
+  }
+  MpiCommunicator(MpiCommunicator const&) = delete;
+  MpiCommunicator& operator=(MpiCommunicator const&) = delete;
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  std::string transport() const override { return "MPI (" + mpi_version() + ")"; }
+
+  void all_reduce(at::Tensor& values, ReduceOperation operation) const override {
+    in_pieces(values, [&](void* data, int count) {
+      check_mpi(MPI_Allreduce(MPI_IN_PLACE, data, count, datatype_of(values),
+                              operation_of(operation), comm_),
+                "MPI_Allreduce");
+    });
+  }
+
+  void broadcast(at::Tensor& values, int root) const override {
+    in_pieces(values, [&](void* data, int count) {
+      check_mpi(MPI_Bcast(data, count, datatype_of(values), root, comm_), "MPI_Bcast");
+    });
+  }
+
+  at::Tensor all_gather(at::Tensor const& values) const override {
+    std::vector<std::int64_t> shape = values.sizes().vec();
+    shape.insert(shape.begin(), size_);
+    at::Tensor gathered = at::zeros(shape, values.options());
+    gathered[rank_].copy_(values);
+    for (int root = 0; root < size_; ++root) {
+      at::Tensor part = gathered[root];
+      broadcast(part, root);
+    }
+    return gathered;
+  }
+
+  void barrier() const override { check_mpi(MPI_Barrier(comm_), "MPI_Barrier"); }
+
+  [[noreturn]] void abort(int code) const noexcept override {
+    MPI_Abort(MPI_COMM_WORLD, code);
+    std::_Exit(code);
+  }
+
+ private:
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  int rank_ = 0;
+  int size_ = 1;
+  bool finalise_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_mpi_communicator() {
+  return std::make_unique<MpiCommunicator>();
+}
+
+std::string mpi_version() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  std::string const line(text, static_cast<std::size_t>(length));
+  return line.substr(0, line.find(','));
+}
+
+}  // namespace voxcycle

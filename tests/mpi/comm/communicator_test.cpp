@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/comm/communicator.hpp"
+
+#include "voxcycle/core/error.hpp"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+namespace voxcycle {
+namespace {
+
+TEST(Communicator, ReducesEveryType) {
+  auto const comm = make_mpi_communicator();
+  for (auto type : {at::kLong, at::kInt, at::kByte, at::kFloat, at::kDouble}) {
+    at::Tensor values = at::full({4}, comm->rank() + 1, type);
+    comm->all_reduce(values, ReduceOperation::sum);
+    EXPECT_TRUE(at::equal(values, at::full({4}, comm->size() * (comm->size() + 1) / 2, type)));
+    values.fill_(comm->rank());
+    comm->all_reduce(values, ReduceOperation::max);
+    EXPECT_TRUE(at::equal(values, at::full({4}, comm->size() - 1, type)));
+  }
+}
+
+TEST(Communicator, GathersInRankOrder) {
+  auto const comm = make_mpi_communicator();
+  auto const gathered = comm->all_gather(at::full({2}, comm->rank(), at::kLong));
+  auto const expected = at::arange(comm->size(), at::kLong).view({-1, 1}).expand({-1, 2});
+  EXPECT_TRUE(at::equal(gathered, expected));
+  auto const texts =
+      comm->all_gather_text(std::string(static_cast<std::size_t>(comm->rank()), 'x'));
+  for (int r = 0; r < comm->size(); ++r) {
+    EXPECT_EQ(texts[static_cast<std::size_t>(r)], std::string(static_cast<std::size_t>(r), 'x'));
+  }
+}
+
+TEST(Communicator, MakesOneRanksErrorCommon) {
+  auto const comm = make_mpi_communicator();
+  EXPECT_NO_THROW(comm->agree_on_error(""));
+  std::string const mine = comm->rank() == comm->size() - 1 ? "shard is gone" : "";
+  try {
+    comm->agree_on_error(mine);
+    ADD_FAILURE() << "no error on rank " << comm->rank();
+  } catch (Error const& error) {
+    EXPECT_STREQ(error.what(), "shard is gone");
+  }
+}
+
+TEST(Communicator, RefusesStridedTensors) {
+  auto const comm = make_mpi_communicator();
+  at::Tensor strided = at::zeros({4, 4}).t();
+  EXPECT_THROW(comm->all_reduce(strided, ReduceOperation::sum), Error);
+}
+
+}  // namespace
+}  // namespace voxcycle

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/comm/gradient_reducer.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/grid/units.hpp"
+
+#include <limits>
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+namespace voxcycle {
+namespace {
+
+constexpr std::int64_t kUnits = 5;
+
+/// Gradient of unit `index` for a parameter of 3 x 4 entries, spread over 12 orders of magnitude.
+at::Tensor unit_gradient(std::int64_t index) {
+  at::Tensor const steps = at::arange(12, at::kFloat).view({3, 4});
+  return at::sin(steps + 3.0 * static_cast<double>(index)) * at::pow(10.0, steps - 6.0);
+}
+
+at::Tensor reduced(Communicator const& comm, GradientMode mode) {
+  at::Tensor const parameter = at::zeros({3, 4});
+  at::Tensor const untouched = at::zeros({2});
+  GradientReducer reducer(comm, {parameter, untouched}, mode);
+  reducer.begin(kUnits);
+  for (auto const& unit : units_of_rank(kUnits, 1, comm.size(), comm.rank())) {
+    reducer.add_unit(parameter, unit_gradient(unit.index));
+  }
+  reducer.finish();
+  EXPECT_FALSE(untouched.grad().defined());
+  return parameter.grad();
+}
+
+TEST(GradientReducer, ExactSumsDoNotDependOnTheNumberOfRanks) {
+  auto const comm = make_mpi_communicator();
+  auto const self = make_self_communicator();
+  EXPECT_TRUE(at::equal(reduced(*comm, GradientMode::exact), reduced(*self, GradientMode::exact)));
+}
+
+TEST(GradientReducer, EqualsTheSumInDoublePrecision) {
+  auto const comm = make_mpi_communicator();
+  at::Tensor expected = at::zeros({3, 4}, at::kDouble);
+  for (std::int64_t k = 0; k < kUnits; ++k) expected += unit_gradient(k).to(at::kDouble);
+  // float32 rounds the result once (exact) or a few times (fast).
+  EXPECT_TRUE(at::equal(reduced(*comm, GradientMode::exact), expected.to(at::kFloat)));
+  EXPECT_TRUE(at::allclose(reduced(*comm, GradientMode::fast).to(at::kDouble), expected, 1e-5));
+}
+
+TEST(GradientReducer, RefusesGradientsThatAreNotFinite) {
+  auto const comm = make_mpi_communicator();
+  at::Tensor const parameter = at::zeros({2});
+  GradientReducer reducer(*comm, {parameter}, GradientMode::exact);
+  reducer.begin(comm->size());
+  float const value = comm->rank() == 0 ? std::numeric_limits<float>::infinity() : 1.0F;
+  reducer.add_unit(parameter, at::full({2}, value));
+  EXPECT_THROW(reducer.finish(), Error);
+}
+
+TEST(GradientReducer, TakesTotalsAsTheyAre) {
+  auto const comm = make_mpi_communicator();
+  at::Tensor const parameter = at::zeros({2});
+  GradientReducer reducer(*comm, {parameter}, GradientMode::exact);
+  reducer.begin(1);
+  reducer.set_total(parameter, at::full({2}, 0.5));
+  reducer.finish();
+  EXPECT_TRUE(at::equal(parameter.grad(), at::full({2}, 0.5F)));
+}
+
+}  // namespace
+}  // namespace voxcycle
