@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "html.hpp"
+
+#include "voxcycle/core/text.hpp"
+
+#include <cmath>
+
+namespace voxcycle::html {
+
+std::string escape(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (char const c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      case '\n':
+      case '\t':
+        out += c;
+        break;
+      default: {
+        auto const code = static_cast<unsigned char>(c);
+        if (code < 0x20 || code == 0x7f) {
+          out += "\xef\xbf\xbd";
+        } else {
+          out += c;
+        }
+      }
+    }
+  }
+  return out;
+}
+
+std::string percent(double fraction) {
+  double const value = 100 * fraction;
+  if (!std::isfinite(value)) return "–";
+  double const size = std::abs(value);
+  if (size == 0) return "0 %";
+  if (size >= 99.95) return format("%.0f %%", value);
+  if (size < 1e-4) return format("%.1e %%", value);
+  return format("%#.3g %%", value);
+}
+
+std::string grid(std::string_view text) {
+  std::string out = escape(text);
+  for (std::size_t at = out.find("^3"); at != std::string::npos; at = out.find("^3", at)) {
+    out.replace(at, 2, "³");
+  }
+  return out;
+}
+
+std::string element(std::string_view name, std::string_view attributes, std::string_view content) {
+  std::string out = "<";
+  out += name;
+  if (!attributes.empty()) out += ' ';
+  out += attributes;
+  out += '>';
+  out += content;
+  out += "</";
+  out += name;
+  out += ">\n";
+  return out;
+}
+
+}  // namespace voxcycle::html

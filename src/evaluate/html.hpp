@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace voxcycle::html {
+
+/// @return `text` with & < > " ' replaced, so that it shows as it is, in an element or attribute.
+/// Control characters that no HTML text may hold become U+FFFD.
+std::string escape(std::string_view text);
+
+/// @return e.g. "0.271 %" for 0.00271 (three significant digits); an en dash if not finite.
+std::string percent(double fraction);
+
+/// @return `text` escaped, with grids in print: "32^3" as "32³".
+std::string grid(std::string_view text);
+
+/// @return <name attributes>content</name>. `content` is HTML already, `attributes` too.
+std::string element(std::string_view name, std::string_view attributes, std::string_view content);
+
+/// The page's style sheet: light and dark by the reader's preference, narrow and wide.
+extern char const* const style_sheet;
+
+}  // namespace voxcycle::html

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/evaluate/report.hpp"
+
+#include "voxcycle/core/text.hpp"
+#include "voxcycle/io/png.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "html.hpp"
+#include "report_charts.hpp"
+
+namespace voxcycle {
+namespace {
+
+using html::element;
+using html::escape;
+using html::percent;
+
+constexpr std::size_t kUnfoldedSamples = 10;
+
+/// Mean, median and maximum of the finite values; all NaN if there are none.
+struct Statistics {
+  double mean = std::numeric_limits<double>::quiet_NaN();
+  double median = std::numeric_limits<double>::quiet_NaN();
+  double max = std::numeric_limits<double>::quiet_NaN();
+};
+
+Statistics statistics_of(std::vector<SampleErrors> const& errors, double SampleErrors::*member) {
+  std::vector<double> values;
+  for (SampleErrors const& error : errors) {
+    if (std::isfinite(error.*member)) values.push_back(error.*member);
+  }
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  double sum = 0;
+  for (double const value : values) sum += value;
+  std::size_t const half = values.size() / 2;
+  double const median =
+      values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+  return {sum / static_cast<double>(values.size()), median, values.back()};
+}
+
+bool is_finite(SampleErrors const& error) {
+  return std::isfinite(error.rel_l2) && std::isfinite(error.energy_gap) &&
+         std::isfinite(error.energy_norm_error);
+}
+
+/// The sample of the largest relative L2 error; one that is not finite is worse than any number.
+std::size_t worst_of(std::vector<SampleErrors> const& errors) {
+  auto const badness = [](SampleErrors const& error) {
+    return is_finite(error) ? error.rel_l2 : std::numeric_limits<double>::infinity();
+  };
+  auto const worst =
+      std::max_element(errors.begin(), errors.end(),
+                       [&](auto const& a, auto const& b) { return badness(a) < badness(b); });
+  return static_cast<std::size_t>(worst - errors.begin());
+}
+
+std::string render_summary(ReportInput const& input) {
+  if (input.summary.empty()) return "";
+  std::string rows;
+  for (auto const& [name, value] : input.summary) {
+    rows +=
+        element("tr", "",
+                element("th", "scope='row'", escape(name)) + element("td", "", html::grid(value)));
+  }
+  return element("section", "",
+                 element("h2", "", "What was run") + element("table", "class='summary'", rows));
+}
+
+std::string headline_figure(char const* kind, std::string const& value, char const* name) {
+  return element("div", kind, element("b", "", value) + element("span", "", name));
+}
+
+std::string render_headline(ReportInput const& input) {
+  if (input.errors.empty()) {
+    return element("p", "class='quiet'", "No held-out samples were evaluated.");
+  }
+  double const rel_l2 = statistics_of(input.errors, &SampleErrors::rel_l2).mean;
+  double const gap = statistics_of(input.errors, &SampleErrors::energy_gap).mean;
+  double const norm = statistics_of(input.errors, &SampleErrors::energy_norm_error).mean;
+  std::string content =
+      element("div", "class='figures'",
+              headline_figure("class='figure main'", percent(rel_l2), "mean relative L2 error") +
+                  headline_figure("class='figure main'", percent(gap), "mean energy gap") +
+                  headline_figure("class='figure main'", percent(norm), "mean energy-norm error") +
+                  headline_figure("class='figure'", html::grid(input.grid), "grid, in voxels") +
+                  headline_figure("class='figure'", std::to_string(input.errors.size()),
+                                  "held-out samples"));
+  if (std::isfinite(rel_l2) && std::isfinite(gap)) {
+    content += element("p", "",
+                       "On samples that training never saw, the predicted field differs from the "
+                       "exact discrete solution by " +
+                           percent(rel_l2) + " of its size, and its energy lies " + percent(gap) +
+                           " above the smallest possible one.");
+  }
+  auto const broken = std::count_if(input.errors.begin(), input.errors.end(),
+                                    [](SampleErrors const& error) { return !is_finite(error); });
+  if (broken > 0) {
+    content += element("p", "class='warn'",
+                       format("%ld of %zu samples: errors that are not finite; the means leave "
+                              "those values out.",
+                              long(broken), input.errors.size()));
+  }
+  return content;
+}
+
+std::string error_row(std::string const& kind, std::string const& name, double rel_l2, double gap,
+                      double norm) {
+  return element("tr", kind,
+                 element("td", "", name) + element("td", "", percent(rel_l2)) +
+                     element("td", "", percent(gap)) + element("td", "", percent(norm)));
+}
+
+std::string error_table(std::string const& first_column, std::string const& rows) {
+  return element("div", "class='scroll'",
+                 element("table", "class='errors'",
+                         element("thead", "",
+                                 element("tr", "",
+                                         element("th", "scope='col'", first_column) +
+                                             element("th", "scope='col'", "relative L2") +
+                                             element("th", "scope='col'", "energy gap") +
+                                             element("th", "scope='col'", "energy norm"))) +
+                             element("tbody", "", rows)));
+}
+
+std::string render_errors(ReportInput const& input) {
+  if (input.errors.empty()) return "";
+  Statistics const rel_l2 = statistics_of(input.errors, &SampleErrors::rel_l2);
+  Statistics const gap = statistics_of(input.errors, &SampleErrors::energy_gap);
+  Statistics const norm = statistics_of(input.errors, &SampleErrors::energy_norm_error);
+  std::string content = element("h2", "", "Errors on held-out samples");
+  content += error_table("over " + std::to_string(input.errors.size()) + " samples",
+                         error_row("", "mean", rel_l2.mean, gap.mean, norm.mean) +
+                             error_row("", "median", rel_l2.median, gap.median, norm.median) +
+                             error_row("", "max", rel_l2.max, gap.max, norm.max));
+  std::size_t const worst = worst_of(input.errors);
+  std::string rows;
+  for (std::size_t i = 0; i < input.errors.size(); ++i) {
+    SampleErrors const& error = input.errors[i];
+    rows += error_row(i == worst ? "class='worst'" : "",
+                      std::to_string(error.index) + (i == worst ? " (worst)" : ""), error.rel_l2,
+                      error.energy_gap, error.energy_norm_error);
+  }
+  std::string const table = error_table("sample", rows);
+  bool const folded = input.errors.size() > kUnfoldedSamples;
+  content += element("details", folded ? "" : "open='open'",
+                     element("summary", "", "Each sample") + table);
+  return element("section", "", content);
+}
+
+/// A Picture does not say its colours: a range symmetric about zero is that of an error.
+std::string color_bar(Picture const& picture) {
+  bool const symmetric = picture.low < 0 && picture.low == -picture.high;
+  std::vector<double> ramp(256);
+  for (std::size_t i = 0; i < ramp.size(); ++i) ramp[i] = static_cast<double>(i);
+  return slice_to_png(ramp, 1, static_cast<std::int64_t>(ramp.size()), 0, 255,
+                      symmetric ? ColorMap::diverging : ColorMap::sequential, 1);
+}
+
+std::string image(std::string const& png, std::string const& attributes) {
+  return "<img src='data:image/png;base64," + base64(png) + "' " + attributes + "/>\n";
+}
+
+std::string render_picture(Picture const& picture) {
+  std::string const unit = picture.unit.empty() ? "" : " " + picture.unit;
+  std::string content = image(picture.png, "alt='" + escape(picture.caption) + "'");
+  if (std::isfinite(picture.low) && std::isfinite(picture.high)) {
+    content += image(color_bar(picture), "class='bar' alt=''");
+    content += element("div", "class='range'",
+                       element("span", "", format("%.3g", picture.low)) +
+                           element("span", "", escape(format("%.3g", picture.high) + unit)));
+  }
+  return element("figure", "", content + element("figcaption", "", escape(picture.caption)));
+}
+
+std::string render_samples(ReportInput const& input) {
+  if (input.samples.empty()) return "";
+  std::string content = element("h2", "", "Slices");
+  for (SamplePictures const& sample : input.samples) {
+    std::string pictures;
+    for (Picture const& picture : sample.pictures) pictures += render_picture(picture);
+    content += element("h3", "", escape(sample.title));
+    if (!sample.note.empty()) content += element("p", "class='quiet'", escape(sample.note));
+    content += element("div", "class='pictures'", pictures);
+  }
+  return element("section", "", content);
+}
+
+std::string render_glossary() {
+  std::pair<char const*, char const*> const entries[] = {
+      {"ν, u", "The coefficient field given (on voxels) and the solution sought (on nodes)."},
+      {"relative L2 error",
+       "|u − u*| / |u*| over all nodes, u* being the exact discrete solution."},
+      {"energy gap",
+       "(J(u) − J(u*)) / J(u*). The solution has the smallest energy J of all fields, so only the "
+       "solution has a gap of zero."},
+      {"energy-norm error",
+       "|u − u*| / |u*| in the norm of the energy, that is the error of gradients and fluxes. "
+       "Without a source term its square is the energy gap of the sample."},
+      {"held-out samples", "Coefficient fields kept apart from training, the same in every stage."},
+      {"stage, grid", "Training visits grids of n × n × n voxels in turn, as the cycle says."},
+  };
+  std::string list;
+  for (auto const& [term, meaning] : entries) {
+    list += element("dt", "", term) + element("dd", "", meaning);
+  }
+  return element("section", "", element("h2", "", "How to read this") + element("dl", "", list));
+}
+
+}  // namespace
+
+std::string render_report(ReportInput const& input) {
+  std::string const title = html::grid(input.title.empty() ? "voxcycle report" : input.title);
+  std::string const head =
+      "<meta charset='utf-8'/>\n"
+      "<meta name='viewport' content='width=device-width, initial-scale=1'/>\n" +
+      element("title", "", title) + element("style", "", html::style_sheet);
+  std::string body = element("h1", "", title);
+  body += render_headline(input);
+  body += render_summary(input);
+  body += render_charts(input.metrics);
+  body += render_errors(input);
+  body += render_samples(input);
+  body += render_glossary();
+  if (!input.config.empty()) {
+    body += element("details", "",
+                    element("summary", "", "Resolved configuration") +
+                        element("pre", "", escape(input.config)));
+  }
+  return "<!DOCTYPE html>\n" +
+         element("html", "lang='en'", element("head", "", head) + element("body", "", body));
+}
+
+}  // namespace voxcycle

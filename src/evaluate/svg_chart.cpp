@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "svg_chart.hpp"
+
+#include "voxcycle/core/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "html.hpp"
+
+namespace voxcycle::svg {
+namespace {
+
+// The picture in its own units, which are pixels at the usual width of a column.
+constexpr double kWidth = 520;
+constexpr double kHeight = 300;
+constexpr double kLeft = 58;
+constexpr double kRight = 512;
+constexpr double kTop = 24;
+constexpr double kBottom = 258;
+
+struct Place {
+  double x = 0.0;
+  double y = 0.0;
+};
+
+double x_of(Chart const& chart, double x) {
+  return kLeft + (kRight - kLeft) * chart.x.position(x);
+}
+double y_of(Chart const& chart, double y) {
+  return kBottom - (kBottom - kTop) * chart.y.position(y);
+}
+
+bool drawable(Chart const& chart, Point const& point) {
+  return std::isfinite(point.x) && std::isfinite(point.y) && (!chart.y.logarithmic || point.y > 0);
+}
+
+std::string text(Place at, char const* anchor, std::string const& content) {
+  return html::element("text", format("x='%.1f' y='%.1f' text-anchor='%s'", at.x, at.y, anchor),
+                       content);
+}
+
+std::string line(char const* kind, Place a, Place b) {
+  return format("<line class='%s' x1='%.1f' y1='%.1f' x2='%.1f' y2='%.1f'/>\n", kind, a.x, a.y, b.x,
+                b.y);
+}
+
+std::string draw_bands(Chart const& chart) {
+  std::string out;
+  int count = 0;
+  for (Band const& band : chart.bands) {
+    double const begin = std::clamp(x_of(chart, band.begin), kLeft, kRight);
+    double const end = std::clamp(x_of(chart, band.end), kLeft, kRight);
+    out += html::element("rect",
+                         format("class='%s' x='%.1f' y='%.1f' width='%.1f' height='%.1f'",
+                                count++ % 2 == 0 ? "band" : "open", begin, kTop - 18,
+                                std::max(end - begin, 0.0), kBottom - kTop + 18),
+                         html::element("title", "", html::escape(band.note)));
+    // About 7 pixels a character; the marks of UTF-8 continuation bytes take no room.
+    auto const letters = std::count_if(band.label.begin(), band.label.end(),
+                                       [](char c) { return (c & 0xc0) != 0x80; });
+    if (7.0 * static_cast<double>(letters) < end - begin) {
+      out += text({(begin + end) / 2, kTop - 5}, "middle", html::grid(band.label));
+    }
+  }
+  return out;
+}
+
+std::string draw_axes(Chart const& chart) {
+  std::string out;
+  for (Tick const& tick : chart.y.ticks) {
+    double const y = y_of(chart, tick.value);
+    out += line("gridline", {kLeft, y}, {kRight, y});
+    out += text({kLeft - 7, y + 4}, "end", html::escape(tick.label + chart.y_unit));
+  }
+  for (Tick const& tick : chart.x.ticks) {
+    double const x = x_of(chart, tick.value);
+    out += line("axis", {x, kBottom}, {x, kBottom + 4});
+    out += text({x, kBottom + 18}, "middle", html::escape(tick.label));
+  }
+  out += line("axis", {kLeft, kBottom}, {kRight, kBottom});
+  out += text({(kLeft + kRight) / 2, kBottom + 36}, "middle", html::escape(chart.x_label));
+  return out;
+}
+
+/// A shape of its own for each colour, so that colour is not needed to tell the series apart.
+std::string marker(int color, Place at, std::string const& note) {
+  std::string const title = note.empty() ? "" : html::element("title", "", html::escape(note));
+  std::string const kind = format("class='mark s%d'", color);
+  if (color == 1) {
+    return html::element(
+        "rect", kind + format(" x='%.1f' y='%.1f' width='6' height='6'", at.x - 3, at.y - 3),
+        title);
+  }
+  if (color == 2) {
+    return html::element("path", kind + format(" d='M%.1f %.1fl4 7h-8z'", at.x, at.y - 4.2), title);
+  }
+  return html::element("circle", kind + format(" cx='%.1f' cy='%.1f' r='3.3'", at.x, at.y), title);
+}
+
+std::string draw_series(Chart const& chart, Series const& series) {
+  std::string lines;
+  std::string marks;
+  std::string path;
+  int length = 0;
+  auto const finish = [&] {
+    if (length > 1) {
+      lines += format("<polyline class='line s%d%s' points='", series.color,
+                      series.faint ? " faint" : "") +
+               path + "'/>\n";
+    }
+    path.clear();
+    length = 0;
+  };
+  int segment = 0;
+  for (Point const& point : series.points) {
+    if (!drawable(chart, point)) {
+      finish();
+      continue;
+    }
+    if (point.segment != segment) finish();
+    segment = point.segment;
+    Place const at{x_of(chart, point.x), y_of(chart, point.y)};
+    path += format("%s%.1f,%.1f", length++ == 0 ? "" : " ", at.x, at.y);
+    if (series.markers) marks += marker(series.color, at, point.note);
+  }
+  finish();
+  return lines + marks;
+}
+
+}  // namespace
+
+std::string render(Chart const& chart) {
+  std::string content = html::element("title", "", html::escape(chart.title));
+  // A frame a little larger than the plot keeps markers at its edge whole.
+  content += html::element("clipPath", "id='" + chart.id + "'",
+                           format("<rect x='%.0f' y='%.0f' width='%.0f' height='%.0f'/>", kLeft - 5,
+                                  kTop - 5, kRight - kLeft + 12, kBottom - kTop + 9));
+  content += draw_bands(chart);
+  content += draw_axes(chart);
+  std::string drawn;
+  for (Series const& series : chart.series) drawn += draw_series(chart, series);
+  content += html::element("g", "clip-path='url(#" + chart.id + ")'", drawn);
+  return html::element("svg", format("viewBox='0 0 %.0f %.0f' role='img'", kWidth, kHeight),
+                       content);
+}
+
+std::string legend_swatch(Series const& series) {
+  std::string content = format("<line class='line s%d%s' x1='1' y1='7' x2='25' y2='7'/>",
+                               series.color, series.faint ? " faint" : "");
+  if (series.markers) content += marker(series.color, {13, 7}, "");
+  return html::element("svg", "viewBox='0 0 26 14' aria-hidden='true'", content);
+}
+
+std::vector<Point> thin_out(std::vector<Point> const& points, std::size_t most) {
+  if (points.size() <= most || most < 2) return points;
+  std::size_t const bins = most / 2;
+  std::vector<Point> kept;
+  kept.reserve(2 * bins);
+  for (std::size_t bin = 0; bin < bins; ++bin) {
+    auto const begin = points.begin() + static_cast<std::ptrdiff_t>(points.size() * bin / bins);
+    auto const end = points.begin() + static_cast<std::ptrdiff_t>(points.size() * (bin + 1) / bins);
+    auto const [low, high] =
+        std::minmax_element(begin, end, [](Point const& a, Point const& b) { return a.y < b.y; });
+    kept.push_back(std::min(low, high)[0]);
+    if (low != high) kept.push_back(std::max(low, high)[0]);
+  }
+  return kept;
+}
+
+}  // namespace voxcycle::svg
