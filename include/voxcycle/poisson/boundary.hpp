@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <ATen/core/Tensor.h>
+#include "voxcycle/grid/grid3.hpp"
 
 #include <array>
 #include <string>
 #include <string_view>
 
-#include "voxcycle/grid/grid3.hpp"
+#include <ATen/core/Tensor.h>
 
 namespace voxcycle {
 
@@ -22,9 +22,12 @@ struct Face {
 /// Conditions on the six faces of the box, in the order x-, x+, y-, y+, z-, z+.
 /// Default: u = 1 at x = 0, u = 0 at x = 1, zero flux on the other four.
 struct Boundary {
-  std::array<Face, 6> faces{
-      Face{FaceKind::dirichlet, 1.0}, Face{FaceKind::dirichlet, 0.0}, Face{}, Face{}, Face{},
-      Face{}};
+  std::array<Face, 6> faces{Face{FaceKind::dirichlet, 1.0},
+                            Face{FaceKind::dirichlet, 0.0},
+                            Face{},
+                            Face{},
+                            Face{},
+                            Face{}};
 
   Face const& face(int axis, int side) const { return faces[2 * axis + side]; }
   bool has_dirichlet() const;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <ATen/core/Tensor.h>
+#include "voxcycle/grid/grid3.hpp"
 
 #include <optional>
 
-#include "voxcycle/grid/grid3.hpp"
+#include <ATen/core/Tensor.h>
 
 namespace voxcycle {
 
@@ -15,8 +15,9 @@ namespace voxcycle {
 ///
 /// and its gradient from one fused pass. K is nu times a constant 8x8 element matrix a voxel,
 /// which is diagonal in the basis of sums and differences along each axis (Haar):
-/// with M1 = [2 1; 1 2]/6 = s s^T/4 + d d^T/12 and K1 = [1 -1; -1 1] = d d^T, s = (1,1), d = (1,-1).
-/// By Ritz, J(u) - J(u*) = 1/2 |u - u*|_K^2: the energy gap is the squared energy-norm error.
+/// with M1 = [2 1; 1 2]/6 = s s^T/4 + d d^T/12 and K1 = [1 -1; -1 1] = d d^T, s = (1,1), d =
+/// (1,-1). By Ritz, J(u) - J(u*) = 1/2 |u - u*|_K^2: the energy gap is the squared energy-norm
+/// error.
 struct EnergyAndGradient {
   at::Tensor energy;    ///< [B], float64: J of each sample
   at::Tensor gradient;  ///< shape and dtype of u: K u - b

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <ATen/core/Tensor.h>
+#include "voxcycle/reference/pcg.hpp"
 
 #include <memory>
 #include <optional>
 
-#include "voxcycle/reference/pcg.hpp"
+#include <ATen/core/Tensor.h>
 
 namespace voxcycle {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <ATen/core/Tensor.h>
+#include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/poisson/boundary.hpp"
 
 #include <functional>
 #include <optional>
 
-#include "voxcycle/grid/grid3.hpp"
-#include "voxcycle/poisson/boundary.hpp"
+#include <ATen/core/Tensor.h>
 
 namespace voxcycle {
 
@@ -39,8 +39,8 @@ using Preconditioner = std::function<at::Tensor(at::Tensor const& r)>;
 /// @param b      load or empty
 /// @param start  starting field with the right Dirichlet values, or empty for the lift
 /// @throws Error if a pure zero-flux problem's load does not sum to zero (no solution exists).
-SolveResult solve_pcg(Problem const& problem, at::Tensor const& nu, Preconditioner const& precondition,
-                      SolveOptions const& options = {},
+SolveResult solve_pcg(Problem const& problem, at::Tensor const& nu,
+                      Preconditioner const& precondition, SolveOptions const& options = {},
                       std::optional<at::Tensor> const& b = std::nullopt,
                       std::optional<at::Tensor> const& start = std::nullopt);
 

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include <c10/util/FunctionRef.h>
+
+namespace voxcycle {
+
+/// Runs body(begin, end) over disjoint ranges that cover 0 .. count, on torch's own threads
+/// (at::set_num_threads). Serial inside another parallel region. Where ranges begin and end depends
+/// on the number of threads: a body must compute the same whichever range an index falls in.
+///
+/// at::parallel_for itself is a template that is serial in code compiled without -fopenmp, as ours
+/// is; this goes through TensorIterator, whose compiled code in libtorch is parallel.
+void parallel_for(std::int64_t count,
+                  c10::function_ref<void(std::int64_t begin, std::int64_t end)> body);
+
+/// Length of the chunks in which long sums are cut, whatever the number of threads.
+constexpr std::int64_t sum_chunk_size = 1 << 14;
+
+/// sum_i a_i in float64, in an order that depends on count alone: fixed chunks, fixed lanes.
+template <class T>
+double ordered_sum(T const* a, std::int64_t count);
+
+/// sum_i a_i b_i in float64, in an order that depends on count alone: fixed chunks, fixed lanes.
+template <class T>
+double ordered_dot(T const* a, T const* b, std::int64_t count);
+
+/// sum_i a_i b_i of one chunk, in the calling thread.
+template <class T>
+double lane_dot(T const* a, T const* b, std::int64_t count);
+
+}  // namespace voxcycle

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/poisson/energy.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/poisson/parallel.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <numeric>
+#include <vector>
+
+#include "energy_rows.hpp"
+#include <ATen/ATen.h>
+
+namespace voxcycle {
+namespace {
+
+std::vector<std::int64_t> node_shape(Grid3 const& grid, std::int64_t batch) {
+  return {batch, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)};
+}
+
+std::vector<std::int64_t> voxel_shape(Grid3 const& grid, std::int64_t batch) {
+  return {batch, 1, grid.voxels[0], grid.voxels[1], grid.voxels[2]};
+}
+
+void require_field(char const* name, at::Tensor const& field,
+                   std::vector<std::int64_t> const& shape, at::ScalarType dtype) {
+  VOXCYCLE_REQUIRE(field.defined(), name << " is empty. Pass a tensor.");
+  VOXCYCLE_REQUIRE(field.sizes() == at::IntArrayRef(shape),
+                   name << " has shape " << field.sizes() << ", expected " << at::IntArrayRef(shape)
+                        << ". Voxel fields are [B, 1, nx, ny, nz], nodal fields have one more an "
+                           "axis.");
+  VOXCYCLE_REQUIRE(field.scalar_type() == dtype && (dtype == at::kFloat || dtype == at::kDouble),
+                   name << " is of type " << field.scalar_type()
+                        << ". All fields must share one type, float32 or float64.");
+  VOXCYCLE_REQUIRE(field.device().is_cpu(), name
+                                                << " is on " << field.device()
+                                                << ". This kernel runs on the CPU; copy it there.");
+  VOXCYCLE_REQUIRE(field.is_contiguous(), name << " is not contiguous. Call contiguous() first.");
+}
+
+HaarSpectrum spectrum_of(Grid3 const& grid) {
+  double const hx = grid.spacing(0), hy = grid.spacing(1), hz = grid.spacing(2);
+  double const weight[3] = {hy * hz / hx, hx * hz / hy, hx * hy / hz};
+  HaarSpectrum spectrum{};
+  for (int i = 0; i < 8; ++i) {
+    bool const is_difference[3] = {(i & 4) != 0, (i & 2) != 0, (i & 1) != 0};
+    for (int axis = 0; axis < 3; ++axis) {
+      double product = is_difference[axis] ? weight[axis] : 0.0;
+      for (int other = 0; other < 3; ++other) {
+        product *= other == axis ? 1.0 : is_difference[other] ? 1.0 / 12.0 : 1.0 / 4.0;
+      }
+      spectrum.lambda[i] += product;
+    }
+  }
+  return spectrum;
+}
+
+// Voxel planes a slab: about sixteen slabs or more, so that eight threads have work, but never so
+// thick that the count of slabs stays small on large grids. A function of the grid alone.
+std::int64_t slab_thickness(std::int64_t nx) {
+  return std::clamp<std::int64_t>(nx / 16, 1, 8);
+}
+
+template <class T>
+struct AlignedDelete {
+  void operator()(T* pointer) const { ::operator delete[](pointer, std::align_val_t{64}); }
+};
+
+template <class T>
+auto make_scratch(std::int64_t nz) {
+  auto const bytes = static_cast<std::size_t>(energy_scratch_size(nz)) * sizeof(T);
+  return std::unique_ptr<T, AlignedDelete<T>>(
+      static_cast<T*>(::operator new[](bytes, std::align_val_t{64})));
+}
+
+// Writes K u and @return u^T K u of each sample.
+template <class T>
+std::vector<double> sweep_slabs(T const* u, T const* nu, T* gradient, std::int64_t batch,
+                                Grid3 const& grid) {
+  auto const [nx, ny, nz] = grid.voxels;
+  std::int64_t const thickness = slab_thickness(nx);
+  std::int64_t const slabs = (nx + thickness - 1) / thickness;
+  std::int64_t const node_plane = grid.nodes(1) * grid.nodes(2);
+  HaarSpectrum const spectrum = spectrum_of(grid);
+  EnergyVariant const& kernel = best_energy_variant();
+  std::vector<double> partial(batch * slabs);
+
+  // Even slabs set every node plane they touch; odd ones then set their inner planes and add to the
+  // two they share. No plane is cleared first, and no two threads ever write one plane.
+  for (std::int64_t colour = 0; colour < 2; ++colour) {
+    std::int64_t const count = (slabs + 1 - colour) / 2;
+    parallel_for(batch * count, [&](std::int64_t begin, std::int64_t end) {
+      auto const scratch = make_scratch<T>(nz);
+      for (std::int64_t i = begin; i < end; ++i) {
+        std::int64_t const sample = i / count;
+        std::int64_t const slab = 2 * (i % count) + colour;
+        std::int64_t const first = slab * thickness;
+        std::int64_t const last = std::min(nx, first + thickness);
+        std::int64_t const node_offset = sample * grid.node_count() + first * node_plane;
+        partial[sample * slabs + slab] =
+            kernel(SlabJob<T>{u + node_offset, nu + sample * grid.voxel_count() + first * ny * nz,
+                              gradient + node_offset, last - first, ny, nz,
+                              /*add_first=*/colour == 1, /*add_last=*/colour == 1 && last < nx,
+                              spectrum, scratch.get()});
+      }
+    });
+  }
+
+  std::vector<double> energy(batch);
+  for (std::int64_t sample = 0; sample < batch; ++sample) {
+    for (std::int64_t slab = 0; slab < slabs; ++slab) {
+      energy[sample] += partial[sample * slabs + slab];
+    }
+  }
+  return energy;
+}
+
+// out_i = scale * sum of c over the voxels at node i.
+template <class T>
+void sum_at_nodes(T const* c, T* out, std::int64_t batch, Grid3 const& grid, double scale) {
+  auto const [nx, ny, nz] = grid.voxels;
+  std::int64_t const rows = grid.nodes(0) * grid.nodes(1);
+  parallel_for(batch * rows, [&, nx = nx, ny = ny, nz = nz](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      std::int64_t const sample = i / rows, x = i % rows / (ny + 1), y = i % (ny + 1);
+      T* const row = out + i * (nz + 1);
+      std::fill(row, row + nz + 1, T(0));
+      for (std::int64_t xv = std::max<std::int64_t>(x - 1, 0); xv <= std::min(x, nx - 1); ++xv) {
+        for (std::int64_t yv = std::max<std::int64_t>(y - 1, 0); yv <= std::min(y, ny - 1); ++yv) {
+          T const* const voxels = c + ((sample * nx + xv) * ny + yv) * nz;
+          for (std::int64_t k = 0; k < nz; ++k) {
+            row[k] += voxels[k];
+          }
+          for (std::int64_t k = 0; k < nz; ++k) {
+            row[k + 1] += voxels[k];
+          }
+        }
+      }
+      for (std::int64_t k = 0; k <= nz; ++k) {
+        row[k] *= static_cast<T>(scale);
+      }
+    }
+  });
+}
+
+at::Tensor sum_at_nodes(char const* name, at::Tensor const& voxels, Grid3 const& grid,
+                        double scale) {
+  require_valid(grid);
+  std::int64_t const batch = voxels.dim() > 0 ? voxels.size(0) : 0;
+  require_field(name, voxels, voxel_shape(grid, batch), voxels.scalar_type());
+  at::Tensor out = at::empty(node_shape(grid, batch), voxels.options());
+  AT_DISPATCH_FLOATING_TYPES(voxels.scalar_type(), "sum_at_nodes", [&] {
+    sum_at_nodes(voxels.const_data_ptr<scalar_t>(), out.mutable_data_ptr<scalar_t>(), batch, grid,
+                 scale);
+  });
+  return out;
+}
+
+// Subtracts the load: gradient -= b, and @return b^T u.
+template <class T>
+double subtract_load(T const* b, T const* u, T* gradient, std::int64_t count) {
+  std::vector<double> partial((count + sum_chunk_size - 1) / sum_chunk_size);
+  parallel_for(std::ssize(partial), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t chunk = begin; chunk < end; ++chunk) {
+      std::int64_t const first = chunk * sum_chunk_size;
+      std::int64_t const last = std::min(count, first + sum_chunk_size);
+      for (std::int64_t i = first; i < last; ++i) {
+        gradient[i] -= b[i];
+      }
+      partial[chunk] = lane_dot(b + first, u + first, last - first);
+    }
+  });
+  return std::accumulate(partial.begin(), partial.end(), 0.0);
+}
+
+std::int64_t require_operands(at::Tensor const& u, at::Tensor const& nu, Grid3 const& grid) {
+  require_valid(grid);
+  std::int64_t const batch = u.dim() > 0 ? u.size(0) : 0;
+  require_field("u", u, node_shape(grid, batch), u.scalar_type());
+  require_field("nu", nu, voxel_shape(grid, batch), u.scalar_type());
+  return batch;
+}
+
+}  // namespace
+
+EnergyAndGradient energy_and_gradient(at::Tensor const& u, at::Tensor const& nu, Grid3 const& grid,
+                                      std::optional<at::Tensor> const& b) {
+  std::int64_t const batch = require_operands(u, nu, grid);
+  if (b) {
+    std::int64_t const loads = b->dim() > 0 && b->size(0) == 1 ? 1 : batch;
+    require_field("b", *b, node_shape(grid, loads), u.scalar_type());
+  }
+  EnergyAndGradient result{at::empty({batch}, at::kDouble), at::empty_like(u)};
+  auto* const energy = result.energy.mutable_data_ptr<double>();
+  AT_DISPATCH_FLOATING_TYPES(u.scalar_type(), "energy_and_gradient", [&] {
+    auto const* const values = u.const_data_ptr<scalar_t>();
+    auto* const gradient = result.gradient.mutable_data_ptr<scalar_t>();
+    auto const quadratic =
+        sweep_slabs(values, nu.const_data_ptr<scalar_t>(), gradient, batch, grid);
+    std::int64_t const nodes = grid.node_count();
+    for (std::int64_t sample = 0; sample < batch; ++sample) {
+      energy[sample] = 0.5 * quadratic[sample];
+      if (b) {
+        std::int64_t const load = b->size(0) == 1 ? 0 : sample;
+        energy[sample] -= subtract_load(b->const_data_ptr<scalar_t>() + load * nodes,
+                                        values + sample * nodes, gradient + sample * nodes, nodes);
+      }
+    }
+  });
+  return result;
+}
+
+at::Tensor apply_stiffness(at::Tensor const& u, at::Tensor const& nu, Grid3 const& grid) {
+  return energy_and_gradient(u, nu, grid).gradient;
+}
+
+at::Tensor stiffness_diagonal(at::Tensor const& nu, Grid3 const& grid) {
+  // Diagonal entries of K1 and M1 are 1 and 1/3.
+  double const hx = grid.spacing(0), hy = grid.spacing(1), hz = grid.spacing(2);
+  return sum_at_nodes("nu", nu, grid, (hy * hz / hx + hx * hz / hy + hx * hy / hz) / 9.0);
+}
+
+at::Tensor load_of_source(at::Tensor const& f, Grid3 const& grid) {
+  return sum_at_nodes("f", f, grid, grid.spacing(0) * grid.spacing(1) * grid.spacing(2) / 8.0);
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace voxcycle {
+
+/// Eigenvalues of the Q1 element matrix for nu = 1 in the basis of sums (s) and differences (d)
+/// along x, y, z; that of (s,s,s) is zero. Indexed by 4 [x is d] + 2 [y is d] + [z is d].
+struct HaarSpectrum {
+  double lambda[8];
+};
+
+/// One slab of voxel planes of one sample: what the row kernel does in one call.
+template <class T>
+struct SlabJob {
+  T const* u;             ///< first node plane of the slab; planes follow each other
+  T const* nu;            ///< first voxel plane
+  T* gradient;            ///< first node plane of K u
+  std::int64_t planes;    ///< voxel planes in the slab
+  std::int64_t ny, nz;    ///< voxels along y and z
+  bool add_first;         ///< add to the first node plane instead of setting it
+  bool add_last;          ///< the same for the last one
+  HaarSpectrum spectrum;  ///< of the element matrix
+  T* scratch;             ///< energy_scratch_size(nz) values, 64-byte aligned
+};
+
+/// A row of scratch holds nz + 1 values or more and keeps 64-byte alignment.
+constexpr std::int64_t energy_scratch_row(std::int64_t nz) {
+  return (nz + 16) / 16 * 16;
+}
+constexpr std::int64_t energy_scratch_size(std::int64_t nz) {
+  return 13 * energy_scratch_row(nz);
+}
+
+/// @return u^T K u of the slab's voxels; writes K u restricted to them. All variants give the same
+/// bits: no fused multiply-add, and sums in a fixed number of lanes.
+namespace baseline {
+double energy_slab(SlabJob<float> const& job);
+double energy_slab(SlabJob<double> const& job);
+}  // namespace baseline
+namespace avx2 {
+double energy_slab(SlabJob<float> const& job);
+double energy_slab(SlabJob<double> const& job);
+}  // namespace avx2
+namespace avx512 {
+double energy_slab(SlabJob<float> const& job);
+double energy_slab(SlabJob<double> const& job);
+}  // namespace avx512
+
+/// The kernel compiled for one instruction set.
+struct EnergyVariant {
+  char const* name;
+  bool supported;  ///< by this machine
+  double (*slab_float)(SlabJob<float> const&);
+  double (*slab_double)(SlabJob<double> const&);
+
+  double operator()(SlabJob<float> const& job) const { return slab_float(job); }
+  double operator()(SlabJob<double> const& job) const { return slab_double(job); }
+};
+
+constexpr std::size_t energy_variant_count = 3;
+/// All variants, widest first; the last is always supported.
+EnergyVariant const* energy_variants();
+/// The widest variant that this machine supports.
+EnergyVariant const& best_energy_variant();
+
+}  // namespace voxcycle
