@@ -107,9 +107,10 @@ TEST(Report, NamesOfFramesAreUnique) {
 TEST(Report, ShowsTheNumbers) {
   std::string const page = render_report(full_input());
   // By hand from the three samples: means 0.3 %, 0.07 %, 2.3333 %; medians 0.2 %, 0.04 %, 2 %.
-  for (char const* number : {"<b>0.300 %</b>", "<b>0.0700 %</b>", "<b>2.33 %</b>", "<b>32³</b>",
-                             "<b>3</b>", "<td>0.200 %</td>", "<td>0.0400 %</td>", "<td>2.00 %</td>",
-                             "<td>0.600 %</td>", "<td>101 (worst)</td>"}) {
+  for (char const* number :
+       {"<b>0.300 %</b>", "<b>0.0700 %</b>", "<b>2.33 %</b>", "<b>32³</b>", "<b>3</b>",
+        "<td>median</td>\n<td>0.200 %</td>", ">10 %</text>", "<td>0.0400 %</td>", "<td>2.00 %</td>",
+        "<td>0.600 %</td>", "<td>101 (worst)</td>"}) {
     EXPECT_THAT(page, HasSubstr(number));
   }
   EXPECT_THAT(
@@ -205,7 +206,7 @@ TEST(Report, LongRunsAreThinnedButKeepTheirExtremes) {
     }
   }
   EXPECT_LE(longest, 1500U);
-  EXPECT_GT(longest, 500U);
+  EXPECT_GT(longest, 1400U) << "of each run the lowest and the highest";
   EXPECT_GT(lowest, 230) << "the one low loss should reach near the bottom of the frame at 258";
 }
 
