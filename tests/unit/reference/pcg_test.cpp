@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/reference/pcg.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/poisson/energy.hpp"
+#include "voxcycle/reference/fast_poisson.hpp"
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "../poisson/q1_elements.hpp"
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+
+namespace voxcycle {
+namespace {
+
+using testing::dense_stiffness;
+using testing::kl_sample;
+using testing::random_voxels;
+using testing::relative_difference;
+
+constexpr double tight = 1e-12;
+// A residual of 1e-12 times a condition number below 1e3.
+constexpr double solved = 1e-9;
+// The checked figures of design.md are printed to eleven digits.
+constexpr double printed = 1e-8;
+
+Grid3 const uneven{{3, 4, 5}, {1.0, 0.7, 1.9}};
+
+SolveOptions to(double tolerance, int max_iterations = 500) {
+  return {tolerance, max_iterations};
+}
+
+at::Tensor identity(at::Tensor const& r) {
+  return r.clone();
+}
+
+// The whole system at once, with unit rows for Dirichlet nodes.
+at::Tensor dense_solution(Problem const& problem, at::Tensor const& nu, at::Tensor const& b) {
+  at::Tensor const fixed =
+      1.0 - free_node_mask(problem.grid, problem.boundary, at::kDouble).flatten();
+  at::Tensor const matrix =
+      at::where(fixed.unsqueeze(1) == 1.0, at::diag(fixed), dense_stiffness(nu, problem.grid));
+  at::Tensor const values = lift(problem.grid, problem.boundary, at::kDouble).flatten();
+  return at::linalg_solve(matrix, at::where(fixed == 1.0, values, b.flatten())).view_as(b);
+}
+
+TEST(Pcg, EqualsDenseSolve) {
+  at::manual_seed(1);
+  at::Tensor const nu = random_voxels(uneven, 1);
+  at::Tensor const b = load_of_source(random_voxels(uneven, 1), uneven);
+  for (char const* faces : {"1, 0, flux, flux, flux, flux", "flux, 2, -1, flux, flux, 0.5",
+                            "flux, flux, flux, flux, flux, 3", "1, 2, 3, 4, 5, 6"}) {
+    Problem const problem{uneven, parse_boundary(faces)};
+    at::Tensor const expected = dense_solution(problem, nu, b);
+    auto const plain = solve_pcg(problem, nu, identity, to(tight), b);
+    auto const fast = solve_fft_pcg(problem, nu, FastPoisson(problem), to(tight), b);
+    EXPECT_TRUE(plain.converged && fast.converged) << faces;
+    EXPECT_LT(relative_difference(plain.u, expected), solved) << faces;
+    EXPECT_LT(relative_difference(fast.u, expected), solved) << faces;
+  }
+}
+
+TEST(Pcg, FastPoissonSolvesConstantCoefficientAtOnce) {
+  Problem const problem{Grid3::cube(16), parse_boundary("1, 0, 2, flux, flux, flux")};
+  at::Tensor const nu = at::full({1, 1, 16, 16, 16}, 3.0, at::kDouble);
+  auto const result = solve_fft_pcg(problem, nu, FastPoisson(problem), to(tight));
+  EXPECT_TRUE(result.converged);
+  EXPECT_EQ(result.iterations, 1);
+}
+
+TEST(Pcg, BenchmarkEnergies) {
+  double const expected[2] = {1.3891881303, 1.3877024717};
+  for (int i = 0; i < 2; ++i) {
+    int const n = 32 << i;
+    Problem const problem{Grid3::cube(n), Boundary{}};
+    at::Tensor const nu = kl_sample(n);
+    auto const result = solve_fft_pcg(problem, nu, FastPoisson(problem));
+    EXPECT_TRUE(result.converged);
+    EXPECT_LE(result.relative_residual, SolveOptions{}.tolerance);
+    auto const energy = energy_and_gradient(result.u, nu, problem.grid).energy;
+    EXPECT_NEAR(2.0 * energy.item<double>(), expected[i], printed * expected[i]);
+    RecordProperty("iterations", result.iterations);
+  }
+}
+
+// u = 1 - x + sin(pi x) cos(pi y) cos(2 pi z), nu = 1 + sin(pi x) cos(2 pi y) cos(pi z) / 2.
+struct Manufactured {
+  static constexpr double pi = std::numbers::pi;
+  static double u(double x, double y, double z) {
+    return 1.0 - x + std::sin(pi * x) * std::cos(pi * y) * std::cos(2 * pi * z);
+  }
+  static double nu(double x, double y, double z) {
+    return 1.0 + 0.5 * std::sin(pi * x) * std::cos(2 * pi * y) * std::cos(pi * z);
+  }
+  // -div(nu grad u)
+  static double f(double x, double y, double z) {
+    double const sx = std::sin(pi * x), cx = std::cos(pi * x);
+    double const product = sx * std::cos(pi * y) * std::cos(2 * pi * z);
+    double const u_x = -1.0 + pi * cx * std::cos(pi * y) * std::cos(2 * pi * z);
+    double const u_y = -pi * sx * std::sin(pi * y) * std::cos(2 * pi * z);
+    double const u_z = -2 * pi * sx * std::cos(pi * y) * std::sin(2 * pi * z);
+    double const nu_x = 0.5 * pi * cx * std::cos(2 * pi * y) * std::cos(pi * z);
+    double const nu_y = -pi * sx * std::sin(2 * pi * y) * std::cos(pi * z);
+    double const nu_z = -0.5 * pi * sx * std::cos(2 * pi * y) * std::sin(pi * z);
+    return 6 * pi * pi * nu(x, y, z) * product - (nu_x * u_x + nu_y * u_y + nu_z * u_z);
+  }
+
+  // Samples at n points an axis, the first at `offset` steps.
+  static at::Tensor sample(double (*function)(double, double, double), int points, double step,
+                           double offset) {
+    at::Tensor field = at::empty({1, 1, points, points, points}, at::kDouble);
+    auto values = field.accessor<double, 5>();
+    for (int x = 0; x < points; ++x) {
+      for (int y = 0; y < points; ++y) {
+        for (int z = 0; z < points; ++z) {
+          values[0][0][x][y][z] =
+              function((x + offset) * step, (y + offset) * step, (z + offset) * step);
+        }
+      }
+    }
+    return field;
+  }
+};
+
+TEST(Pcg, ManufacturedSolutionConvergesWithSecondOrder) {
+  double previous = 0.0;
+  for (int n : {16, 32}) {
+    Problem const problem{Grid3::cube(n), Boundary{}};
+    double const h = 1.0 / n;
+    at::Tensor const nu = Manufactured::sample(Manufactured::nu, n, h, 0.5);
+    at::Tensor const b =
+        load_of_source(Manufactured::sample(Manufactured::f, n, h, 0.5), problem.grid);
+    auto const result = solve_fft_pcg(problem, nu, FastPoisson(problem), {}, b);
+    EXPECT_TRUE(result.converged);
+    at::Tensor const error = result.u - Manufactured::sample(Manufactured::u, n + 1, h, 0.0);
+    double const norm = error.square().mean().sqrt().item<double>();
+    if (previous > 0.0) {
+      EXPECT_NEAR(std::log2(previous / norm), 2.0, 0.1) << "errors " << previous << ", " << norm;
+    }
+    previous = norm;
+  }
+}
+
+TEST(Pcg, PureZeroFluxHasZeroMean) {
+  at::manual_seed(2);
+  Problem const problem{uneven, parse_boundary("flux, flux, flux, flux, flux, flux")};
+  at::Tensor const nu = random_voxels(uneven, 1);
+  at::Tensor const b = load_of_source(random_voxels(uneven, 1), uneven);
+  at::Tensor const balanced = b - b.mean();
+  at::Tensor const expected =
+      at::linalg_solve(dense_stiffness(nu, uneven) + 1.0, balanced.flatten()).view_as(b);
+  auto const plain = solve_pcg(problem, nu, identity, to(tight), balanced);
+  auto const fast = solve_fft_pcg(problem, nu, FastPoisson(problem), to(tight), balanced);
+  EXPECT_TRUE(plain.converged && fast.converged);
+  EXPECT_LT(relative_difference(plain.u, expected), solved);
+  EXPECT_LT(relative_difference(fast.u, expected), solved);
+  EXPECT_LT(std::abs(fast.u.mean().item<double>()), tight);
+  EXPECT_THROW((void)solve_pcg(problem, nu, identity, {}, b), Error);
+  EXPECT_EQ(solve_pcg(problem, nu, identity).u.abs().max().item<double>(), 0.0);
+}
+
+TEST(Pcg, TellsWhenItHasNotConverged) {
+  Problem const problem{Grid3::cube(16), Boundary{}};
+  at::Tensor const nu = kl_sample(16);
+  auto const result = solve_pcg(problem, nu, identity, to(1e-10, 3));
+  EXPECT_FALSE(result.converged);
+  EXPECT_EQ(result.iterations, 3);
+  at::Tensor const mask = free_node_mask(problem.grid, problem.boundary, at::kDouble);
+  auto norm = [&](at::Tensor const& u) {
+    return (apply_stiffness(u, nu, problem.grid) * mask).norm().item<double>();
+  };
+  double const expected = norm(result.u) / norm(lift(problem.grid, problem.boundary, at::kDouble));
+  EXPECT_NEAR(result.relative_residual, expected, tight);
+}
+
+TEST(Pcg, StopsOnABrokenPreconditioner) {
+  Problem const problem{Grid3::cube(4), Boundary{}};
+  at::Tensor const nu = kl_sample(4);
+  int calls = 0;
+  auto nan_later = [&](at::Tensor const& r) {
+    return ++calls < 3 ? r.clone() : r * std::numeric_limits<double>::quiet_NaN();
+  };
+  auto const broken = solve_pcg(problem, nu, nan_later);
+  EXPECT_FALSE(broken.converged);
+  EXPECT_TRUE(broken.u.isfinite().all().item<bool>());
+  EXPECT_LT(broken.relative_residual, 1.0);
+  auto const negative = solve_pcg(problem, nu, [](at::Tensor const& r) { return -r; });
+  EXPECT_FALSE(negative.converged);
+  EXPECT_EQ(negative.iterations, 0);
+}
+
+TEST(Pcg, ToleranceBelowRoundingEndsUnconverged) {
+  Problem const problem{Grid3::cube(8), Boundary{}};
+  auto const result = solve_fft_pcg(problem, kl_sample(8), FastPoisson(problem), to(1e-30));
+  EXPECT_FALSE(result.converged);
+  EXPECT_LT(result.relative_residual, tight);
+}
+
+TEST(Pcg, StartsFromAGivenField) {
+  Problem const problem{Grid3::cube(8), Boundary{}};
+  at::Tensor const nu = kl_sample(8);
+  FastPoisson const fast(problem);
+  auto const first = solve_fft_pcg(problem, nu, fast, to(tight));
+  auto const again = solve_fft_pcg(problem, nu, fast, to(1e-10), std::nullopt, first.u);
+  EXPECT_EQ(again.iterations, 0);
+  EXPECT_TRUE(again.converged);
+  EXPECT_THROW((void)solve_fft_pcg(problem, nu, fast, {}, std::nullopt, first.u + 1.0), Error);
+}
+
+TEST(Pcg, SameBitsForAnyNumberOfThreads) {
+  Problem const problem{Grid3::cube(24), Boundary{}};
+  at::Tensor const nu = kl_sample(24);
+  FastPoisson const fast(problem);
+  int const threads = at::get_num_threads();
+  at::set_num_threads(1);
+  auto const alone = solve_fft_pcg(problem, nu, fast);
+  at::set_num_threads(2);
+  auto const shared = solve_fft_pcg(problem, nu, fast);
+  at::set_num_threads(threads);
+  EXPECT_TRUE(at::equal(alone.u, shared.u));
+  EXPECT_EQ(alone.iterations, shared.iterations);
+}
+
+TEST(Pcg, RefusesWhatIsNotElliptic) {
+  Problem const problem{Grid3::cube(4), Boundary{}};
+  at::Tensor nu = kl_sample(4);
+  EXPECT_THROW((void)solve_pcg(problem, kl_sample(8), identity), Error);
+  EXPECT_THROW((void)solve_pcg(problem, nu.to(at::kFloat), identity), Error);
+  EXPECT_THROW((void)solve_pcg(problem, nu * 0.0, identity), Error);
+  nu[0][0][1][2][3] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THROW((void)solve_pcg(problem, nu, identity), Error);
+}
+
+}  // namespace
+}  // namespace voxcycle
