@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/network/norm_act.hpp"
+#include "voxcycle/network/unit_conv.hpp"
+
+#include <torch/nn.h>
+
+namespace voxcycle {
+
+/// Two 3^3 convolutions, each with normalisation and leaky ReLU.
+class Block : public torch::nn::Module {
+ public:
+  Block(std::int64_t in, std::int64_t out, Norm norm);
+  Units forward(Pass const& pass, Units const& x);
+
+ private:
+  std::shared_ptr<UnitConv> conv1_;
+  std::shared_ptr<NormAct> norm1_;
+  std::shared_ptr<UnitConv> conv2_;
+  std::shared_ptr<NormAct> norm2_;
+};
+
+/// Applies a torch operation to every unit.
+template <class Operation>
+Units each(Units const& x, Operation const& operation) {
+  Units y;
+  y.reserve(x.size());
+  for (auto const& unit : x) y.push_back(operation(unit));
+  return y;
+}
+
+template <class Operation>
+Units each(Units const& a, Units const& b, Operation const& operation) {
+  Units y;
+  y.reserve(a.size());
+  for (std::size_t k = 0; k < a.size(); ++k) y.push_back(operation(a[k], b[k]));
+  return y;
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/network/network.hpp"
+
+#include <memory>
+
+namespace voxcycle {
+
+/// The level-keyed network: the block for grid n is the same object in every stage of a cycle, so
+/// that training at 32^3 trains exactly the inner part of the 512^3 network. One level with its
+/// coarse child computes
+///
+///     h  = Enc_n( stem_n(log nu_n) + down_{2n->n}(h_2n) )
+///     uc, gc = level_{n/2}( avgpool(log nu_n), h )
+///     g  = Dec_n( cat(h, up_{n/2->n}(gc)) )
+///     u_n = P uc + mask * (s/n) * head_n(g)
+///
+/// with P the trilinear prolongation. head and down start at zero: a newly entered finer level
+/// reproduces the prolonged coarse solution before any training there.
+class MultigridNetwork : public Network {
+ public:
+  MultigridNetwork(NetworkOptions const& options, FrameOfGrid frame);
+  ~MultigridNetwork() override;
+
+  Units forward(Pass const& pass, Grid3 const& grid, Units const& log_nu) override;
+  std::vector<LevelParameters> levels(Grid3 const& grid) const override;
+  void require_fits(Grid3 const& grid) const override;
+
+ private:
+  class Level;
+  struct Output;
+  Output run_level(Pass const& pass, Grid3 const& grid, Units const& log_nu,
+                   Units const& from_finer);
+
+  NetworkOptions options_;
+  FrameOfGrid frame_;
+  std::map<std::int64_t, std::shared_ptr<Level>> levels_;
+  std::map<std::string, NodalFrame> frames_;
+};
+
+}  // namespace voxcycle

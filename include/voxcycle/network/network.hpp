@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/network/norm_act.hpp"
+#include "voxcycle/network/pass.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <torch/nn.h>
+
+namespace voxcycle {
+
+/// What makes Dirichlet values hold exactly: u = lift + mask * N(nu).
+struct NodalFrame {
+  at::Tensor lift;  ///< [1, 1, nx+1, ny+1, nz+1] float32
+  at::Tensor mask;  ///< the same shape; 0 on Dirichlet nodes, 1 elsewhere
+};
+using FrameOfGrid = std::function<NodalFrame(Grid3 const&)>;
+
+struct NetworkOptions {
+  std::string name = "multigrid";
+  /// Channels of each level, keyed by the level's largest voxel count along an axis.
+  std::map<std::int64_t, std::int64_t> channels{{4, 64}, {8, 64}, {16, 32}, {32, 16}, {64, 8}};
+  Norm norm = Norm::sync_batch;
+  double correction_scale = 4.0;  ///< s of design: corrections are s/n times the head's output
+  std::uint64_t seed = 1;
+};
+
+/// The parameters that belong to one level of the network.
+struct LevelParameters {
+  std::int64_t level;  ///< its grid, e.g. 32
+  std::vector<at::Tensor> parameters;
+  std::vector<std::string> names;
+};
+
+/// A map from the whole coefficient field to the whole solution field.
+class Network : public torch::nn::Module {
+ public:
+  /// @param grid    grid of this pass
+  /// @param log_nu  units [n, 1, nx, ny, nz], float32
+  /// @return u, units [n, 1, nx+1, ny+1, nz+1], float32 (float64 where pass.dtype is), with exact
+  ///         Dirichlet values. **Collective** with sync_batch.
+  virtual Units forward(Pass const& pass, Grid3 const& grid, Units const& log_nu) = 0;
+
+  /// Parameters by level, coarsest first, of the levels that a pass at `grid` uses.
+  virtual std::vector<LevelParameters> levels(Grid3 const& grid) const = 0;
+
+  /// @throws Error if the network has no level for the grid or cannot halve it often enough.
+  virtual void require_fits(Grid3 const& grid) const = 0;
+};
+
+/// Largest voxel count along an axis: names the level of a grid.
+std::int64_t level_of(Grid3 const& grid);
+
+/// Names accepted by make_network.
+std::vector<std::string> network_names();
+/// @throws Error for an unknown name or options out of range, naming the valid ones.
+std::shared_ptr<Network> make_network(NetworkOptions const& options, FrameOfGrid frame);
+
+}  // namespace voxcycle

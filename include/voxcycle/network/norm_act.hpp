@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/network/pass.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <torch/nn.h>
+
+namespace voxcycle {
+
+enum class Norm {
+  sync_batch,  ///< statistics over the whole batch of all ranks (exactly summed)
+  group,       ///< statistics a sample and group of channels
+  instance,    ///< statistics a sample and channel
+  none,        ///< affine only
+};
+
+/// @throws Error naming the valid norms.
+Norm parse_norm(std::string_view name);
+std::string to_string(Norm norm);
+
+struct NormOptions {
+  Norm norm = Norm::sync_batch;
+  std::int64_t channels = 1;
+  std::int64_t groups = 8;      ///< group norm: number of groups (at most channels)
+  double epsilon = 1e-5;        ///< added to variances
+  double momentum = 0.1;        ///< weight of the new batch in running statistics
+  double negative_slope = 0.1;  ///< of the leaky ReLU
+};
+
+/// Normalisation and leaky ReLU in one pass over memory:
+///
+///     y = leaky(gamma (x - mean) / sqrt(var + epsilon) + beta)
+///
+/// Ioffe and Szegedy 2015; synchronised over ranks: sums and counts of all units are summed exactly
+/// (exact_sum), so statistics and their gradients are those of the whole batch, with the same bits
+/// for any number of ranks and true counts for uneven shares. Statistics in float64. Running
+/// statistics use the unbiased variance. In evaluation sync_batch uses the running statistics.
+/// **Collective** forward and backward.
+class NormAct : public torch::nn::Module {
+ public:
+  explicit NormAct(NormOptions const& options);
+  /// @param x  units [n, channels, x, y, z] of pass.dtype, channels last
+  Units forward(Pass const& pass, Units const& x);
+
+  at::Tensor gamma;         ///< [channels]
+  at::Tensor beta;          ///< [channels]
+  at::Tensor running_mean;  ///< [channels]
+  at::Tensor running_var;   ///< [channels]
+
+ private:
+  NormOptions options_;
+};
+
+}  // namespace voxcycle

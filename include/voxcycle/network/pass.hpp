@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/comm/communicator.hpp"
+#include "voxcycle/comm/gradient_reducer.hpp"
+
+#include <cstdint>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace voxcycle {
+
+/// The units (see grid/units.hpp) of one rank, one tensor each. Every layer maps units to units and
+/// computes each with the same shapes whoever owns it, so that its bits do not depend on the number
+/// of ranks. A rank that owns none passes one unit of zero samples: it still takes part in every
+/// sum.
+using Units = std::vector<at::Tensor>;
+
+/// What all layers of one forward pass need to know. It must outlive the backward pass too.
+struct Pass {
+  Communicator const& comm;
+  /// Where weight gradients go, unit by unit. Null: they flow to the parameters by autograd, summed
+  /// over this rank alone (tests, single-process use).
+  GradientReducer* reducer = nullptr;
+  bool training = true;               ///< batch statistics (true) or running statistics
+  at::ScalarType dtype = at::kFloat;  ///< of convolutions and activations
+  std::int64_t total_units = 1;       ///< of all ranks
+  std::int64_t total_samples = 1;     ///< of all ranks
+};
+
+}  // namespace voxcycle

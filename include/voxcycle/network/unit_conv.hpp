@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/network/pass.hpp"
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include <torch/nn.h>
+
+namespace voxcycle {
+
+enum class ConvKind {
+  same,  ///< 3^3, padding 1: [n, i, x, y, z] -> [n, o, x, y, z]
+  down,  ///< 2^3, stride 2: halves the grid
+  up,    ///< transposed 2^3, stride 2: doubles the grid
+  node,  ///< 2^3, padding 1: voxels to nodes, [n, i, x, y, z] -> [n, o, x+1, y+1, z+1]
+};
+
+enum class Bias { no, yes };
+enum class Start { uniform, zero };
+
+struct ConvOptions {
+  ConvKind kind = ConvKind::same;
+  std::int64_t in = 1;   ///< channels
+  std::int64_t out = 1;  ///< channels
+  Bias bias = Bias::no;
+  Start start = Start::uniform;
+};
+
+/// A 3D convolution unit by unit, channels last, in pass.dtype with float32 master weights; weight
+/// gradients go to pass.reducer one unit at a time.
+class UnitConv : public torch::nn::Module {
+ public:
+  explicit UnitConv(ConvOptions const& options);
+  Units forward(Pass const& pass, Units const& x);
+
+  at::Tensor weight;
+  at::Tensor bias;  ///< undefined without bias
+
+ private:
+  ConvOptions options_;
+};
+
+/// Gives every parameter of `module` that was made with Start::uniform its initial values, uniform
+/// in +-1/sqrt(fan in), as a pure function of (seed, name of the parameter): a level's weights do
+/// not depend on which other levels exist.
+void initialise_uniform(torch::nn::Module& module, std::uint64_t seed);
+
+}  // namespace voxcycle

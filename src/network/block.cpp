@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/network/block.hpp"
+
+namespace voxcycle {
+
+Block::Block(std::int64_t in, std::int64_t out, Norm norm)
+    : conv1_(
+          register_module("conv1", std::make_shared<UnitConv>(ConvOptions{.in = in, .out = out}))),
+      norm1_(register_module(
+          "norm1", std::make_shared<NormAct>(NormOptions{.norm = norm, .channels = out}))),
+      conv2_(
+          register_module("conv2", std::make_shared<UnitConv>(ConvOptions{.in = out, .out = out}))),
+      norm2_(register_module(
+          "norm2", std::make_shared<NormAct>(NormOptions{.norm = norm, .channels = out}))) {}
+
+Units Block::forward(Pass const& pass, Units const& x) {
+  Units const h = norm1_->forward(pass, conv1_->forward(pass, x));
+  return norm2_->forward(pass, conv2_->forward(pass, h));
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/network/multigrid_network.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/network/block.hpp"
+
+#include <torch/torch.h>
+
+namespace voxcycle {
+
+/// The block of grid n; `child` is the number of channels of grid n/2, 0 on the coarsest.
+class MultigridNetwork::Level : public torch::nn::Module {
+ public:
+  Level(std::int64_t channels, std::int64_t child, Norm norm) {
+    stem = register_module("stem", conv({.in = 1, .out = channels, .bias = Bias::yes}));
+    enc = register_module("enc", std::make_shared<Block>(channels, channels, norm));
+    head = register_module("head", conv({.kind = ConvKind::node,
+                                         .in = channels,
+                                         .out = 1,
+                                         .bias = Bias::yes,
+                                         .start = Start::zero}));
+    if (child == 0) return;
+    down = register_module("down", conv({.kind = ConvKind::down,
+                                         .in = channels,
+                                         .out = child,
+                                         .bias = Bias::yes,
+                                         .start = Start::zero}));
+    up = register_module(
+        "up", conv({.kind = ConvKind::up, .in = child, .out = channels, .bias = Bias::yes}));
+    dec = register_module("dec", std::make_shared<Block>(2 * channels, channels, norm));
+  }
+  bool coarsest() const { return down == nullptr; }
+
+  std::shared_ptr<UnitConv> stem, head, down, up;
+  std::shared_ptr<Block> enc, dec;
+
+ private:
+  static std::shared_ptr<UnitConv> conv(ConvOptions const& options) {
+    return std::make_shared<UnitConv>(options);
+  }
+};
+
+/// What a level hands to the finer one.
+struct MultigridNetwork::Output {
+  Units u;  ///< solution on the nodes of this level
+  Units g;  ///< decoded features on its voxels
+};
+
+MultigridNetwork::MultigridNetwork(NetworkOptions const& options, FrameOfGrid frame)
+    : options_(options), frame_(std::move(frame)) {
+  std::int64_t child = 0;
+  std::int64_t coarser = 0;
+  for (auto const& [n, channels] : options_.channels) {
+    VOXCYCLE_REQUIRE(channels > 0, "network: level " << n << " has no channels.");
+    VOXCYCLE_REQUIRE(child == 0 || n == 2 * coarser,
+                     "network: level " << n << " does not double level " << coarser
+                                       << ". List every level from the coarsest on.");
+    auto level = std::make_shared<Level>(channels, child, options_.norm);
+    levels_[n] = register_module("level" + std::to_string(n), level);
+    child = channels;
+    coarser = n;
+  }
+  initialise_uniform(*this, options_.seed);
+}
+
+MultigridNetwork::~MultigridNetwork() = default;
+
+void MultigridNetwork::require_fits(Grid3 const& grid) const {
+  require_valid(grid);
+  VOXCYCLE_REQUIRE(levels_.count(level_of(grid)) == 1,
+                   "network: no level for grid " << grid.label() << ". Add " << level_of(grid)
+                                                 << " to network.channels.");
+  std::int64_t const coarsest = levels_.begin()->first;
+  int halvings = 0;
+  for (std::int64_t n = level_of(grid); n > coarsest; n /= 2) ++halvings;
+  VOXCYCLE_REQUIRE(grid.divisible(halvings), "network: grid "
+                                                 << grid.label() << " cannot be halved " << halvings
+                                                 << " times down to level " << coarsest << '.');
+}
+
+std::vector<LevelParameters> MultigridNetwork::levels(Grid3 const& grid) const {
+  std::vector<LevelParameters> all;
+  for (auto const& [n, level] : levels_) {
+    if (n > level_of(grid)) break;
+    LevelParameters entry{n, {}, {}};
+    for (auto const& parameter : level->named_parameters()) {
+      // The finest level of a pass feeds no coarser features' consumer yet: all but nothing is
+      // used.
+      entry.parameters.push_back(parameter.value());
+      entry.names.push_back("level" + std::to_string(n) + "." + parameter.key());
+    }
+    all.push_back(std::move(entry));
+  }
+  return all;
+}
+
+MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, Grid3 const& grid,
+                                                     Units const& log_nu, Units const& from_finer) {
+  auto& level = *levels_.at(level_of(grid));
+  auto [frame, is_new] = frames_.try_emplace(grid.name());
+  if (is_new) frame->second = frame_(grid);
+  auto const value_type = pass.dtype == at::kDouble ? at::kDouble : at::kFloat;
+  at::Tensor const mask = frame->second.mask.to(value_type);
+
+  auto const to_compute = [&](at::Tensor const& x) {
+    return x.to(pass.dtype).contiguous(at::MemoryFormat::ChannelsLast3d);
+  };
+  Units h = level.stem->forward(pass, each(log_nu, to_compute));
+  if (!from_finer.empty()) h = each(h, from_finer, [](auto& a, auto& b) { return a + b; });
+  h = level.enc->forward(pass, h);
+
+  Units u;
+  Units g;
+  if (level.coarsest()) {
+    g = h;
+    u = each(log_nu, [&](at::Tensor const& x) {
+      auto const& lift = frame->second.lift;
+      return lift.to(value_type).expand({x.size(0), 1, lift.size(2), lift.size(3), lift.size(4)});
+    });
+  } else {
+    auto const pooled = each(log_nu, [](at::Tensor const& x) {
+      return at::avg_pool3d(x, {2, 2, 2});
+    });
+    Output const coarse = run_level(pass, grid.coarsened(), pooled, level.down->forward(pass, h));
+    Units const lifted = level.up->forward(pass, coarse.g);
+    g = level.dec->forward(pass, each(h, lifted, [](auto& a, auto& b) {
+                             return at::cat({a, b}, 1);
+                           }));
+    // Node k of the coarse grid is node 2k of the fine one: trilinear with aligned corners.
+    std::vector<std::int64_t> const nodes{grid.nodes(0), grid.nodes(1), grid.nodes(2)};
+    u = each(coarse.u, [&](at::Tensor const& uc) {
+      return uc.size(0) == 0 ? at::zeros({0, 1, nodes[0], nodes[1], nodes[2]}, uc.options())
+                             : at::upsample_trilinear3d(uc, nodes, /*align_corners=*/true);
+    });
+  }
+  double const scale = options_.correction_scale / static_cast<double>(level_of(grid));
+  u = each(u, level.head->forward(pass, g), [&](at::Tensor const& base, at::Tensor const& head) {
+    return base + mask * (head.to(value_type).contiguous() * scale);
+  });
+  return {u, g};
+}
+
+Units MultigridNetwork::forward(Pass const& pass, Grid3 const& grid, Units const& log_nu) {
+  require_fits(grid);
+  return run_level(pass, grid, log_nu, {}).u;
+}
+
+}  // namespace voxcycle

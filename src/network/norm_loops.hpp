@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Normalisation loops on tensors: x, dy [n, C, x, y, z], channels last, bfloat16, float32 or
+// float64; coefficients [1, C] or [n, C], float64. Threaded over fixed chunks of voxels, so that
+// the bits do not depend on the number of threads.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace voxcycle::norm_loops {
+
+/// @return [n, 2C] float64: sums of x and of x^2 over the voxels of each sample.
+at::Tensor moments(at::Tensor const& x);
+
+/// @return leaky(scale x + shift)
+at::Tensor forward(at::Tensor const& x, at::Tensor const& scale, at::Tensor const& shift,
+                   double slope);
+
+/// With g = dy leaky'(scale x + shift): [n, 2C] float64, sums of g and of g (x - mean) a sample.
+at::Tensor backward_moments(at::Tensor const& dy, at::Tensor const& x, at::Tensor const& scale,
+                            at::Tensor const& shift, at::Tensor const& mean, double slope);
+
+/// @return scale g + linear x + constant
+at::Tensor backward(at::Tensor const& dy, at::Tensor const& x, at::Tensor const& scale,
+                    at::Tensor const& shift, at::Tensor const& linear, at::Tensor const& constant,
+                    double slope);
+
+}  // namespace voxcycle::norm_loops

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/network/unit_conv.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/random.hpp"
+
+#include <cmath>
+#include <optional>
+
+#include <torch/torch.h>
+
+namespace voxcycle {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+constexpr auto kLayout = at::MemoryFormat::ChannelsLast3d;
+
+struct Geometry {
+  std::vector<std::int64_t> stride;
+  std::vector<std::int64_t> padding;
+  bool transposed;
+};
+
+Geometry geometry_of(ConvKind kind) {
+  switch (kind) {
+    case ConvKind::same:
+      return {{1, 1, 1}, {1, 1, 1}, false};
+    case ConvKind::down:
+      return {{2, 2, 2}, {0, 0, 0}, false};
+    case ConvKind::up:
+      return {{2, 2, 2}, {0, 0, 0}, true};
+    case ConvKind::node:
+      return {{1, 1, 1}, {1, 1, 1}, false};
+  }
+  throw Error("unknown kind of convolution.");
+}
+
+/// y_k = conv(x_k, weight) + bias for every unit k.
+struct ConvFunction : torch::autograd::Function<ConvFunction> {
+  static variable_list forward(AutogradContext* context, at::TensorList x, at::Tensor const& weight,
+                               std::optional<at::Tensor> const& bias, ConvKind kind,
+                               Pass const* pass) {
+    Geometry const g = geometry_of(kind);
+    at::Tensor const w = weight.to(pass->dtype).contiguous(kLayout);
+    std::optional<at::Tensor> const b =
+        bias ? std::optional<at::Tensor>(bias->to(pass->dtype)) : std::nullopt;
+    variable_list y;
+    for (auto const& unit : x) {
+      // float64 and empty units come back in torch's default layout.
+      y.push_back(
+          at::convolution(unit, w, b, g.stride, g.padding, {1, 1, 1}, g.transposed, {0, 0, 0}, 1)
+              .contiguous(kLayout));
+    }
+    variable_list saved(x.begin(), x.end());
+    saved.push_back(weight);
+    if (bias) saved.push_back(*bias);
+    context->save_for_backward(saved);
+    context->saved_data["kind"] = static_cast<std::int64_t>(kind);
+    context->saved_data["bias"] = bias.has_value();
+    context->saved_data["pass"] = reinterpret_cast<std::int64_t>(pass);
+    return y;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list const& dy) {
+    auto const kind = static_cast<ConvKind>(context->saved_data["kind"].toInt());
+    bool const has_bias = context->saved_data["bias"].toBool();
+    auto const& pass = *reinterpret_cast<Pass const*>(context->saved_data["pass"].toInt());
+    auto const saved = context->get_saved_variables();
+    std::size_t const units = dy.size();
+    at::Tensor const& weight = saved[units];
+    at::Tensor const w = weight.to(pass.dtype).contiguous(kLayout);
+    Geometry const g = geometry_of(kind);
+    std::vector<std::int64_t> const bias_sizes{has_bias ? saved[units + 1].numel() : 0};
+
+    variable_list gradients(units + 4);  // units, weight, bias, kind, pass
+    at::Tensor dw_sum;
+    at::Tensor db_sum;
+    for (std::size_t k = 0; k < units; ++k) {
+      bool const needs_dx = context->needs_input_grad(k);
+      if (saved[k].size(0) == 0) {
+        if (needs_dx) gradients[k] = at::zeros_like(saved[k]);
+        continue;
+      }
+      auto [dx, dw, db] = at::convolution_backward(
+          dy[k].contiguous(kLayout), saved[k], w,
+          has_bias ? at::OptionalIntArrayRef(bias_sizes) : at::OptionalIntArrayRef(), g.stride,
+          g.padding, {1, 1, 1}, g.transposed, {0, 0, 0}, 1, {needs_dx, true, has_bias});
+      gradients[k] = dx;
+      if (pass.reducer != nullptr) {
+        pass.reducer->add_unit(weight, dw);
+        if (has_bias) pass.reducer->add_unit(saved[units + 1], db);
+        continue;
+      }
+      dw = dw.to(weight.scalar_type());
+      dw_sum = dw_sum.defined() ? dw_sum + dw : dw;
+      if (has_bias) {
+        db = db.to(weight.scalar_type());
+        db_sum = db_sum.defined() ? db_sum + db : db;
+      }
+    }
+    gradients[units] = dw_sum;
+    gradients[units + 1] = db_sum;
+    return gradients;
+  }
+};
+
+std::array<std::int64_t, 5> weight_shape(ConvOptions const& o) {
+  switch (o.kind) {
+    case ConvKind::same:
+      return {o.out, o.in, 3, 3, 3};
+    case ConvKind::down:
+    case ConvKind::node:
+      return {o.out, o.in, 2, 2, 2};
+    case ConvKind::up:
+      return {o.in, o.out, 2, 2, 2};
+  }
+  throw Error("unknown kind of convolution.");
+}
+
+}  // namespace
+
+UnitConv::UnitConv(ConvOptions const& options) : options_(options) {
+  // NaN marks values that initialise_uniform has to draw.
+  double const start = options.start == Start::zero ? 0.0 : std::nan("");
+  weight = register_parameter("weight", at::full(weight_shape(options), start, at::kFloat));
+  if (options.bias == Bias::yes) {
+    bias = register_parameter("bias", at::full({options.out}, start, at::kFloat));
+  }
+}
+
+Units UnitConv::forward(Pass const& pass, Units const& x) {
+  std::optional<at::Tensor> const b =
+      bias.defined() ? std::optional<at::Tensor>(bias) : std::nullopt;
+  return ConvFunction::apply(at::TensorList(x), weight, b, options_.kind, &pass);
+}
+
+void initialise_uniform(torch::nn::Module& module, std::uint64_t seed) {
+  torch::NoGradGuard const no_grad;
+  for (auto& entry : module.named_modules("", /*include_self=*/false)) {
+    auto* conv = dynamic_cast<UnitConv*>(entry.value().get());
+    if (conv == nullptr) continue;
+    auto const& w = conv->weight;
+    // Fan in as torch counts it: input channels (dimension 1) times kernel size.
+    double const bound = 1.0 / std::sqrt(static_cast<double>(w.numel() / w.size(0)));
+    for (auto& parameter : conv->named_parameters()) {
+      at::Tensor& values = parameter.value();
+      if (values.numel() == 0 || !values.view({-1})[0].isnan().item<bool>()) continue;
+      std::uint64_t name = seed;
+      for (char c : entry.key() + "." + parameter.key()) {
+        name = hash_bits({name, static_cast<std::uint64_t>(c)});
+      }
+      auto* data = values.mutable_data_ptr<float>();
+      for (std::int64_t i = 0; i < values.numel(); ++i) {
+        double const u = hash_uniform({name, static_cast<std::uint64_t>(i)});
+        data[i] = static_cast<float>(bound * (2.0 * u - 1.0));
+      }
+    }
+  }
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/grid/units.hpp"
+#include "voxcycle/network/norm_act.hpp"
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+namespace voxcycle {
+namespace {
+
+constexpr double kRounding = 1e-12;
+constexpr auto kLayout = at::MemoryFormat::ChannelsLast3d;
+
+/// Synchronised statistics of `samples` samples in units of two, spread over the ranks, against
+/// torch's batch norm on the whole batch.
+void compare_with_whole_batch(std::int64_t samples) {
+  auto const comm = make_mpi_communicator();
+  torch::manual_seed(1);
+  at::Tensor const x = at::randn({samples, 6, 4, 3, 5}, at::kDouble) + 0.5;
+  at::Tensor const dy = at::randn_like(x);
+
+  at::Tensor const whole = x.clone().requires_grad_();
+  at::Tensor const gamma = at::full({6}, 1.5, at::kDouble).requires_grad_();
+  at::Tensor const beta = at::full({6}, 0.25, at::kDouble).requires_grad_();
+  at::Tensor const want =
+      at::leaky_relu(at::batch_norm(whole, gamma, beta, {}, {}, true, 0.1, 1e-5, false), 0.1);
+  want.backward(dy);
+
+  NormAct layer({.channels = 6});
+  layer.to(at::kDouble);
+  {
+    torch::NoGradGuard const no_grad;
+    layer.gamma.fill_(1.5);
+    layer.beta.fill_(0.25);
+  }
+  auto const mine = units_of_rank(samples, 2, comm->size(), comm->rank());
+  Units units;
+  std::vector<at::Tensor> slopes;
+  for (auto const& unit : mine) {
+    units.push_back(x.narrow(0, unit.begin, unit.size()).contiguous(kLayout).requires_grad_());
+    slopes.push_back(dy.narrow(0, unit.begin, unit.size()).contiguous(kLayout));
+  }
+  if (mine.empty()) {
+    units.push_back(x.narrow(0, 0, 0).contiguous(kLayout).requires_grad_());
+    slopes.push_back(dy.narrow(0, 0, 0));
+  }
+  Pass const pass{.comm = *comm,
+                  .dtype = at::kDouble,
+                  .total_units = unit_count(samples, 2),
+                  .total_samples = samples};
+  auto const y = layer.forward(pass, units);
+  torch::autograd::backward(y, slopes);
+  for (std::size_t k = 0; k < mine.size(); ++k) {
+    auto const part = [&](at::Tensor const& t) {
+      return t.narrow(0, mine[k].begin, mine[k].size());
+    };
+    EXPECT_TRUE(at::allclose(y[k], part(want), kRounding, kRounding));
+    EXPECT_TRUE(at::allclose(units[k].grad(), part(whole.grad()), kRounding, kRounding));
+  }
+  EXPECT_TRUE(at::allclose(layer.gamma.grad(), gamma.grad(), kRounding, kRounding));
+  EXPECT_TRUE(at::allclose(layer.beta.grad(), beta.grad(), kRounding, kRounding));
+}
+
+TEST(SyncBatchNorm, EqualsTheWholeBatchWithUnequalShares) {
+  compare_with_whole_batch(7);
+}
+
+TEST(SyncBatchNorm, EqualsTheWholeBatchWithARankThatHasNothing) {
+  compare_with_whole_batch(2);
+}
+
+}  // namespace
+}  // namespace voxcycle
