@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace voxcycle {
+
+/// Parameters that share a rate: `rate_factor` times the rate of the step.
+struct ParameterGroup {
+  std::vector<at::Tensor> parameters;
+  std::vector<std::string> names;  ///< one a parameter, unique over all groups
+  double rate_factor = 1.0;
+};
+
+/// A first-order method. It reads the parameters' grad() and changes the parameters in place; the
+/// same gradients give the same bits on every rank.
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+  /// One step with the given rate. Parameters without a gradient stay as they are.
+  virtual void step(double rate) = 0;
+  /// Everything that a resumed run needs, by unique names; writing into these tensors restores it.
+  virtual std::vector<std::pair<std::string, at::Tensor>> state() = 0;
+};
+
+struct OptimizerOptions {
+  std::string name = "adam";
+  double beta1 = 0.9;     ///< adam: decay of the first moments
+  double beta2 = 0.999;   ///< adam: decay of the second moments
+  double epsilon = 1e-8;  ///< adam
+  double momentum = 0.9;  ///< sgd
+};
+
+/// Names accepted by make_optimizer.
+std::vector<std::string> optimizer_names();
+/// @throws Error for an unknown name, listing the valid ones.
+std::unique_ptr<Optimizer> make_optimizer(OptimizerOptions const& options,
+                                          std::vector<ParameterGroup> groups);
+
+/// Relative rate in [0, 1] of step `step` of `steps`: linear warm-up over the first
+/// `warm_up` * steps, times a cosine that ends at zero.
+double cosine_rate(std::int64_t step, std::int64_t steps, double warm_up);
+
+}  // namespace voxcycle

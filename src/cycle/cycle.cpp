@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/cycle/cycle.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/text.hpp"
+
+#include <map>
+
+namespace voxcycle {
+namespace {
+
+/// One line a cycle.
+std::map<std::string, LevelPath (*)(int)> const kCycles{
+    {"half_v", half_v_path},
+    {"v", v_path},
+    {"w", w_path},
+    {"f", f_path},
+};
+
+}  // namespace
+
+std::vector<std::string> cycle_names() {
+  std::vector<std::string> names;
+  for (auto const& entry : kCycles) names.push_back(entry.first);
+  return names;
+}
+
+LevelPath make_path(std::string const& name, int levels, LevelPath const& custom) {
+  VOXCYCLE_REQUIRE(levels >= 1, "cycle: no levels. Set cycle.levels.");
+  if (name != "custom") {
+    auto const found = kCycles.find(name);
+    VOXCYCLE_REQUIRE(found != kCycles.end(), "cycle '" << name << "' is unknown. Choose one of "
+                                                       << join(cycle_names()) << ", custom.");
+    return found->second(levels);
+  }
+  VOXCYCLE_REQUIRE(!custom.empty(), "cycle: a custom cycle needs a path. Set cycle.path.");
+  for (std::size_t stage = 0; stage < custom.size(); ++stage) {
+    VOXCYCLE_REQUIRE(custom[stage] >= 0 && custom[stage] < levels,
+                     "cycle: stage " << stage + 1 << " of the path is level " << custom[stage] + 1
+                                     << ", but there are levels 1 to " << levels << '.');
+  }
+  return custom;
+}
+
+void append_path(LevelPath& path, LevelPath const& tail) {
+  auto begin = tail.begin();
+  if (!path.empty() && !tail.empty() && path.back() == tail.front()) ++begin;
+  path.insert(path.end(), begin, tail.end());
+}
+
+}  // namespace voxcycle

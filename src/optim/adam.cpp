@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "optim/optimizers.hpp"
+#include <ATen/ATen.h>
+
+namespace voxcycle {
+namespace {
+
+struct Moments {
+  at::Tensor first;
+  at::Tensor second;
+  at::Tensor steps;  ///< [1] float32, as torch's kernel wants it
+};
+
+class Adam final : public Optimizer {
+ public:
+  Adam(OptimizerOptions const& options, std::vector<ParameterGroup> groups)
+      : options_(options), groups_(std::move(groups)) {
+    for (auto const& group : groups_) {
+      auto& moments = moments_.emplace_back();
+      for (auto const& p : group.parameters) {
+        moments.push_back({at::zeros_like(p), at::zeros_like(p), at::zeros({1}, at::kFloat)});
+      }
+    }
+  }
+
+  void step(double rate) override {
+    at::NoGradGuard const no_grad;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      auto const active = active_lists(groups_[g]);
+      if (active.parameters.empty()) continue;
+      std::vector<at::Tensor> first;
+      std::vector<at::Tensor> second;
+      std::vector<at::Tensor> steps;
+      for (auto place : active.places) {
+        auto& moments = moments_[g][place];
+        moments.steps.add_(1);
+        first.push_back(moments.first);
+        second.push_back(moments.second);
+        steps.push_back(moments.steps);
+      }
+      at::_fused_adam_(active.parameters, active.gradients, first, second, {}, steps,
+                       rate * groups_[g].rate_factor, options_.beta1, options_.beta2,
+                       /*weight_decay=*/0.0, options_.epsilon, /*amsgrad=*/false,
+                       /*maximize=*/false);
+    }
+  }
+
+  std::vector<std::pair<std::string, at::Tensor>> state() override {
+    std::vector<std::pair<std::string, at::Tensor>> all;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      for (std::size_t k = 0; k < groups_[g].names.size(); ++k) {
+        auto const& name = groups_[g].names[k];
+        all.emplace_back(name + ".first_moment", moments_[g][k].first);
+        all.emplace_back(name + ".second_moment", moments_[g][k].second);
+        all.emplace_back(name + ".steps", moments_[g][k].steps);
+      }
+    }
+    return all;
+  }
+
+ private:
+  OptimizerOptions options_;
+  std::vector<ParameterGroup> groups_;
+  std::vector<std::vector<Moments>> moments_;
+};
+
+}  // namespace
+
+std::unique_ptr<Optimizer> make_adam(OptimizerOptions const& options,
+                                     std::vector<ParameterGroup> groups) {
+  return std::make_unique<Adam>(options, std::move(groups));
+}
+
+ActiveLists active_lists(ParameterGroup const& group) {
+  ActiveLists active;
+  for (std::size_t k = 0; k < group.parameters.size(); ++k) {
+    if (!group.parameters[k].grad().defined()) continue;
+    active.parameters.push_back(group.parameters[k]);
+    active.gradients.push_back(group.parameters[k].grad());
+    active.places.push_back(k);
+  }
+  return active;
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/optim/optimizer.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numbers>
+
+#include "optim/optimizers.hpp"
+
+namespace voxcycle {
+namespace {
+
+using Maker = std::unique_ptr<Optimizer> (*)(OptimizerOptions const&, std::vector<ParameterGroup>);
+
+/// One line an optimiser.
+std::map<std::string, Maker> const kOptimizers{
+    {"adam", make_adam},
+    {"sgd", make_sgd},
+};
+
+}  // namespace
+
+std::vector<std::string> optimizer_names() {
+  std::vector<std::string> names;
+  for (auto const& entry : kOptimizers) names.push_back(entry.first);
+  return names;
+}
+
+std::unique_ptr<Optimizer> make_optimizer(OptimizerOptions const& options,
+                                          std::vector<ParameterGroup> groups) {
+  auto const found = kOptimizers.find(options.name);
+  VOXCYCLE_REQUIRE(found != kOptimizers.end(), "optimiser '" << options.name
+                                                             << "' is unknown. Choose one of "
+                                                             << join(optimizer_names()) << '.');
+  return found->second(options, std::move(groups));
+}
+
+double cosine_rate(std::int64_t step, std::int64_t steps, double warm_up) {
+  double const progress =
+      static_cast<double>(step) / static_cast<double>(std::max<std::int64_t>(1, steps));
+  double const ramp = warm_up * static_cast<double>(steps);
+  double const warmed = ramp < 1.0 ? 1.0 : std::min(1.0, static_cast<double>(step + 1) / ramp);
+  return warmed * 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Makers of the optimisers; each lives in a file of its own.
+#pragma once
+
+#include "voxcycle/optim/optimizer.hpp"
+
+namespace voxcycle {
+
+/// Adam (Kingma and Ba 2015), torch's fused kernel.
+std::unique_ptr<Optimizer> make_adam(OptimizerOptions const& options,
+                                     std::vector<ParameterGroup> groups);
+/// Gradient descent with heavy-ball momentum, torch's fused kernel.
+std::unique_ptr<Optimizer> make_sgd(OptimizerOptions const& options,
+                                    std::vector<ParameterGroup> groups);
+
+/// Tensor lists of one group for torch's multi-tensor kernels: only parameters with a gradient.
+struct ActiveLists {
+  std::vector<at::Tensor> parameters;
+  std::vector<at::Tensor> gradients;
+  std::vector<std::size_t> places;  ///< of each in the group
+};
+ActiveLists active_lists(ParameterGroup const& group);
+
+}  // namespace voxcycle

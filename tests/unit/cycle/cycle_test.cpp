@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/cycle/cycle.hpp"
+
+#include "voxcycle/core/error.hpp"
+
+#include <gtest/gtest.h>
+
+namespace voxcycle {
+namespace {
+
+/// Levels counted from 1, as the design writes them.
+std::string path_of(std::string const& name, int levels) {
+  std::string text;
+  for (int level : make_path(name, levels)) text += std::to_string(level + 1) + " ";
+  return text;
+}
+
+TEST(Cycle, PathsAreThoseOfTheDesign) {
+  EXPECT_EQ(path_of("half_v", 4), "1 2 3 4 ");
+  EXPECT_EQ(path_of("v", 4), "4 3 2 1 2 3 4 ");
+  EXPECT_EQ(path_of("w", 4), "4 3 2 1 2 1 2 3 2 1 2 1 2 3 4 ");
+  EXPECT_EQ(path_of("f", 4), "4 3 2 1 2 1 2 3 2 1 2 3 4 ");
+}
+
+TEST(Cycle, NeighboursDifferByOneLevelForAnyDepth) {
+  for (auto const& name : cycle_names()) {
+    for (int levels = 1; levels <= 8; ++levels) {
+      auto const path = make_path(name, levels);
+      EXPECT_EQ(path.back(), levels - 1);
+      for (std::size_t k = 1; k < path.size(); ++k) {
+        EXPECT_EQ(std::abs(path[k] - path[k - 1]), 1) << name << ' ' << levels;
+      }
+    }
+  }
+}
+
+TEST(Cycle, RefusesPathsThatLeaveTheLevels) {
+  EXPECT_EQ(make_path("custom", 3, {0, 2, 1}), (LevelPath{0, 2, 1}));
+  EXPECT_THROW(make_path("custom", 3, {0, 3}), Error);
+  EXPECT_THROW(make_path("custom", 3, {}), Error);
+  EXPECT_THROW(make_path("zigzag", 3), Error);
+  EXPECT_THROW(make_path("v", 0), Error);
+}
+
+}  // namespace
+}  // namespace voxcycle

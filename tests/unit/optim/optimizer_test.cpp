@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/optim/optimizer.hpp"
+
+#include "voxcycle/core/error.hpp"
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+namespace voxcycle {
+namespace {
+
+constexpr double kRounding = 1e-6;  // float32, twenty steps
+
+std::vector<at::Tensor> start_values() {
+  torch::manual_seed(2);
+  return {at::randn({7, 3}), at::randn({5})};
+}
+
+/// Gradient of a smooth function, the same for both implementations.
+at::Tensor gradient_at(at::Tensor const& x) {
+  return x.detach().pow(3) - 0.5 * x.detach();
+}
+
+/// Runs `ours` and torch's own optimiser side by side.
+template <class Theirs>
+void compare(OptimizerOptions const& options, Theirs make_theirs) {
+  auto ours = start_values();
+  auto theirs = start_values();
+  auto const mine = make_optimizer(options, {{{ours[0]}, {"a"}, 1.0}, {{ours[1]}, {"b"}, 0.1}});
+  auto reference = make_theirs(theirs);
+  for (int step = 0; step < 20; ++step) {
+    for (std::size_t k = 0; k < ours.size(); ++k) {
+      ours[k].mutable_grad() = gradient_at(ours[k]);
+      theirs[k].mutable_grad() = gradient_at(theirs[k]);
+    }
+    mine->step(0.01);
+    reference->step();
+  }
+  for (std::size_t k = 0; k < ours.size(); ++k) {
+    EXPECT_TRUE(at::allclose(ours[k], theirs[k], kRounding, kRounding)) << k;
+  }
+}
+
+template <class Optim, class Options>
+std::unique_ptr<Optim> two_groups(std::vector<at::Tensor> const& p, Options fast, Options slow) {
+  std::vector<torch::optim::OptimizerParamGroup> groups;
+  groups.emplace_back(std::vector<at::Tensor>{p[0]}, std::make_unique<Options>(fast));
+  groups.emplace_back(std::vector<at::Tensor>{p[1]}, std::make_unique<Options>(slow));
+  return std::make_unique<Optim>(groups, fast);
+}
+
+TEST(Optimizer, AdamWithRatesAGroupEqualsTorch) {
+  compare({.name = "adam"}, [](auto const& p) {
+    return two_groups<torch::optim::Adam>(p, torch::optim::AdamOptions(0.01),
+                                          torch::optim::AdamOptions(0.001));
+  });
+}
+
+TEST(Optimizer, SgdWithMomentumEqualsTorch) {
+  compare({.name = "sgd"}, [](auto const& p) {
+    return two_groups<torch::optim::SGD>(p, torch::optim::SGDOptions(0.01).momentum(0.9),
+                                         torch::optim::SGDOptions(0.001).momentum(0.9));
+  });
+}
+
+TEST(Optimizer, RestoredStateGoesOnWithTheSameBits) {
+  for (auto const& name : optimizer_names()) {
+    auto x = start_values();
+    auto const first = make_optimizer({.name = name}, {{x, {"a", "b"}, 1.0}});
+    auto const run = [](Optimizer& optimizer, std::vector<at::Tensor> const& p, int steps) {
+      for (int step = 0; step < steps; ++step) {
+        for (auto const& t : p) t.mutable_grad() = gradient_at(t);
+        optimizer.step(0.01);
+      }
+    };
+    run(*first, x, 5);
+    std::vector<at::Tensor> y{x[0].detach().clone(), x[1].detach().clone()};
+    auto const second = make_optimizer({.name = name}, {{y, {"a", "b"}, 1.0}});
+    auto const from = first->state();
+    auto const to = second->state();
+    ASSERT_EQ(from.size(), to.size());
+    for (std::size_t k = 0; k < from.size(); ++k) {
+      EXPECT_EQ(from[k].first, to[k].first);
+      to[k].second.copy_(from[k].second);
+    }
+    run(*first, x, 5);
+    run(*second, y, 5);
+    EXPECT_TRUE(at::equal(x[0], y[0])) << name;
+    EXPECT_TRUE(at::equal(x[1], y[1])) << name;
+  }
+}
+
+TEST(Optimizer, LeavesParametersWithoutGradientAlone) {
+  auto x = start_values();
+  auto const before = x[1].clone();
+  auto const optimizer = make_optimizer({}, {{x, {"a", "b"}, 1.0}});
+  x[0].mutable_grad() = at::ones_like(x[0]);
+  optimizer->step(0.1);
+  EXPECT_TRUE(at::equal(x[1], before));
+}
+
+TEST(Optimizer, RateWarmsUpAndEndsAtZero) {
+  EXPECT_NEAR(cosine_rate(0, 100, 0.1), 0.1, 1e-12);
+  EXPECT_NEAR(cosine_rate(50, 100, 0.1), 0.5, 1e-12);
+  EXPECT_LT(cosine_rate(99, 100, 0.1), 1e-3);
+  EXPECT_NEAR(cosine_rate(0, 100, 0.0), 1.0, 1e-12);
+}
+
+TEST(Optimizer, RefusesUnknownNames) {
+  EXPECT_THROW(make_optimizer({.name = "adm"}, {}), Error);
+}
+
+}  // namespace
+}  // namespace voxcycle
