@@ -55,11 +55,12 @@ std::string percent(double fraction) {
 }
 
 std::string grid(std::string_view text) {
-  std::string out = escape(text);
-  for (std::size_t at = out.find("^3"); at != std::string::npos; at = out.find("^3", at)) {
-    out.replace(at, 2, "³");
+  std::string out;
+  for (std::size_t at = text.find("^3"); at != std::string_view::npos; at = text.find("^3")) {
+    out += escape(text.substr(0, at)) + "³";
+    text.remove_prefix(at + 2);
   }
-  return out;
+  return out + escape(text);
 }
 
 std::string element(std::string_view name, std::string_view attributes, std::string_view content) {

@@ -7,5 +7,6 @@ command -v clang-format >/dev/null || {
   echo "clang-format is missing (the formatting cannot be checked). Run ./dev setup." >&2
   exit 1
 }
-find include src cycles tests -name '*.[ch]pp' -o -name '*.cu' | sort |
+shopt -s nullglob
+find include src cycle[s] tests -name '*.[ch]pp' -o -name '*.cu' | sort |
   xargs -r clang-format --dry-run -Werror

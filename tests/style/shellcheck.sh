@@ -6,4 +6,5 @@ command -v shellcheck >/dev/null || {
   echo "shellcheck is missing (the scripts cannot be checked). Run ./dev setup." >&2
   exit 1
 }
-find slurm tests -name '*.sh' -o -name '*.sbatch' | sort | xargs shellcheck dev .ci/run
+shopt -s nullglob
+find slur[m] tests -name '*.sh' -o -name '*.sbatch' | sort | xargs shellcheck dev .ci/run
