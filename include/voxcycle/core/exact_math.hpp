@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <span>
+
 namespace voxcycle {
 
 /// exp, sin and cos from IEEE additions and multiplications alone, so that every machine computes
 /// the same bits (the C library's differ by version and instruction set). Error below 2 ulp for
-/// |x| <= 700 (exp) and |x| <= 1000 (sin, cos; absolute error 1e-15).
+/// |x| <= 700 (exp) and |x| <= 1000 (sin, cos; absolute error 1e-15). Beyond, exp goes on to 0 and
+/// infinity as it should, sin and cos lose digits.
 double exact_exp(double x);
 double exact_sin(double x);
 double exact_cos(double x);
+
+/// Replaces each value by its exact_exp, the same bits as one by one: a loop that vectorises.
+void exact_exp(std::span<double> values);
 
 }  // namespace voxcycle

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <ATen/core/Tensor.h>
+#include "voxcycle/dataset/sampler.hpp"
+#include "voxcycle/grid/units.hpp"
+#include "voxcycle/io/shard.hpp"
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "voxcycle/dataset/sampler.hpp"
-#include "voxcycle/grid/units.hpp"
-#include "voxcycle/io/shard.hpp"
+#include <ATen/core/Tensor.h>
 
 namespace voxcycle {
 
@@ -20,13 +20,13 @@ struct LocalBatch {
 };
 
 struct PrefetchOptions {
-  std::int64_t batch = 8;      ///< global batch size
-  std::int64_t unit_size = 2;  ///< samples a unit
-  std::int64_t steps = 1;      ///< steps of the stage; the thread stops after the last
-  std::int64_t first_step = 0; ///< where a resumed stage goes on
+  std::int64_t batch = 8;       ///< global batch size
+  std::int64_t unit_size = 2;   ///< samples a unit
+  std::int64_t steps = 1;       ///< steps of the stage; the thread stops after the last
+  std::int64_t first_step = 0;  ///< where a resumed stage goes on
   int ranks = 1;
   int rank = 0;
-  int depth = 2;               ///< batches read ahead
+  int depth = 2;  ///< batches read ahead
 };
 
 /// Reads the batches of one stage ahead of time on a thread of its own, each rank only its own

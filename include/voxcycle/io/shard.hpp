@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/grid/grid3.hpp"
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -8,15 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "voxcycle/grid/grid3.hpp"
-
 namespace voxcycle {
 
 /// What a shard file says about itself (attributes of its root group).
 struct ShardInfo {
-  std::string family;            ///< CoefficientFamily::signature()
+  std::string family;  ///< CoefficientFamily::signature()
   std::uint64_t seed = 0;
-  std::string split;             ///< "train" or "held_out"
+  std::string split;  ///< "train" or "held_out"
   Grid3 grid;
   std::string boundary;          ///< conditions that u_ref was solved for, as to_string(Boundary)
   std::int64_t parameters = 0;   ///< length of omega

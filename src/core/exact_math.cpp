@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/core/exact_math.hpp"
+
+#include <bit>
+#include <cstdint>
+
+namespace voxcycle {
+namespace {
+
+// x + kShift rounds x to the nearest integer, which then stands in the low bits of the sum.
+constexpr double kShift = 0x1.8p52;
+
+std::uint64_t low_bits(double shifted) {
+  return std::bit_cast<std::uint64_t>(shifted);
+}
+
+/// 2^k for a k given as k + kShift, |k| <= 1022.
+double power_of_two(double shifted) {
+  return std::bit_cast<double>((low_bits(shifted) + 1023) << 52);
+}
+
+/// c[0] + c[1] x + c[2] x^2 + ... by Horner's rule.
+template <std::size_t N>
+double polynomial(double const (&c)[N], double x) {
+  double sum = c[N - 1];
+  for (std::size_t k = N - 1; k-- > 0;) sum = sum * x + c[k];
+  return sum;
+}
+
+// Taylor coefficients. With |r| <= ln 2 / 2 the first term left out of exp is below 5e-18; with
+// |r| <= pi/4 those left out of sin and cos are below 1e-19 and 3e-18.
+constexpr double kExp[] = {1.0 / 2,       1.0 / 6,        1.0 / 24,        1.0 / 120,
+                           1.0 / 720,     1.0 / 5040,     1.0 / 40320,     1.0 / 362880,
+                           1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800};
+constexpr double kSin[] = {
+    -1.0 / 6,        1.0 / 120,        -1.0 / 5040,          1.0 / 362880,
+    -1.0 / 39916800, 1.0 / 6227020800, -1.0 / 1307674368000, 1.0 / 355687428096000};
+constexpr double kCos[] = {1.0 / 24,        -1.0 / 720,         1.0 / 40320,         -1.0 / 3628800,
+                           1.0 / 479001600, -1.0 / 87178291200, 1.0 / 20922789888000};
+
+inline double exp_of(double x) {
+  // Beyond +-760 the result is infinity or 0 anyway; a NaN passes both comparisons.
+  x = x > 760.0 ? 760.0 : x;
+  x = x < -760.0 ? -760.0 : x;
+  // ln 2 in two parts (fdlibm); the first has 33 bits, so that k times it is exact.
+  constexpr double kLn2High = 6.93147180369123816490e-01;
+  constexpr double kLn2Low = 1.90821492927058770002e-10;
+  constexpr double kLog2E = 0x1.71547652b82fep0;
+  double const k = (x * kLog2E + kShift) - kShift;
+  double const r = (x - k * kLn2High) - k * kLn2Low;
+  double const e = 1.0 + (r + r * r * polynomial(kExp, r));
+  // Two factors, since 2^k itself may lie outside the range of double.
+  double const half = k * 0.5 + kShift;
+  double const rest = (k - (half - kShift)) + kShift;
+  return e * power_of_two(half) * power_of_two(rest);
+}
+
+double sin_near_zero(double r) {
+  double const square = r * r;
+  return r + r * square * polynomial(kSin, square);
+}
+
+double cos_near_zero(double r) {
+  double const square = r * r;
+  return 1.0 - (0.5 * square - square * square * polynomial(kCos, square));
+}
+
+/// sin(x + quarter * pi/2).
+double sin_shifted(double x, std::uint64_t quarter) {
+  // pi/2 in three parts (fdlibm); the first two have 33 bits.
+  constexpr double kHalfPi1 = 1.57079632673412561417e+00;
+  constexpr double kHalfPi2 = 6.07710050630396597660e-11;
+  constexpr double kHalfPi3 = 2.02226624879595063154e-21;
+  constexpr double kTwoOverPi = 0x1.45f306dc9c883p-1;
+  double const shifted = x * kTwoOverPi + kShift;
+  double const k = shifted - kShift;
+  double const r = ((x - k * kHalfPi1) - k * kHalfPi2) - k * kHalfPi3;
+  quarter += low_bits(shifted);
+  double const value = (quarter & 1) == 0 ? sin_near_zero(r) : cos_near_zero(r);
+  return (quarter & 2) == 0 ? value : -value;
+}
+
+}  // namespace
+
+double exact_exp(double x) {
+  return exp_of(x);
+}
+
+double exact_sin(double x) {
+  return sin_shifted(x, 0);
+}
+
+double exact_cos(double x) {
+  return sin_shifted(x, 1);
+}
+
+void exact_exp(std::span<double> values) {
+  for (double& value : values) value = exp_of(value);
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "io/hdf5_types.hpp"
+
+namespace voxcycle::hdf5 {
+
+/// An array in a File; errors name the file and the array.
+class Dataset {
+ public:
+  Number number() const { return number_; }
+  Shape const& shape() const { return shape_; }
+
+  /// Writes or reads the whole array; `values` holds all its elements.
+  template <class T>
+  void write(std::span<T const> values) {
+    transfer_all(number_of<T>(), values.size(), values.data(), nullptr);
+  }
+  template <class T>
+  void read(std::span<T> values) const {
+    transfer_all(number_of<T>(), values.size(), nullptr, values.data());
+  }
+  /// Writes or reads entry `row` of the first axis.
+  template <class T>
+  void write_row(std::int64_t row, std::span<T const> values) {
+    transfer_row(number_of<T>(), row, values.size(), values.data(), nullptr);
+  }
+  template <class T>
+  void read_row(std::int64_t row, std::span<T> values) const {
+    transfer_row(number_of<T>(), row, values.size(), nullptr, values.data());
+  }
+
+ private:
+  friend class File;
+  void transfer_all(Number number, std::size_t count, void const* from, void* to) const;
+  void transfer_row(Number number, std::int64_t row, std::size_t count, void const* from,
+                    void* to) const;
+  void transfer(Number number, hid_t memory, hid_t file, void const* from, void* to) const;
+
+  Handle handle_;
+  std::string label_;  ///< "<path>: <name>"
+  Number number_ = Number::float32;
+  Shape shape_;
+};
+
+/// One HDF5 file: attributes of its root group, and arrays below it. Metadata carry HDF5's own
+/// checksums (format of 1.8 and later). Every failure throws Error with the path and HDF5's text.
+class File {
+ public:
+  /// Makes or overwrites `path`.
+  static File create(std::string const& path);
+  /// Opens for reading. The error tells missing, truncated and foreign files apart.
+  static File open(std::string const& path);
+  /// Flushes and closes; needed after writing, as a full disk may show only here.
+  void close();
+
+  std::string const& path() const { return path_; }
+
+  void write_attribute(std::string const& name, std::string const& text);
+  template <class T>
+  void write_attribute(std::string const& name, std::span<T const> values) {
+    write_numbers(name, number_of<T>(), values.size(), values.data());
+  }
+  bool has_attribute(std::string const& name) const;
+  std::string read_text_attribute(std::string const& name) const;
+  template <class T>
+  std::vector<T> read_attribute(std::string const& name, std::size_t count) const {
+    std::vector<T> values(count);
+    read_numbers(name, number_of<T>(), count, values.data());
+    return values;
+  }
+
+  /// Makes an array (and the groups in its name, separated by '/').
+  Dataset create_dataset(std::string const& name, Number number, Shape const& shape);
+  bool has_dataset(std::string const& name) const;
+  Dataset open_dataset(std::string const& name) const;
+  /// Names of all arrays, sorted; those in groups as "group/name".
+  std::vector<std::string> dataset_names() const;
+
+ private:
+  void write_numbers(std::string const& name, Number number, std::size_t count, void const* from);
+  void read_numbers(std::string const& name, Number number, std::size_t count, void* to) const;
+
+  std::string path_;
+  Handle handle_;
+};
+
+/// Checks the attributes `format` and `version`. @throws Error for a foreign file or a version that
+/// this program does not know.
+void require_format(File const& file, std::string const& format, std::int64_t version);
+
+}  // namespace voxcycle::hdf5

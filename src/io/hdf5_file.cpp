@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/core/error.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+#include "io/hdf5.hpp"
+
+namespace voxcycle::hdf5 {
+namespace {
+
+herr_t collect_dataset(hid_t, char const* name, H5O_info_t const* info, void* names) {
+  if (info->type == H5O_TYPE_DATASET)
+    static_cast<std::vector<std::string>*>(names)->push_back(name);
+  return 0;
+}
+
+/// Options of a file: checksummed metadata; no flock (which fails on some cluster file systems),
+/// as files are renamed into place whole and never changed.
+Handle file_access(std::string const& path) {
+  Handle access = checked(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, path, "cannot set options", "");
+  bool set = H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_LATEST) >= 0 &&
+             H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG) >= 0;
+#if H5_VERSION_GE(1, 10, 7)
+  set = set && H5Pset_file_locking(access.get(), 0, 1) >= 0;
+#endif
+  if (!set) fail(path, "cannot set options", "");
+  return access;
+}
+
+}  // namespace
+
+File File::create(std::string const& path) {
+  silence();
+  Handle const access = file_access(path);
+  File file;
+  file.path_ = path;
+  file.handle_ = checked(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()),
+                         H5Fclose, path, "cannot make the file", kSpaceAdvice);
+  return file;
+}
+
+File File::open(std::string const& path) {
+  silence();
+  std::error_code code;
+  auto const status = std::filesystem::status(path, code);
+  VOXCYCLE_REQUIRE(std::filesystem::exists(status),
+                   path << ": there is no such file. Check the path, or make it first.");
+  VOXCYCLE_REQUIRE(std::filesystem::is_regular_file(status), path << ": is not a regular file.");
+  Handle const access = file_access(path);
+  File file;
+  file.path_ = path;
+  file.handle_ = checked(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose, path,
+                         "cannot open as HDF5, the file is truncated, foreign or not readable",
+                         "Make it again.");
+  return file;
+}
+
+void File::close() {
+  silence();
+  bool const flushed = H5Fflush(handle_.get(), H5F_SCOPE_GLOBAL) >= 0;
+  if (!flushed) fail(path_, "cannot write to the disk", kSpaceAdvice);
+  if (!handle_.close()) fail(path_, "cannot close", kSpaceAdvice);
+}
+
+void File::write_attribute(std::string const& name, std::string const& text) {
+  silence();
+  Handle const type = checked(H5Tcopy(H5T_C_S1), H5Tclose, path_, "cannot make a text type", "");
+  if (H5Tset_size(type.get(), std::max<std::size_t>(1, text.size())) < 0 ||
+      H5Tset_strpad(type.get(), H5T_STR_NULLPAD) < 0 ||
+      H5Tset_cset(type.get(), H5T_CSET_UTF8) < 0) {
+    fail(path_, "cannot make a text type", "");
+  }
+  Handle const space = make_space({}, path_);
+  Handle const attribute = checked(
+      H5Acreate2(handle_.get(), name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
+      H5Aclose, path_, "cannot make the attribute " + name, "");
+  if (H5Awrite(attribute.get(), type.get(), text.c_str()) < 0) {
+    fail(path_, "cannot write the attribute " + name, kSpaceAdvice);
+  }
+}
+
+void File::write_numbers(std::string const& name, Number number, std::size_t count,
+                         void const* from) {
+  silence();
+  Handle const space = make_space({static_cast<std::int64_t>(count)}, path_);
+  Handle const attribute = checked(H5Acreate2(handle_.get(), name.c_str(), file_type(number),
+                                              space.get(), H5P_DEFAULT, H5P_DEFAULT),
+                                   H5Aclose, path_, "cannot make the attribute " + name, "");
+  if (H5Awrite(attribute.get(), memory_type(number), from) < 0) {
+    fail(path_, "cannot write the attribute " + name, kSpaceAdvice);
+  }
+}
+
+bool File::has_attribute(std::string const& name) const {
+  silence();
+  return H5Aexists(handle_.get(), name.c_str()) > 0;
+}
+
+std::string File::read_text_attribute(std::string const& name) const {
+  silence();
+  std::string const action = "cannot read the attribute " + name;
+  Handle const attribute = checked(H5Aopen(handle_.get(), name.c_str(), H5P_DEFAULT), H5Aclose,
+                                   path_, action, kDamageAdvice);
+  Handle const type = checked(H5Aget_type(attribute.get()), H5Tclose, path_, action, kDamageAdvice);
+  VOXCYCLE_REQUIRE(
+      H5Tget_class(type.get()) == H5T_STRING && H5Tis_variable_str(type.get()) == 0,
+      path_ << ": the attribute " << name << " is no text of fixed length. " << kDamageAdvice);
+  std::string text(H5Tget_size(type.get()), '\0');
+  if (H5Aread(attribute.get(), type.get(), text.data()) < 0) fail(path_, action, kDamageAdvice);
+  text.resize(std::strlen(text.c_str()));
+  return text;
+}
+
+void File::read_numbers(std::string const& name, Number number, std::size_t count, void* to) const {
+  silence();
+  std::string const action = "cannot read the attribute " + name;
+  Handle const attribute = checked(H5Aopen(handle_.get(), name.c_str(), H5P_DEFAULT), H5Aclose,
+                                   path_, action, kDamageAdvice);
+  Handle const type = checked(H5Aget_type(attribute.get()), H5Tclose, path_, action, kDamageAdvice);
+  Handle const space =
+      checked(H5Aget_space(attribute.get()), H5Sclose, path_, action, kDamageAdvice);
+  VOXCYCLE_REQUIRE(H5Tequal(type.get(), file_type(number)) > 0 &&
+                       H5Sget_simple_extent_npoints(space.get()) == static_cast<hssize_t>(count),
+                   path_ << ": the attribute " << name << " is not " << count << " times "
+                         << to_string(number) << ". " << kDamageAdvice);
+  if (H5Aread(attribute.get(), memory_type(number), to) < 0) fail(path_, action, kDamageAdvice);
+}
+
+Dataset File::create_dataset(std::string const& name, Number number, Shape const& shape) {
+  silence();
+  Dataset made;
+  made.label_ = path_ + ": " + name;
+  made.number_ = number;
+  made.shape_ = shape;
+  Handle const space = make_space(shape, made.label_);
+  std::string const action = "cannot make the array";
+  Handle const links = checked(H5Pcreate(H5P_LINK_CREATE), H5Pclose, made.label_, action, "");
+  Handle const layout = checked(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, made.label_, action, "");
+  // Every element is written once: no filling beforehand.
+  if (H5Pset_create_intermediate_group(links.get(), 1) < 0 ||
+      H5Pset_fill_time(layout.get(), H5D_FILL_TIME_NEVER) < 0) {
+    fail(made.label_, action, "");
+  }
+  made.handle_ = checked(H5Dcreate2(handle_.get(), name.c_str(), file_type(number), space.get(),
+                                    links.get(), layout.get(), H5P_DEFAULT),
+                         H5Dclose, made.label_, action, kSpaceAdvice);
+  return made;
+}
+
+bool File::has_dataset(std::string const& name) const {
+  silence();
+  return H5Lexists(handle_.get(), name.c_str(), H5P_DEFAULT) > 0;
+}
+
+Dataset File::open_dataset(std::string const& name) const {
+  silence();
+  Dataset opened;
+  opened.label_ = path_ + ": " + name;
+  std::string const action = "cannot open the array";
+  opened.handle_ = checked(H5Dopen2(handle_.get(), name.c_str(), H5P_DEFAULT), H5Dclose,
+                           opened.label_, action, kDamageAdvice);
+  Handle const type =
+      checked(H5Dget_type(opened.handle_.get()), H5Tclose, opened.label_, action, kDamageAdvice);
+  Handle const space =
+      checked(H5Dget_space(opened.handle_.get()), H5Sclose, opened.label_, action, kDamageAdvice);
+  opened.number_ = number_in_file(type.get(), opened.label_);
+  int const rank = H5Sget_simple_extent_ndims(space.get());
+  if (rank < 0) fail(opened.label_, action, kDamageAdvice);
+  std::vector<hsize_t> extents(static_cast<std::size_t>(rank));
+  if (rank > 0) H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr);
+  opened.shape_.assign(extents.begin(), extents.end());
+  return opened;
+}
+
+std::vector<std::string> File::dataset_names() const {
+  silence();
+  std::vector<std::string> names;
+  if (H5Ovisit2(handle_.get(), H5_INDEX_NAME, H5_ITER_INC, collect_dataset, &names,
+                H5O_INFO_BASIC) < 0) {
+    fail(path_, "cannot list the arrays", kDamageAdvice);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void require_format(File const& file, std::string const& format, std::int64_t version) {
+  VOXCYCLE_REQUIRE(file.has_attribute("format") && file.read_text_attribute("format") == format,
+                   file.path() << ": is an HDF5 file, but no " << format << ". Check the path.");
+  std::int64_t const found = file.read_attribute<std::int64_t>("version", 1)[0];
+  VOXCYCLE_REQUIRE(found == version, file.path() << ": is " << format << " version " << found
+                                                 << ", but this program reads version " << version
+                                                 << ". Make the file again.");
+}
+
+}  // namespace voxcycle::hdf5

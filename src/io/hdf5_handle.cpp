@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "io/hdf5_handle.hpp"
+
+#include "voxcycle/core/error.hpp"
+
+#include <utility>
+
+namespace voxcycle::hdf5 {
+namespace {
+
+/// Keeps the description of the innermost failure, which is the specific one.
+herr_t keep_first(unsigned position, H5E_error2_t const* error, void* text) {
+  if (position == 0 && error->desc != nullptr) *static_cast<std::string*>(text) = error->desc;
+  return 0;
+}
+
+/// The library's own reason for the last failure on this thread.
+std::string reason() {
+  std::string text;
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &text);
+  H5Eclear2(H5E_DEFAULT);
+  // Driver errors read "file write failed: time = ..., error message = 'No space left on device',
+  // buf = ...": the part in quotes says it.
+  std::string const mark = "error message = '";
+  if (auto const begin = text.find(mark); begin != std::string::npos) {
+    auto const from = begin + mark.size();
+    text = text.substr(0, text.find(':')) + ": " + text.substr(from, text.find('\'', from) - from);
+  }
+  return text.empty() ? "no reason given" : text;
+}
+
+}  // namespace
+
+void silence() {
+  thread_local bool const done = H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
+  static_cast<void>(done);
+}
+
+void fail(std::string const& label, std::string const& action, std::string const& advice) {
+  throw Error(label + ": " + action + " (HDF5: " + reason() + "). " + advice);
+}
+
+Handle checked(hid_t id, Handle::Close close, std::string const& label, std::string const& action,
+               std::string const& advice) {
+  if (id < 0) fail(label, action, advice);
+  return {id, close};
+}
+
+Handle::~Handle() {
+  static_cast<void>(close());
+}
+
+Handle::Handle(Handle&& other) noexcept
+    : id_(std::exchange(other.id_, H5I_INVALID_HID)), close_(other.close_) {}
+
+Handle& Handle::operator=(Handle&& other) noexcept {
+  if (this != &other) {
+    static_cast<void>(close());
+    id_ = std::exchange(other.id_, H5I_INVALID_HID);
+    close_ = other.close_;
+  }
+  return *this;
+}
+
+bool Handle::close() {
+  if (id_ < 0) return true;
+  silence();
+  return close_(std::exchange(id_, H5I_INVALID_HID)) >= 0;
+}
+
+}  // namespace voxcycle::hdf5

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/text.hpp"
+#include "voxcycle/io/shard.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <regex>
+
+namespace voxcycle {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Files held open at a time, well below the usual limit of 1024 a process.
+constexpr std::int64_t kMostOpen = 128;
+
+/// The shards of a directory in order; checks that all of one count are there.
+std::vector<std::string> list_shards(std::string const& directory) {
+  std::error_code code;
+  VOXCYCLE_REQUIRE(fs::is_directory(directory, code),
+                   directory << ": there is no such directory of shards. Run voxcycle generate.");
+  std::regex const pattern("shard-([0-9]{1,9})-of-([0-9]{1,9})\\.h5");
+  std::map<std::int64_t, std::string> found;
+  std::optional<std::int64_t> count;
+  for (auto const& entry : fs::directory_iterator(directory)) {
+    std::string const name = entry.path().filename().string();
+    std::smatch match;
+    if (!std::regex_match(name, match, pattern)) continue;
+    std::int64_t const of = std::stoll(match[2]);
+    VOXCYCLE_REQUIRE(count.value_or(of) == of, entry.path().string()
+                                                   << ": lies beside shards of a set of " << *count
+                                                   << " (two sets are mixed). Remove one of them.");
+    count = of;
+    found[std::stoll(match[1])] = entry.path().string();
+  }
+  VOXCYCLE_REQUIRE(count, directory << ": holds no shard. Run voxcycle generate.");
+  std::vector<std::string> paths;
+  for (std::int64_t number = 0; number < *count; ++number) {
+    auto const place = found.find(number);
+    VOXCYCLE_REQUIRE(place != found.end(), directory << '/' << shard_name(number, *count)
+                                                     << ": is missing. Run voxcycle generate.");
+    paths.push_back(place->second);
+  }
+  VOXCYCLE_REQUIRE(std::ssize(found) == *count,
+                   found.rbegin()->second << ": its number exceeds the count. Remove it.");
+  return paths;
+}
+
+/// What all shards of a set have in common, as one text; says which part differs.
+void require_same_set(ShardInfo const& first, ShardInfo const& other, std::string const& path) {
+  auto const require = [&](bool same, char const* what) {
+    VOXCYCLE_REQUIRE(same, path << ": its " << what << " differs from the first shard's (they are "
+                                << "not one data set). Remove it and generate it again.");
+  };
+  require(first.family == other.family, "family");
+  require(first.seed == other.seed, "seed");
+  require(first.split == other.split, "split");
+  require(first.grid == other.grid, "grid");
+  require(first.boundary == other.boundary, "boundary");
+  require(first.parameters == other.parameters, "number of parameters");
+  require(first.has_reference == other.has_reference, "having references");
+}
+
+}  // namespace
+
+std::string shard_directory(std::string const& root, std::string const& split, Grid3 const& grid) {
+  return (fs::path(root) / split / grid.name()).string();
+}
+
+std::string shard_name(std::int64_t number, std::int64_t count) {
+  return format("shard-%05ld-of-%05ld.h5", static_cast<long>(number), static_cast<long>(count));
+}
+
+struct ShardSet::Impl {
+  struct Shard {
+    std::string path;
+    std::int64_t end = 0;  ///< global index after its last sample
+    std::optional<ShardReader> reader;
+  };
+
+  ShardReader const& reader(Shard& shard) {
+    if (!shard.reader) {
+      if (open == kMostOpen) {
+        for (Shard& other : shards) other.reader.reset();
+        open = 0;
+      }
+      shard.reader.emplace(shard.path);
+      ++open;
+    }
+    return *shard.reader;
+  }
+
+  std::vector<Shard> shards;
+  ShardInfo info;
+  std::int64_t open = 0;
+};
+
+ShardSet::ShardSet(std::string const& directory) : impl_(std::make_unique<Impl>()) {
+  std::int64_t samples = 0;
+  for (std::string const& path : list_shards(directory)) {
+    ShardInfo const info = ShardReader(path).info();
+    if (impl_->shards.empty()) impl_->info = info;
+    require_same_set(impl_->info, info, path);
+    VOXCYCLE_REQUIRE(info.first_index == samples,
+                     path << ": begins at sample " << info.first_index << ", but the shards before "
+                          << "it end at " << samples << ". Remove the set and generate it again.");
+    samples += info.samples;
+    impl_->shards.push_back({path, samples, std::nullopt});
+  }
+}
+
+ShardSet::~ShardSet() = default;
+ShardSet::ShardSet(ShardSet&&) noexcept = default;
+ShardSet& ShardSet::operator=(ShardSet&&) noexcept = default;
+
+std::int64_t ShardSet::samples() const {
+  return impl_->shards.back().end;
+}
+
+ShardInfo const& ShardSet::info() const {
+  return impl_->info;
+}
+
+ShardSample ShardSet::read(std::int64_t index) {
+  VOXCYCLE_REQUIRE(index >= 0 && index < samples(),
+                   "sample " << index << " of " << samples() << " does not exist.");
+  auto const shard =
+      std::upper_bound(impl_->shards.begin(), impl_->shards.end(), index,
+                       [](std::int64_t value, auto const& entry) { return value < entry.end; });
+  ShardReader const& reader = impl_->reader(*shard);
+  return reader.read(index - reader.info().first_index);
+}
+
+}  // namespace voxcycle
