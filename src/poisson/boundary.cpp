@@ -35,7 +35,7 @@ Face parse_face(std::string const& entry, std::size_t face) {
 template <class Body>
 void for_each_node(Grid3 const& grid, Body const& body) {
   std::int64_t const rows = grid.nodes(0) * grid.nodes(1);
-  parallel_for(rows, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(rows, grid.nodes(2), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
       for (std::int64_t z = 0; z < grid.nodes(2); ++z) {
         body(row / grid.nodes(1), row % grid.nodes(1), z, row * grid.nodes(2) + z);

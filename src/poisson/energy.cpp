@@ -10,6 +10,7 @@
 #include <numeric>
 #include <vector>
 
+#include "element_matrix.hpp"
 #include "energy_rows.hpp"
 #include <ATen/ATen.h>
 
@@ -40,23 +41,6 @@ void require_field(char const* name, at::Tensor const& field,
   VOXCYCLE_REQUIRE(field.is_contiguous(), name << " is not contiguous. Call contiguous() first.");
 }
 
-HaarSpectrum spectrum_of(Grid3 const& grid) {
-  double const hx = grid.spacing(0), hy = grid.spacing(1), hz = grid.spacing(2);
-  double const weight[3] = {hy * hz / hx, hx * hz / hy, hx * hy / hz};
-  HaarSpectrum spectrum{};
-  for (int i = 0; i < 8; ++i) {
-    bool const is_difference[3] = {(i & 4) != 0, (i & 2) != 0, (i & 1) != 0};
-    for (int axis = 0; axis < 3; ++axis) {
-      double product = is_difference[axis] ? weight[axis] : 0.0;
-      for (int other = 0; other < 3; ++other) {
-        product *= other == axis ? 1.0 : is_difference[other] ? 1.0 / 12.0 : 1.0 / 4.0;
-      }
-      spectrum.lambda[i] += product;
-    }
-  }
-  return spectrum;
-}
-
 // Voxel planes a slab: about sixteen slabs or more, so that eight threads have work, but never so
 // thick that the count of slabs stays small on large grids. A function of the grid alone.
 std::int64_t slab_thickness(std::int64_t nx) {
@@ -83,7 +67,7 @@ std::vector<double> sweep_slabs(T const* u, T const* nu, T* gradient, std::int64
   std::int64_t const thickness = slab_thickness(nx);
   std::int64_t const slabs = (nx + thickness - 1) / thickness;
   std::int64_t const node_plane = grid.nodes(1) * grid.nodes(2);
-  HaarSpectrum const spectrum = spectrum_of(grid);
+  HaarSpectrum const spectrum = haar_spectrum(grid);
   EnergyVariant const& kernel = best_energy_variant();
   std::vector<double> partial(batch * slabs);
 
@@ -91,7 +75,7 @@ std::vector<double> sweep_slabs(T const* u, T const* nu, T* gradient, std::int64
   // two they share. No plane is cleared first, and no two threads ever write one plane.
   for (std::int64_t colour = 0; colour < 2; ++colour) {
     std::int64_t const count = (slabs + 1 - colour) / 2;
-    parallel_for(batch * count, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(batch * count, thickness * ny * nz, [&](std::int64_t begin, std::int64_t end) {
       auto const scratch = make_scratch<T>(nz);
       for (std::int64_t i = begin; i < end; ++i) {
         std::int64_t const sample = i / count;
@@ -122,27 +106,30 @@ template <class T>
 void sum_at_nodes(T const* c, T* out, std::int64_t batch, Grid3 const& grid, double scale) {
   auto const [nx, ny, nz] = grid.voxels;
   std::int64_t const rows = grid.nodes(0) * grid.nodes(1);
-  parallel_for(batch * rows, [&, nx = nx, ny = ny, nz = nz](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      std::int64_t const sample = i / rows, x = i % rows / (ny + 1), y = i % (ny + 1);
-      T* const row = out + i * (nz + 1);
-      std::fill(row, row + nz + 1, T(0));
-      for (std::int64_t xv = std::max<std::int64_t>(x - 1, 0); xv <= std::min(x, nx - 1); ++xv) {
-        for (std::int64_t yv = std::max<std::int64_t>(y - 1, 0); yv <= std::min(y, ny - 1); ++yv) {
-          T const* const voxels = c + ((sample * nx + xv) * ny + yv) * nz;
-          for (std::int64_t k = 0; k < nz; ++k) {
-            row[k] += voxels[k];
-          }
-          for (std::int64_t k = 0; k < nz; ++k) {
-            row[k + 1] += voxels[k];
-          }
-        }
-      }
-      for (std::int64_t k = 0; k <= nz; ++k) {
-        row[k] *= static_cast<T>(scale);
-      }
-    }
-  });
+  parallel_for(batch * rows, 8 * nz,
+               [&, nx = nx, ny = ny, nz = nz](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t i = begin; i < end; ++i) {
+                   std::int64_t const sample = i / rows, x = i % rows / (ny + 1), y = i % (ny + 1);
+                   T* const row = out + i * (nz + 1);
+                   std::fill(row, row + nz + 1, T(0));
+                   for (std::int64_t xv = std::max<std::int64_t>(x - 1, 0);
+                        xv <= std::min(x, nx - 1); ++xv) {
+                     for (std::int64_t yv = std::max<std::int64_t>(y - 1, 0);
+                          yv <= std::min(y, ny - 1); ++yv) {
+                       T const* const voxels = c + ((sample * nx + xv) * ny + yv) * nz;
+                       for (std::int64_t k = 0; k < nz; ++k) {
+                         row[k] += voxels[k];
+                       }
+                       for (std::int64_t k = 0; k < nz; ++k) {
+                         row[k + 1] += voxels[k];
+                       }
+                     }
+                   }
+                   for (std::int64_t k = 0; k <= nz; ++k) {
+                     row[k] *= static_cast<T>(scale);
+                   }
+                 }
+               });
 }
 
 at::Tensor sum_at_nodes(char const* name, at::Tensor const& voxels, Grid3 const& grid,
@@ -161,8 +148,8 @@ at::Tensor sum_at_nodes(char const* name, at::Tensor const& voxels, Grid3 const&
 // Subtracts the load: gradient -= b, and @return b^T u.
 template <class T>
 double subtract_load(T const* b, T const* u, T* gradient, std::int64_t count) {
-  std::vector<double> partial((count + sum_chunk_size - 1) / sum_chunk_size);
-  parallel_for(std::ssize(partial), [&](std::int64_t begin, std::int64_t end) {
+  std::vector<double> partial(sum_chunks(count));
+  parallel_for(std::ssize(partial), sum_chunk_size, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t chunk = begin; chunk < end; ++chunk) {
       std::int64_t const first = chunk * sum_chunk_size;
       std::int64_t const last = std::min(count, first + sum_chunk_size);
@@ -217,9 +204,7 @@ at::Tensor apply_stiffness(at::Tensor const& u, at::Tensor const& nu, Grid3 cons
 }
 
 at::Tensor stiffness_diagonal(at::Tensor const& nu, Grid3 const& grid) {
-  // Diagonal entries of K1 and M1 are 1 and 1/3.
-  double const hx = grid.spacing(0), hy = grid.spacing(1), hz = grid.spacing(2);
-  return sum_at_nodes("nu", nu, grid, (hy * hz / hx + hx * hz / hy + hx * hy / hz) / 9.0);
+  return sum_at_nodes("nu", nu, grid, element_diagonal(grid));
 }
 
 at::Tensor load_of_source(at::Tensor const& f, Grid3 const& grid) {

@@ -12,6 +12,8 @@ namespace voxcycle {
 namespace {
 
 constexpr std::int64_t lanes = 8;
+// Waking a thread costs some microseconds, as long as touching this many values takes.
+constexpr std::int64_t least_work = 1 << 13;
 
 // term(i) summed in `lanes` running sums.
 template <class Term>
@@ -35,8 +37,8 @@ double sum_lanes(std::int64_t begin, std::int64_t end, Term const& term) {
 
 template <class Term>
 double sum_in_order(std::int64_t count, Term const& term) {
-  std::vector<double> partial((count + sum_chunk_size - 1) / sum_chunk_size);
-  parallel_for(std::ssize(partial), [&](std::int64_t begin, std::int64_t end) {
+  std::vector<double> partial(sum_chunks(count));
+  parallel_for(std::ssize(partial), sum_chunk_size, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t chunk = begin; chunk < end; ++chunk) {
       partial[chunk] =
           sum_lanes(chunk * sum_chunk_size, std::min(count, (chunk + 1) * sum_chunk_size), term);
@@ -51,9 +53,11 @@ double sum_in_order(std::int64_t count, Term const& term) {
 
 }  // namespace
 
-void parallel_for(std::int64_t count,
+void parallel_for(std::int64_t count, std::int64_t work,
                   c10::function_ref<void(std::int64_t begin, std::int64_t end)> body) {
-  if (count <= 1 || at::get_num_threads() == 1 || at::in_parallel_region()) {
+  std::int64_t const grain =
+      std::max<std::int64_t>(least_work / std::max<std::int64_t>(work, 1), 1);
+  if (count <= grain || at::get_num_threads() == 1 || at::in_parallel_region()) {
     if (count > 0) {
       body(0, count);
     }
@@ -70,7 +74,7 @@ void parallel_for(std::int64_t count,
           body(begin, begin + size);
         }
       },
-      /*grain_size=*/1);
+      grain);
 }
 
 template <class T>

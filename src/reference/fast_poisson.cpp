@@ -14,6 +14,7 @@
 #include "fftw_plan.hpp"
 #include "field_sums.hpp"
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 namespace voxcycle {
 namespace {
@@ -171,17 +172,18 @@ at::Tensor FastPoisson::solve(at::Tensor const& r) const {
   auto* const values = modes.mutable_data_ptr<double>();
   auto const* const in = load.const_data_ptr<double>();
   auto* const out = z.mutable_data_ptr<double>();
-  parallel_for(ax.count, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(ax.count, 8 * plane, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t x = begin; x < end; ++x) {
       impl_->gather_plane(in, static_cast<int>(x), values + x * plane);
     }
   });
-  parallel_for(ay.count, [&, width = az.count](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t y = begin; y < end; ++y) {
-      impl_->divide_modes(values + y * width, static_cast<int>(y));
-    }
-  });
-  parallel_for(ax.count, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(ay.count, 16 * ax.count * az.count,
+               [&, width = az.count](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t y = begin; y < end; ++y) {
+                   impl_->divide_modes(values + y * width, static_cast<int>(y));
+                 }
+               });
+  parallel_for(ax.count, 8 * plane, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t x = begin; x < end; ++x) {
       impl_->scatter_plane(values + x * plane, static_cast<int>(x), out);
     }

@@ -8,6 +8,7 @@
 
 #include "field_sums.hpp"
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 namespace voxcycle {
 namespace {

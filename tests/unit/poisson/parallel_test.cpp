@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/poisson/parallel.hpp"
 
+#include <array>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -24,9 +25,10 @@ class Parallel : public ::testing::Test {
 TEST_F(Parallel, CoversEveryIndexOnce) {
   for (int threads : {1, 2, 3}) {
     at::set_num_threads(threads);
-    for (std::int64_t count : {0, 1, 2, 7, 1000}) {
+    for (auto [count, work] : std::vector<std::array<std::int64_t, 2>>{
+             {0, 1}, {1, 1 << 20}, {2, 1 << 20}, {7, 1 << 20}, {1000, 1}, {20000, 1}}) {
       std::vector<int> visits(count);
-      parallel_for(count, [&](std::int64_t begin, std::int64_t end) {
+      parallel_for(count, work, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i) {
           ++visits[i];
         }
@@ -41,7 +43,7 @@ TEST_F(Parallel, UsesSeveralThreads) {
   at::set_num_threads(2);
   std::mutex mutex;
   std::set<std::thread::id> ids;
-  parallel_for(2, [&](std::int64_t, std::int64_t) {
+  parallel_for(2, 1 << 20, [&](std::int64_t, std::int64_t) {
     std::lock_guard const lock(mutex);
     ids.insert(std::this_thread::get_id());
   });

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/poisson/boundary.hpp"
+
+#include <memory>
+
+#include <ATen/core/Tensor.h>
+
+namespace voxcycle {
+
+/// What the coarse grids of a multigrid hierarchy solve.
+enum class CoarseOperator {
+  average,  ///< the same equation with nu averaged arithmetically over 2x2x2 voxels
+  galerkin  ///< P^T K P exactly: one 8x8 matrix a voxel, dearer to set up and apply; a sample's
+            ///< smoothing interval then depends on the batch it is in
+};
+
+struct MultigridOptions {
+  int smoothing_steps = 2;  ///< Chebyshev-Jacobi steps before and after each coarse correction, > 0
+  CoarseOperator coarse = CoarseOperator::average;
+  at::ScalarType dtype = at::kDouble;  ///< of the cycle's arithmetic: float64, or float32
+};
+
+/// A geometric multigrid V-cycle for K(nu) on free nodes, matrix-free: grids are halved while they
+/// are even (trilinear prolongation P, restriction P^T), the coarsest is solved directly. One cycle
+/// from zero is a symmetric positive definite approximation of K^-1: a preconditioner, and the
+/// error estimate of the loss energy_multigrid.
+///
+/// Chebyshev's interval needs the largest eigenvalue of D^-1 K, which never exceeds that of a
+/// single voxel's matrix, whatever nu is (1.5 for cubic voxels).
+class Multigrid {
+ public:
+  /// @param nu  voxels [B, 1, nx, ny, nz], float32 or float64, > 0
+  /// @throws Error on shapes or options that do not fit.
+  Multigrid(Grid3 const& grid, Boundary const& boundary, at::Tensor const& nu,
+            MultigridOptions const& options = {});
+  ~Multigrid();
+  Multigrid(Multigrid&&) noexcept;
+  Multigrid& operator=(Multigrid&&) noexcept;
+
+  /// @param r  residual b - K u on nodes [B, 1, nx+1, ny+1, nz+1], float32 or float64; its values
+  /// on
+  ///           Dirichlet nodes are ignored
+  /// @return e, about K^-1 r, zero on Dirichlet nodes; shape and dtype of r. Thread-safe; the same
+  ///         bits for any number of threads.
+  at::Tensor cycle(at::Tensor const& r) const;
+
+  /// Number of grids, the coarsest included.
+  int levels() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace voxcycle

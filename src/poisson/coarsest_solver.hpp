@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "level_operator.hpp"
+#include <ATen/core/Tensor.h>
+
+namespace voxcycle {
+
+/// Direct solver of the coarsest grid: a dense Cholesky factor a sample, in float64. With no
+/// Dirichlet node the solution's mean is fixed. Written out rather than taken from LAPACK, whose
+/// bits depend on the number of threads and on the batch.
+class CoarsestSolver {
+ public:
+  /// Grids with more nodes are refused.
+  static constexpr std::int64_t node_limit = 1500;
+
+  /// @param mask   1 on free nodes, 0 on Dirichlet nodes, float64 [1, 1, nodes]
+  /// @param batch  samples of `level`
+  /// @param dtype  of the fields that `level` works on
+  /// @throws Error beyond node_limit, or if a sample's matrix is not positive definite.
+  CoarsestSolver(LevelOperator const& level, at::Tensor const& mask, std::int64_t batch,
+                 at::ScalarType dtype);
+
+  /// K^-1 b on free nodes, zero on Dirichlet nodes: [B, 1, nodes].
+  at::Tensor solve(at::Tensor const& b) const;
+
+ private:
+  at::Tensor mask_;    // [1, nodes]
+  at::Tensor factor_;  // [B, nodes, nodes], lower triangle
+};
+
+}  // namespace voxcycle

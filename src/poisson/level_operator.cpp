@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "level_operator.hpp"
+
+#include "voxcycle/poisson/energy.hpp"
+
+#include <algorithm>
+
+#include "element_matrix.hpp"
+#include "transfer.hpp"
+#include <ATen/ATen.h>
+
+namespace voxcycle {
+namespace {
+
+class VoxelOperator : public LevelOperator {
+ public:
+  VoxelOperator(Grid3 const& grid, at::Tensor const& nu) : LevelOperator(grid), nu_(nu) {}
+
+  at::Tensor apply(at::Tensor const& x) const override { return apply_stiffness(x, nu_, grid()); }
+  at::Tensor diagonal() const override { return stiffness_diagonal(nu_, grid()); }
+
+  // K and D are sums over voxels of nu times a constant matrix and its diagonal, so Rayleigh's
+  // quotient of D^-1 K never exceeds the voxel's own.
+  double top() const override {
+    HaarSpectrum const spectrum = haar_spectrum(grid());
+    double const largest = *std::max_element(spectrum.lambda, spectrum.lambda + 8);
+    constexpr double norm = 8.0;  // squared length of a Haar vector
+    return largest * norm / element_diagonal(grid());
+  }
+
+  std::unique_ptr<LevelOperator> coarsened(CoarseOperator kind) const override {
+    if (kind == CoarseOperator::galerkin) {
+      return make_galerkin_operator(grid(), nu_);
+    }
+    return make_voxel_operator(grid().coarsened(), average_voxels(nu_, grid()));
+  }
+
+ private:
+  at::Tensor nu_;
+};
+
+}  // namespace
+
+std::unique_ptr<LevelOperator> make_voxel_operator(Grid3 const& grid, at::Tensor const& nu) {
+  return std::make_unique<VoxelOperator>(grid, nu);
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/poisson/multigrid.hpp"
+
+#include <memory>
+
+#include <ATen/core/Tensor.h>
+
+namespace voxcycle {
+
+/// The stiffness matrix of one grid of a multigrid hierarchy, on all nodes.
+class LevelOperator {
+ public:
+  explicit LevelOperator(Grid3 const& grid) : grid_(grid) {}
+  virtual ~LevelOperator() = default;
+  LevelOperator(LevelOperator const&) = delete;
+  LevelOperator& operator=(LevelOperator const&) = delete;
+
+  Grid3 const& grid() const { return grid_; }
+
+  virtual at::Tensor apply(at::Tensor const& x) const = 0;  ///< [B, 1, nodes] to the same
+  virtual at::Tensor diagonal() const = 0;                  ///< [B, 1, nodes]
+  virtual double top() const = 0;                           ///< no eigenvalue of D^-1 K exceeds it
+  virtual std::unique_ptr<LevelOperator> coarsened(CoarseOperator kind) const = 0;
+
+ private:
+  Grid3 grid_;
+};
+
+/// K(nu) itself. @param nu voxels [B, 1, nx, ny, nz], contiguous.
+std::unique_ptr<LevelOperator> make_voxel_operator(Grid3 const& grid, at::Tensor const& nu);
+
+/// P^T K(nu) P on grid.coarsened(), as one symmetric 8x8 matrix a coarse voxel.
+std::unique_ptr<LevelOperator> make_galerkin_operator(Grid3 const& grid, at::Tensor const& nu);
+
+}  // namespace voxcycle

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/poisson/multigrid.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/poisson/energy.hpp"
+
+#include <string>
+#include <tuple>
+
+#include "../../../src/poisson/level_operator.hpp"
+#include "../../../src/poisson/transfer.hpp"
+#include "q1_elements.hpp"
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+
+namespace voxcycle {
+namespace {
+
+using testing::dense_stiffness;
+using testing::kl_sample;
+using testing::random_nodes;
+using testing::random_voxels;
+using testing::relative_difference;
+
+// Sums of a few hundred products in float64.
+constexpr double rounding = 1e-12;
+// A direct solve of condition number below 1e4 in float64.
+constexpr double solved = 1e-10;
+// About a hundred operations a node in float32 (unit roundoff 6e-8).
+constexpr double float_rounding = 2e-5;
+
+double product(at::Tensor const& a, at::Tensor const& b) {
+  return (a * b).sum().item<double>();
+}
+
+at::Tensor random_free_nodes(Grid3 const& grid, Boundary const& boundary, std::int64_t batch = 1) {
+  at::Tensor r = random_nodes(grid, batch) * free_node_mask(grid, boundary, at::kDouble);
+  if (!boundary.has_dirichlet()) {
+    r -= r.mean({1, 2, 3, 4}, /*keepdim=*/true);
+  }
+  return r;
+}
+
+TEST(Transfer, RestrictionIsTheTransposeOfProlongation) {
+  Grid3 const fine{{4, 6, 10}, {1.0, 1.0, 1.0}};
+  at::Tensor const r = random_nodes(fine, 2), e = random_nodes(fine.coarsened(), 2);
+  at::Tensor prolonged = at::zeros_like(r);
+  add_prolonged(prolonged, e, fine);
+  EXPECT_NEAR(product(restrict_nodes(r, fine), e), product(r, prolonged), 100 * rounding);
+}
+
+TEST(Transfer, ProlongationReproducesTrilinearFields) {
+  Grid3 const fine{{4, 2, 6}, {1.0, 1.0, 1.0}};
+  auto field = [](Grid3 const& grid) {
+    at::Tensor const x = at::linspace(0.0, 1.0, grid.nodes(0), at::kDouble).view({-1, 1, 1});
+    at::Tensor const y = at::linspace(0.0, 1.0, grid.nodes(1), at::kDouble).view({-1, 1});
+    at::Tensor const z = at::linspace(0.0, 1.0, grid.nodes(2), at::kDouble);
+    return (1.0 + 2.0 * x - y + x * y * z)
+        .view({1, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)});
+  };
+  at::Tensor x = at::ones_like(field(fine));
+  add_prolonged(x, field(fine.coarsened()), fine);
+  EXPECT_LT(relative_difference(x, field(fine) + 1.0), rounding);
+}
+
+TEST(Transfer, AverageKeepsTheMean) {
+  Grid3 const fine{{4, 6, 2}, {1.0, 1.0, 1.0}};
+  at::Tensor const nu = random_voxels(fine, 2);
+  EXPECT_LT(relative_difference(average_voxels(nu, fine), at::avg_pool3d(nu, 2)), rounding);
+}
+
+TEST(LevelOperator, GalerkinIsTheTripleProduct) {
+  Grid3 const fine{{8, 4, 12}, {1.0, 0.7, 1.9}};
+  at::Tensor const nu = random_voxels(fine, 2).square_();
+  auto const once = make_galerkin_operator(fine, nu);
+  Grid3 const middle = fine.coarsened(), coarse = middle.coarsened();
+  auto const twice = once->coarsened(CoarseOperator::galerkin);
+  ASSERT_EQ(twice->grid(), coarse);
+  at::Tensor const e = random_nodes(coarse, 2);
+  at::Tensor on_middle = random_nodes(middle, 2).zero_(), on_fine = random_nodes(fine, 2).zero_();
+  add_prolonged(on_middle, e, middle);
+  add_prolonged(on_fine, on_middle, fine);
+  at::Tensor const expected_once = restrict_nodes(apply_stiffness(on_fine, nu, fine), fine);
+  EXPECT_LT(relative_difference(once->apply(on_middle), expected_once), rounding);
+  EXPECT_LT(relative_difference(twice->apply(e), restrict_nodes(expected_once, middle)), rounding);
+}
+
+TEST(LevelOperator, TopAndDiagonalBoundTheSpectrum) {
+  Grid3 const fine{{4, 4, 6}, {1.0, 0.7, 1.9}};
+  at::Tensor const nu = random_voxels(fine, 1).pow_(4);
+  auto const voxel = make_voxel_operator(fine, nu);
+  auto const galerkin = make_galerkin_operator(fine, nu);
+  for (LevelOperator const* op : {voxel.get(), galerkin.get()}) {
+    std::int64_t const nodes = op->grid().node_count();
+    at::Tensor matrix = at::empty({nodes, nodes}, at::kDouble);
+    for (std::int64_t j = 0; j < nodes; ++j) {
+      at::Tensor unit = at::zeros_like(op->diagonal());
+      unit.view({nodes})[j] = 1.0;
+      matrix.select(1, j).copy_(op->apply(unit).flatten());
+    }
+    EXPECT_LT(relative_difference(op->diagonal().flatten(), matrix.diagonal()), rounding);
+    at::Tensor const scale = matrix.diagonal().rsqrt();
+    double const largest =
+        at::linalg_eigvalsh(matrix * scale * scale.unsqueeze(1)).max().item<double>();
+    EXPECT_LE(largest, op->top() * (1.0 + rounding));
+    EXPECT_GT(largest, 0.5 * op->top()) << "a loose bound wastes smoothing";
+  }
+  EXPECT_NEAR(make_voxel_operator(Grid3::cube(2), at::ones({1, 1, 2, 2, 2}))->top(), 1.5, rounding);
+}
+
+class MultigridOnFaces : public ::testing::TestWithParam<std::tuple<char const*, CoarseOperator>> {
+};
+
+TEST_P(MultigridOnFaces, CycleIsSymmetricAndContracts) {
+  at::manual_seed(1);
+  auto const [faces, coarse] = GetParam();
+  Boundary const boundary = parse_boundary(faces);
+  Grid3 const grid{{16, 8, 24}, {1.0, 0.5, 1.5}};
+  at::Tensor const nu = random_voxels(grid, 1);
+  MultigridOptions options;
+  options.coarse = coarse;
+  Multigrid const multigrid(grid, boundary, nu, options);
+  ASSERT_GT(multigrid.levels(), 2);
+
+  at::Tensor const r = random_free_nodes(grid, boundary), s = random_free_nodes(grid, boundary);
+  double const r_s = product(multigrid.cycle(r), s), s_r = product(multigrid.cycle(s), r);
+  double const scale = std::sqrt(product(multigrid.cycle(r), r) * product(multigrid.cycle(s), s));
+  EXPECT_NEAR(r_s, s_r, rounding * scale);
+
+  // Errors shrink to less than a fifth in the energy norm (voxels are cubic, nu varies twentyfold).
+  at::Tensor const mask = free_node_mask(grid, boundary, at::kDouble);
+  EXPECT_EQ((multigrid.cycle(r) * (1.0 - mask)).abs().max().item<double>(), 0.0);
+  at::Tensor error = random_free_nodes(grid, boundary);
+  auto energy = [&] { return energy_and_gradient(error, nu, grid).energy.item<double>(); };
+  for (int i = 0; i < 4; ++i) {
+    double const before = energy();
+    error -= multigrid.cycle(apply_stiffness(error, nu, grid) * mask);
+    EXPECT_LT(energy(), 0.04 * before) << "cycle " << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Faces, MultigridOnFaces,
+    ::testing::Combine(::testing::Values("1, 0, flux, flux, flux, flux",
+                                         "flux, 2, -1, flux, flux, 0.5",
+                                         "flux, flux, flux, flux, 1, flux", "1, 2, 3, 4, 5, 6",
+                                         "flux, flux, flux, flux, flux, flux"),
+                       ::testing::Values(CoarseOperator::average, CoarseOperator::galerkin)));
+
+TEST(Multigrid, IsExactOnOneGrid) {
+  at::manual_seed(2);
+  Grid3 const grid{{3, 4, 5}, {1.0, 0.7, 1.9}};
+  at::Tensor const nu = random_voxels(grid, 2);
+  for (char const* faces : {"1, 0, flux, flux, flux, flux", "flux, flux, flux, flux, flux, flux"}) {
+    Boundary const boundary = parse_boundary(faces);
+    Multigrid const multigrid(grid, boundary, nu);
+    EXPECT_EQ(multigrid.levels(), 1);
+    at::Tensor const r = random_free_nodes(grid, boundary, 2);
+    at::Tensor const back =
+        apply_stiffness(multigrid.cycle(r), nu, grid) * free_node_mask(grid, boundary, at::kDouble);
+    EXPECT_LT(relative_difference(back, r), solved) << faces;
+  }
+}
+
+TEST(Multigrid, IgnoresResidualsOnDirichletNodes) {
+  Grid3 const grid = Grid3::cube(16);
+  Multigrid const multigrid(grid, Boundary{}, kl_sample(16));
+  at::Tensor const r = random_nodes(grid, 1);
+  at::Tensor const masked = r * free_node_mask(grid, Boundary{}, at::kDouble);
+  EXPECT_TRUE(at::equal(multigrid.cycle(r), multigrid.cycle(masked)));
+}
+
+TEST(Multigrid, SampleOfBatchAndThreadsKeepTheBits) {
+  at::manual_seed(3);
+  Grid3 const grid = Grid3::cube(32);
+  int const threads = at::get_num_threads();
+  for (CoarseOperator coarse : {CoarseOperator::average, CoarseOperator::galerkin}) {
+    MultigridOptions options;
+    options.coarse = coarse;
+    at::Tensor const nu = random_voxels(grid, 2), r = random_nodes(grid, 2);
+    at::set_num_threads(1);
+    at::Tensor const both = Multigrid(grid, Boundary{}, nu, options).cycle(r);
+    at::set_num_threads(2);
+    EXPECT_TRUE(at::equal(Multigrid(grid, Boundary{}, nu, options).cycle(r), both));
+    for (int i = 0; i < 2; ++i) {
+      at::Tensor const alone =
+          Multigrid(grid, Boundary{}, nu.narrow(0, i, 1), options).cycle(r.narrow(0, i, 1));
+      // Galerkin's smoothing interval is the batch's, so only the same interval gives the same
+      // bits.
+      if (coarse == CoarseOperator::average) {
+        EXPECT_TRUE(at::equal(alone, both.narrow(0, i, 1)));
+      } else {
+        EXPECT_LT(relative_difference(alone, both.narrow(0, i, 1)), 0.05);
+      }
+    }
+  }
+  at::set_num_threads(threads);
+}
+
+TEST(Multigrid, SinglePrecisionFollowsDouble) {
+  Grid3 const grid = Grid3::cube(32);
+  at::Tensor const nu = kl_sample(32), r = random_nodes(grid, 1);
+  for (CoarseOperator coarse : {CoarseOperator::average, CoarseOperator::galerkin}) {
+    MultigridOptions options{2, coarse, at::kDouble};
+    at::Tensor const expected = Multigrid(grid, Boundary{}, nu, options).cycle(r);
+    options.dtype = at::kFloat;
+    Multigrid const single(grid, Boundary{}, nu, options);
+    EXPECT_EQ(single.cycle(r).scalar_type(), at::kDouble);
+    EXPECT_EQ(single.cycle(r.to(at::kFloat)).scalar_type(), at::kFloat);
+    EXPECT_LT(relative_difference(single.cycle(r), expected), float_rounding);
+  }
+}
+
+TEST(Multigrid, HalvesWhileItCan) {
+  auto levels = [](Grid3 const& grid) {
+    at::Tensor const nu =
+        at::ones({1, 1, grid.voxels[0], grid.voxels[1], grid.voxels[2]}, at::kDouble);
+    return Multigrid(grid, Boundary{}, nu).levels();
+  };
+  EXPECT_EQ(levels(Grid3::cube(4)), 1);
+  EXPECT_EQ(levels(Grid3::cube(32)), 4);
+  EXPECT_EQ(levels({{24, 20, 16}, {1.0, 1.0, 1.0}}), 3);
+  EXPECT_EQ(levels({{64, 8, 8}, {8.0, 1.0, 1.0}}), 3);
+}
+
+TEST(Multigrid, RefusesWhatItCannotDo) {
+  Grid3 const grid = Grid3::cube(8);
+  at::Tensor const nu = kl_sample(8);
+  EXPECT_THROW(Multigrid(Grid3::cube(4), Boundary{}, nu), Error);
+  EXPECT_THROW(Multigrid(grid, Boundary{}, nu, {0}), Error);
+  EXPECT_THROW(Multigrid(grid, Boundary{}, nu, {2, CoarseOperator::average, at::kHalf}), Error);
+  EXPECT_THROW(Multigrid(Grid3::cube(15), Boundary{}, kl_sample(15)), Error);
+  EXPECT_THROW(Multigrid(grid, Boundary{}, nu).cycle(nu), Error);
+}
+
+}  // namespace
+}  // namespace voxcycle
