@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/exact_math.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
 namespace voxcycle {
@@ -38,10 +40,11 @@ constexpr double kSin[] = {
 constexpr double kCos[] = {1.0 / 24,        -1.0 / 720,         1.0 / 40320,         -1.0 / 3628800,
                            1.0 / 479001600, -1.0 / 87178291200, 1.0 / 20922789888000};
 
-inline double exp_of(double x) {
-  // Beyond +-760 the result is infinity or 0 anyway; a NaN passes both comparisons.
-  x = x > 760.0 ? 760.0 : x;
-  x = x < -760.0 ? -760.0 : x;
+/// Beyond it exp is infinity or 0 anyway.
+constexpr double kWide = 760.0;
+
+/// exp for |x| <= kWide.
+inline double exp_within(double x) {
   // ln 2 in two parts (fdlibm); the first has 33 bits, so that k times it is exact.
   constexpr double kLn2High = 6.93147180369123816490e-01;
   constexpr double kLn2Low = 1.90821492927058770002e-10;
@@ -83,7 +86,7 @@ double sin_shifted(double x, std::uint64_t quarter) {
 }  // namespace
 
 double exact_exp(double x) {
-  return exp_of(x);
+  return exp_within(std::max(std::min(x, kWide), -kWide));  // in this order a NaN stays one
 }
 
 double exact_sin(double x) {
@@ -95,7 +98,14 @@ double exact_cos(double x) {
 }
 
 void exact_exp(std::span<double> values) {
-  for (double& value : values) value = exp_of(value);
+  // Comparisons would keep the compiler from vectorising the loop itself.
+  bool within = true;
+  for (double value : values) within = within && std::abs(value) <= kWide;
+  if (within) {
+    for (double& value : values) value = exp_within(value);
+  } else {
+    for (double& value : values) value = exact_exp(value);
+  }
 }
 
 }  // namespace voxcycle

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "io/hdf5_types.hpp"
+#include "io/hdf5_write_driver.hpp"
 
 namespace voxcycle::hdf5 {
 
@@ -43,7 +44,8 @@ class Dataset {
   void transfer(Number number, hid_t memory, hid_t file, void const* from, void* to) const;
 
   Handle handle_;
-  std::string label_;  ///< "<path>: <name>"
+  WriteStatus written_;  ///< the file's; null if it was opened for reading
+  std::string label_;    ///< "<path>: <name>"
   Number number_ = Number::float32;
   Shape shape_;
 };
@@ -52,14 +54,14 @@ class Dataset {
 /// checksums (format of 1.8 and later). Every failure throws Error with the path and HDF5's text.
 class File {
  public:
-  /// Makes or overwrites `path`.
-  static File create(std::string const& path);
+  /// Makes or overwrites `path`; errors call it `label`.
+  static File create(std::string const& path, std::string const& label);
   /// Opens for reading. The error tells missing, truncated and foreign files apart.
   static File open(std::string const& path);
   /// Flushes and closes; needed after writing, as a full disk may show only here.
   void close();
 
-  std::string const& path() const { return path_; }
+  std::string const& path() const { return label_; }
 
   void write_attribute(std::string const& name, std::string const& text);
   template <class T>
@@ -77,6 +79,7 @@ class File {
 
   /// Makes an array (and the groups in its name, separated by '/').
   Dataset create_dataset(std::string const& name, Number number, Shape const& shape);
+  /// @param name  of an array outside of groups
   bool has_dataset(std::string const& name) const;
   Dataset open_dataset(std::string const& name) const;
   /// Names of all arrays, sorted; those in groups as "group/name".
@@ -86,7 +89,8 @@ class File {
   void write_numbers(std::string const& name, Number number, std::size_t count, void const* from);
   void read_numbers(std::string const& name, Number number, std::size_t count, void* to) const;
 
-  std::string path_;
+  std::string label_;  ///< its path, for messages
+  WriteStatus written_;
   Handle handle_;
 };
 

@@ -42,6 +42,7 @@ void Dataset::transfer(Number number, hid_t memory, hid_t file, void const* from
     if (H5Dwrite(handle_.get(), type, memory, file, H5P_DEFAULT, from) < 0) {
       fail(label_, "cannot write", kSpaceAdvice);
     }
+    require_written(written_, label_);
   } else if (H5Dread(handle_.get(), type, memory, file, H5P_DEFAULT, to) < 0) {
     fail(label_, "cannot read", kDamageAdvice);
   }

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "io/hdf5.hpp"
+#include "io/hdf5_write_driver.hpp"
 
 namespace voxcycle::hdf5 {
 namespace {
@@ -16,13 +17,13 @@ herr_t collect_dataset(hid_t, char const* name, H5O_info_t const* info, void* na
   return 0;
 }
 
-/// Options of a file: checksummed metadata; no flock (which fails on some cluster file systems),
-/// as files are renamed into place whole and never changed.
+/// File access options: the file goes with all that is open in it.
 Handle file_access(std::string const& path) {
   Handle access = checked(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, path, "cannot set options", "");
-  bool set = H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_LATEST) >= 0 &&
-             H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG) >= 0;
+  bool set = H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG) >= 0;
 #if H5_VERSION_GE(1, 10, 7)
+  // flock fails on some cluster file systems; our files are renamed into place whole and never
+  // changed, so that there is nothing to lock.
   set = set && H5Pset_file_locking(access.get(), 0, 1) >= 0;
 #endif
   if (!set) fail(path, "cannot set options", "");
@@ -31,13 +32,21 @@ Handle file_access(std::string const& path) {
 
 }  // namespace
 
-File File::create(std::string const& path) {
+File File::create(std::string const& path, std::string const& label) {
   silence();
-  Handle const access = file_access(path);
   File file;
-  file.path_ = path;
-  file.handle_ = checked(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()),
-                         H5Fclose, path, "cannot make the file", kSpaceAdvice);
+  file.label_ = label;
+  file.written_ = std::make_shared<int>(0);
+  Handle const access = file_access(label);
+  use_write_driver(access.get(), file.written_);
+  // Formats of 1.8 and later carry checksums of their metadata.
+  if (H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_LATEST) < 0) {
+    fail(label, "cannot set options", "");
+  }
+  hid_t const id = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get());
+  file.handle_ = Handle(id, H5Fclose);
+  require_written(file.written_, label);
+  if (id < 0) fail(label, "cannot make the file", kSpaceAdvice);
   return file;
 }
 
@@ -50,7 +59,7 @@ File File::open(std::string const& path) {
   VOXCYCLE_REQUIRE(std::filesystem::is_regular_file(status), path << ": is not a regular file.");
   Handle const access = file_access(path);
   File file;
-  file.path_ = path;
+  file.label_ = path;
   file.handle_ = checked(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose, path,
                          "cannot open as HDF5, the file is truncated, foreign or not readable",
                          "Make it again.");
@@ -59,56 +68,59 @@ File File::open(std::string const& path) {
 
 void File::close() {
   silence();
-  bool const flushed = H5Fflush(handle_.get(), H5F_SCOPE_GLOBAL) >= 0;
-  if (!flushed) fail(path_, "cannot write to the disk", kSpaceAdvice);
-  if (!handle_.close()) fail(path_, "cannot close", kSpaceAdvice);
+  bool const closed = H5Fflush(handle_.get(), H5F_SCOPE_GLOBAL) >= 0 && handle_.close();
+  if (!closed) fail(label_, "cannot close", kSpaceAdvice);
+  require_written(written_, label_);
 }
 
 void File::write_attribute(std::string const& name, std::string const& text) {
   silence();
-  Handle const type = checked(H5Tcopy(H5T_C_S1), H5Tclose, path_, "cannot make a text type", "");
+  Handle const type = checked(H5Tcopy(H5T_C_S1), H5Tclose, label_, "cannot make a text type", "");
   if (H5Tset_size(type.get(), std::max<std::size_t>(1, text.size())) < 0 ||
       H5Tset_strpad(type.get(), H5T_STR_NULLPAD) < 0 ||
       H5Tset_cset(type.get(), H5T_CSET_UTF8) < 0) {
-    fail(path_, "cannot make a text type", "");
+    fail(label_, "cannot make a text type", "");
   }
-  Handle const space = make_space({}, path_);
+  Handle const space = make_space({}, label_);
   Handle const attribute = checked(
       H5Acreate2(handle_.get(), name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
-      H5Aclose, path_, "cannot make the attribute " + name, "");
+      H5Aclose, label_, "cannot make the attribute " + name, "");
   if (H5Awrite(attribute.get(), type.get(), text.c_str()) < 0) {
-    fail(path_, "cannot write the attribute " + name, kSpaceAdvice);
+    fail(label_, "cannot write the attribute " + name, kSpaceAdvice);
   }
 }
 
 void File::write_numbers(std::string const& name, Number number, std::size_t count,
                          void const* from) {
   silence();
-  Handle const space = make_space({static_cast<std::int64_t>(count)}, path_);
+  Handle const space = make_space({static_cast<std::int64_t>(count)}, label_);
   Handle const attribute = checked(H5Acreate2(handle_.get(), name.c_str(), file_type(number),
                                               space.get(), H5P_DEFAULT, H5P_DEFAULT),
-                                   H5Aclose, path_, "cannot make the attribute " + name, "");
+                                   H5Aclose, label_, "cannot make the attribute " + name, "");
   if (H5Awrite(attribute.get(), memory_type(number), from) < 0) {
-    fail(path_, "cannot write the attribute " + name, kSpaceAdvice);
+    fail(label_, "cannot write the attribute " + name, kSpaceAdvice);
   }
 }
 
 bool File::has_attribute(std::string const& name) const {
   silence();
-  return H5Aexists(handle_.get(), name.c_str()) > 0;
+  htri_t const found = H5Aexists(handle_.get(), name.c_str());
+  if (found < 0) fail(label_, "cannot look for the attribute " + name, kDamageAdvice);
+  return found > 0;
 }
 
 std::string File::read_text_attribute(std::string const& name) const {
   silence();
   std::string const action = "cannot read the attribute " + name;
   Handle const attribute = checked(H5Aopen(handle_.get(), name.c_str(), H5P_DEFAULT), H5Aclose,
-                                   path_, action, kDamageAdvice);
-  Handle const type = checked(H5Aget_type(attribute.get()), H5Tclose, path_, action, kDamageAdvice);
+                                   label_, action, kDamageAdvice);
+  Handle const type =
+      checked(H5Aget_type(attribute.get()), H5Tclose, label_, action, kDamageAdvice);
   VOXCYCLE_REQUIRE(
       H5Tget_class(type.get()) == H5T_STRING && H5Tis_variable_str(type.get()) == 0,
-      path_ << ": the attribute " << name << " is no text of fixed length. " << kDamageAdvice);
+      label_ << ": the attribute " << name << " is no text of fixed length. " << kDamageAdvice);
   std::string text(H5Tget_size(type.get()), '\0');
-  if (H5Aread(attribute.get(), type.get(), text.data()) < 0) fail(path_, action, kDamageAdvice);
+  if (H5Aread(attribute.get(), type.get(), text.data()) < 0) fail(label_, action, kDamageAdvice);
   text.resize(std::strlen(text.c_str()));
   return text;
 }
@@ -117,21 +129,23 @@ void File::read_numbers(std::string const& name, Number number, std::size_t coun
   silence();
   std::string const action = "cannot read the attribute " + name;
   Handle const attribute = checked(H5Aopen(handle_.get(), name.c_str(), H5P_DEFAULT), H5Aclose,
-                                   path_, action, kDamageAdvice);
-  Handle const type = checked(H5Aget_type(attribute.get()), H5Tclose, path_, action, kDamageAdvice);
+                                   label_, action, kDamageAdvice);
+  Handle const type =
+      checked(H5Aget_type(attribute.get()), H5Tclose, label_, action, kDamageAdvice);
   Handle const space =
-      checked(H5Aget_space(attribute.get()), H5Sclose, path_, action, kDamageAdvice);
+      checked(H5Aget_space(attribute.get()), H5Sclose, label_, action, kDamageAdvice);
   VOXCYCLE_REQUIRE(H5Tequal(type.get(), file_type(number)) > 0 &&
                        H5Sget_simple_extent_npoints(space.get()) == static_cast<hssize_t>(count),
-                   path_ << ": the attribute " << name << " is not " << count << " times "
-                         << to_string(number) << ". " << kDamageAdvice);
-  if (H5Aread(attribute.get(), memory_type(number), to) < 0) fail(path_, action, kDamageAdvice);
+                   label_ << ": the attribute " << name << " is not " << count << " times "
+                          << to_string(number) << ". " << kDamageAdvice);
+  if (H5Aread(attribute.get(), memory_type(number), to) < 0) fail(label_, action, kDamageAdvice);
 }
 
 Dataset File::create_dataset(std::string const& name, Number number, Shape const& shape) {
   silence();
   Dataset made;
-  made.label_ = path_ + ": " + name;
+  made.label_ = label_ + ": " + name;
+  made.written_ = written_;
   made.number_ = number;
   made.shape_ = shape;
   Handle const space = make_space(shape, made.label_);
@@ -151,13 +165,15 @@ Dataset File::create_dataset(std::string const& name, Number number, Shape const
 
 bool File::has_dataset(std::string const& name) const {
   silence();
-  return H5Lexists(handle_.get(), name.c_str(), H5P_DEFAULT) > 0;
+  htri_t const found = H5Lexists(handle_.get(), name.c_str(), H5P_DEFAULT);
+  if (found < 0) fail(label_, "cannot look for the array " + name, kDamageAdvice);
+  return found > 0;
 }
 
 Dataset File::open_dataset(std::string const& name) const {
   silence();
   Dataset opened;
-  opened.label_ = path_ + ": " + name;
+  opened.label_ = label_ + ": " + name;
   std::string const action = "cannot open the array";
   opened.handle_ = checked(H5Dopen2(handle_.get(), name.c_str(), H5P_DEFAULT), H5Dclose,
                            opened.label_, action, kDamageAdvice);
@@ -179,7 +195,7 @@ std::vector<std::string> File::dataset_names() const {
   std::vector<std::string> names;
   if (H5Ovisit2(handle_.get(), H5_INDEX_NAME, H5_ITER_INC, collect_dataset, &names,
                 H5O_INFO_BASIC) < 0) {
-    fail(path_, "cannot list the arrays", kDamageAdvice);
+    fail(label_, "cannot list the arrays", kDamageAdvice);
   }
   std::sort(names.begin(), names.end());
   return names;

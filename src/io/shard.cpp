@@ -120,7 +120,7 @@ void write_shard(std::string const& path, ShardInfo const& info,
                    path << ": a shard needs samples and parameters, but has " << info.samples
                         << " and " << info.parameters << '.');
   write_atomically(path, [&](std::string const& temporary) {
-    hdf5::File file = hdf5::File::create(temporary);
+    hdf5::File file = hdf5::File::create(temporary, path);
     write_info(file, info);
     auto omega = file.create_dataset("omega", Number::float64, omega_shape(info));
     auto nu = file.create_dataset("nu", Number::float32, nu_shape(info));

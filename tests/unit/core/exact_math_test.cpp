@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/exact_math.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -69,12 +70,15 @@ TEST(ExactMath, SinAndCosAreWithinTheirTolerance) {
 
 TEST(ExactMath, AnArrayHasTheBitsOfSingleValues) {
   for (std::size_t count : {0U, 1U, 3U, 8U, 1001U}) {
-    std::vector<double> values;
-    for (std::size_t k = 0; k < count; ++k)
-      values.push_back(-40.0 + 0.0799 * static_cast<double>(k));
-    std::vector<double> const arguments = values;
-    exact_exp(values);
-    for (std::size_t k = 0; k < count; ++k) EXPECT_EQ(values[k], exact_exp(arguments[k]));
+    for (double first : {-40.0, 700.0, -1e300}) {  // within the range of exp, partly beyond, far
+      std::vector<double> values;
+      for (std::size_t k = 0; k < count; ++k) {
+        values.push_back(first + 0.0799 * static_cast<double>(k));
+      }
+      std::vector<double> const arguments = values;
+      exact_exp(values);
+      for (std::size_t k = 0; k < count; ++k) EXPECT_EQ(values[k], exact_exp(arguments[k]));
+    }
   }
 }
 
