@@ -21,11 +21,6 @@ function(voxcycle_module name)
   cmake_parse_arguments(ARG "NO_TORCH" "" "DEPENDS;LIBRARIES;SOURCES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
   set(target voxcycle_${name})
-  if(NOT sources AND NOT ARG_SOURCES)
-    add_library(${target} INTERFACE)  # TEMPORARY
-    target_include_directories(${target} INTERFACE ${PROJECT_SOURCE_DIR}/include)
-    return()
-  endif()
   add_library(${target} STATIC ${sources} ${ARG_SOURCES})
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/include PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${target} PRIVATE ${ARG_LIBRARIES})
@@ -43,9 +38,6 @@ endfunction()
 # with VOXCYCLE_ISA naming its namespace; the module picks one at run time.
 function(voxcycle_kernel module file)
   set(source ${PROJECT_SOURCE_DIR}/src/${module}/kernels/${file}.cpp)
-  if(NOT EXISTS ${source})  # TEMPORARY
-    return()
-  endif()
   foreach(isa baseline avx2 avx512)
     set(target voxcycle_${module}_${file}_${isa})
     add_library(${target} OBJECT ${source})
@@ -60,4 +52,18 @@ function(voxcycle_kernel module file)
     target_compile_options(voxcycle_${module}_${file}_avx512 PRIVATE
       -mavx512f -mavx512vl -mavx512bw -mavx512dq -mfma -mf16c -mprefer-vector-width=512)
   endif()
+endfunction()
+
+# voxcycle_build_info(module): version, commit and compiler as constants, renewed at every build.
+function(voxcycle_build_info module)
+  set(generated ${CMAKE_BINARY_DIR}/generated/build_info.cpp)
+  add_custom_target(voxcycle_commit
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${generated} -DSOURCE=${PROJECT_SOURCE_DIR}
+      -DVERSION=${PROJECT_VERSION} "-DCOMPILER=${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}"
+      -DGIT=${GIT_EXECUTABLE} -P ${PROJECT_SOURCE_DIR}/src/cmake/BuildInfo.cmake
+    BYPRODUCTS ${generated} VERBATIM)
+  add_library(voxcycle_build_info OBJECT ${generated})
+  target_include_directories(voxcycle_build_info PRIVATE ${PROJECT_SOURCE_DIR}/include)
+  add_dependencies(voxcycle_build_info voxcycle_commit)
+  target_sources(voxcycle_${module} PRIVATE $<TARGET_OBJECTS:voxcycle_build_info>)
 endfunction()

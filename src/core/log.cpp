@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/log.hpp"
 
-#include <spdlog/sinks/basic_file_sink.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/spdlog.h>
+#include "voxcycle/core/error.hpp"
 
 #include <memory>
 
-#include "voxcycle/core/error.hpp"
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
 
 namespace voxcycle {
 namespace {
@@ -25,9 +25,15 @@ spdlog::logger& logger() {
 
 }  // namespace
 
-void log_info(std::string_view text) { logger().info("{}", text); }
-void log_warning(std::string_view text) { logger().warn("{}", text); }
-void log_error(std::string_view text) { logger().error("{}", text); }
+void log_info(std::string_view text) {
+  logger().info("{}", text);
+}
+void log_warning(std::string_view text) {
+  logger().warn("{}", text);
+}
+void log_error(std::string_view text) {
+  logger().error("{}", text);
+}
 
 void log_to_file(std::string const& path) {
   try {
@@ -43,6 +49,11 @@ void log_set_rank(int rank, int size) {
     logger().set_pattern("[%H:%M:%S] %^[%l]%$ rank " + std::to_string(rank) + ": %v");
   }
   if (rank != 0) logger().set_level(spdlog::level::warn);
+}
+
+std::string log_library_version() {
+  return std::to_string(SPDLOG_VER_MAJOR) + "." + std::to_string(SPDLOG_VER_MINOR) + "." +
+         std::to_string(SPDLOG_VER_PATCH);
 }
 
 }  // namespace voxcycle

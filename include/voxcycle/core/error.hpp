@@ -17,13 +17,13 @@ class Error : public std::runtime_error {
 
 /// Throws Error with the streamed text unless `condition` holds. Always on: for borders (input,
 /// files, config, shapes). Example: VOXCYCLE_REQUIRE(n > 0, "grid " << n << " is empty.");
-#define VOXCYCLE_REQUIRE(condition, text)        \
-  do {                                           \
-    if (!(condition)) {                          \
-      std::ostringstream voxcycle_text;          \
-      voxcycle_text << text;                     \
+#define VOXCYCLE_REQUIRE(condition, text)           \
+  do {                                              \
+    if (!(condition)) {                             \
+      std::ostringstream voxcycle_text;             \
+      voxcycle_text << text;                        \
       throw ::voxcycle::Error(voxcycle_text.str()); \
-    }                                            \
+    }                                               \
   } while (false)
 
 /// Internal invariant; checked in debug builds only.

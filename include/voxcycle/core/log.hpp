@@ -18,4 +18,7 @@ void log_to_file(std::string const& path);
 /// Prefixes lines with the rank and mutes info lines of ranks other than 0.
 void log_set_rank(int rank, int size);
 
+/// Version of the logging library, for `voxcycle info`.
+std::string log_library_version();
+
 }  // namespace voxcycle

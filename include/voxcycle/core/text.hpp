@@ -22,8 +22,8 @@ std::string format_bytes(double bytes);
 std::vector<std::string> split_list(std::string_view text);
 
 /// @return the names nearest to `word` by edit distance, best first, at most `most`.
-std::vector<std::string> nearest_names(std::string_view word,
-                                       std::vector<std::string> const& names, std::size_t most = 3);
+std::vector<std::string> nearest_names(std::string_view word, std::vector<std::string> const& names,
+                                       std::size_t most = 3);
 
 /// @return the names joined as "a, b, c".
 std::string join(std::vector<std::string> const& names, std::string_view separator = ", ");

@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/train/run_record.hpp"
+
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace voxcycle {
-
-/// One line of metrics.csv: what is known after a step or an evaluation.
-struct MetricRow {
-  int stage = 0;            ///< counted from 0
-  std::string grid;         ///< e.g. "32^3"
-  std::int64_t step = 0;    ///< within the stage
-  double seconds = 0.0;     ///< training wall time so far
-  double loss = 0.0;        ///< batch loss; NaN on evaluation rows
-  double rel_l2_mean = 0.0;  ///< held-out figures; NaN on training rows
-  double energy_gap_mean = 0.0;
-  double energy_norm_error_mean = 0.0;
-};
 
 /// Errors of one held-out sample; fractions, not per cent.
 struct SampleErrors {

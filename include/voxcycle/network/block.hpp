@@ -21,21 +21,4 @@ class Block : public torch::nn::Module {
   std::shared_ptr<NormAct> norm2_;
 };
 
-/// Applies a torch operation to every unit.
-template <class Operation>
-Units each(Units const& x, Operation const& operation) {
-  Units y;
-  y.reserve(x.size());
-  for (auto const& unit : x) y.push_back(operation(unit));
-  return y;
-}
-
-template <class Operation>
-Units each(Units const& a, Units const& b, Operation const& operation) {
-  Units y;
-  y.reserve(a.size());
-  for (std::size_t k = 0; k < a.size(); ++k) y.push_back(operation(a[k], b[k]));
-  return y;
-}
-
 }  // namespace voxcycle

@@ -29,4 +29,21 @@ struct Pass {
   std::int64_t total_samples = 1;     ///< of all ranks
 };
 
+/// Applies a torch operation to every unit.
+template <class Operation>
+Units each(Units const& x, Operation const& operation) {
+  Units y;
+  y.reserve(x.size());
+  for (auto const& unit : x) y.push_back(operation(unit));
+  return y;
+}
+
+template <class Operation>
+Units each(Units const& a, Units const& b, Operation const& operation) {
+  Units y;
+  y.reserve(a.size());
+  for (std::size_t k = 0; k < a.size(); ++k) y.push_back(operation(a[k], b[k]));
+  return y;
+}
+
 }  // namespace voxcycle

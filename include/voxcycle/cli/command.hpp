@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/cli/config.hpp"
+#include "voxcycle/comm/communicator.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace voxcycle {
+
+/// What a command gets: the resolved config, its own flags and the processes it runs on.
+struct Invocation {
+  Config config;
+  std::map<std::string, std::string> flags;  ///< "json" -> FILE, "fresh" -> ""
+  Communicator const& comm;
+
+  bool has(std::string const& flag) const { return flags.count(flag) == 1; }
+};
+
+struct Flag {
+  std::string name;      ///< without the dashes
+  std::string argument;  ///< "" if it takes none, else its name in the help, e.g. "FILE"
+  std::string meaning;
+};
+
+struct Command {
+  std::string name;
+  std::string meaning;
+  std::vector<Flag> flags;
+  int (*run)(Invocation const&);  ///< exit status; **Collective**
+};
+
+Command generate_command();
+Command train_command();
+Command evaluate_command();
+Command info_command();
+
+/// One line a command, in the order of the help.
+std::vector<Command> all_commands();
+
+/// Parses the command line and runs the command on all ranks. @throws Error for wrong usage.
+int run_command_line(std::vector<std::string> const& arguments, Communicator const& comm);
+
+}  // namespace voxcycle

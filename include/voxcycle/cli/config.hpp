@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace voxcycle {
+
+/// One key of the configuration.
+struct ConfigKey {
+  std::string name;     ///< "section.key"
+  std::string value;    ///< default, then what file and command line made of it
+  std::string meaning;  ///< with unit and valid values, for --dump-config
+};
+
+/// The resolved configuration: defaults, then an INI file, then `--section.key value` pairs. Values
+/// are text until asked for; the typed readers check ranges and name the key in their errors.
+class Config {
+ public:
+  Config();
+
+  /// Reads an INI file ([section], key = value, # comments). @throws Error for a missing file, a
+  /// line that is none of these, or an unknown key, naming the nearest valid ones.
+  void read_file(std::string const& path);
+  /// Sets one key. @throws Error for an unknown key, naming the nearest valid ones.
+  void set(std::string const& name, std::string const& value);
+
+  std::string const& text(std::string const& name) const;
+  std::int64_t integer(std::string const& name, std::int64_t low = 0,
+                       std::int64_t high = std::numeric_limits<std::int64_t>::max()) const;
+  double real(std::string const& name, double low, double high) const;
+  std::vector<std::int64_t> integers(std::string const& name, std::int64_t low) const;
+  /// A list with one entry a level; a single value stands for all. @throws Error on another length.
+  std::vector<std::int64_t> integers_a_level(std::string const& name, std::size_t levels,
+                                             std::int64_t low) const;
+  std::vector<double> reals_a_level(std::string const& name, std::size_t levels, double low,
+                                    double high) const;
+  /// "4:64, 8:64" as a map.
+  std::map<std::int64_t, std::int64_t> integer_map(std::string const& name) const;
+
+  /// The whole configuration as an INI file with a comment (meaning) above each key.
+  std::string dump() const;
+  /// "section.key = value" lines of all that a run's result depends on: everything but places,
+  /// intervals of saving and evaluating.
+  std::string identity() const;
+
+ private:
+  ConfigKey const& find(std::string const& name) const;
+  std::vector<ConfigKey> keys_;
+};
+
+}  // namespace voxcycle

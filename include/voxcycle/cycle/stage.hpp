@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/cycle/cycle.hpp"
+#include "voxcycle/grid/grid3.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace voxcycle {
+
+/// How each visit of one level trains.
+struct LevelPlan {
+  Grid3 grid;
+  std::int64_t steps = 100;       ///< a visit, >= 1
+  std::int64_t batch = 8;         ///< global batch size, >= 1
+  double rate = 1e-3;             ///< peak rate, > 0
+  double warm_up = 0.1;           ///< share of the steps with a rising rate, [0, 1)
+  double old_level_factor = 0.1;  ///< rate of coarser, already trained levels relative to this one
+  int evaluations = 4;            ///< held-out evaluations a visit, >= 1 (the last at its end)
+};
+
+/// One visit of a level on the path of a cycle.
+struct Stage {
+  int number = 0;  ///< on the path, from 0
+  LevelPlan plan;
+  std::int64_t level = 0;          ///< largest voxel count of plan.grid along an axis
+  std::int64_t trained_level = 0;  ///< finest level that earlier stages trained; 0: none
+};
+
+/// The stages of `path` over `levels` (coarsest first).
+/// @throws Error naming the stage for a plan that is out of range.
+std::vector<Stage> plan_stages(LevelPath const& path, std::vector<LevelPlan> const& levels);
+
+/// Rate of `level` relative to the stage's: 1 for the stage's own level and levels that no stage
+/// has trained yet, plan.old_level_factor for the others. Entering a level is monotone with a small
+/// factor; with 1 for all levels the error first rises threefold.
+double level_rate_factor(Stage const& stage, std::int64_t level);
+
+/// Whether a held-out evaluation follows after `done` steps of the stage.
+bool evaluation_due(Stage const& stage, std::int64_t done);
+
+}  // namespace voxcycle

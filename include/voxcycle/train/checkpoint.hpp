@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/network/network.hpp"
+#include "voxcycle/optim/optimizer.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace voxcycle {
+
+/// Where a run stands; with weights, averages and the optimiser's state it goes on bit for bit as
+/// if never interrupted.
+struct CheckpointHeader {
+  std::string identity;   ///< resolved config of all that the result depends on
+  std::string metrics;    ///< metrics.csv so far
+  int stage = 0;          ///< stage in progress, from 0
+  std::int64_t step = 0;  ///< steps done in it
+  std::int64_t global_step = 0;
+  double seconds = 0.0;  ///< training time so far
+  std::int64_t averaged_updates = 0;
+  bool finished = false;
+};
+
+/// Writes all of a run's state atomically (temporary name, synced, checksummed, renamed).
+/// @param optimizer  null when no stage is in progress
+/// @throws Error if the disk is full.
+void write_checkpoint(std::string const& path, CheckpointHeader const& header,
+                      Network const& network, Network const& average, Optimizer* optimizer);
+
+/// A checkpoint to read from. @throws Error (all members) naming the file if it is missing,
+/// truncated, foreign or does not fit the network or optimiser.
+class CheckpointReader {
+ public:
+  explicit CheckpointReader(std::string const& path);
+  ~CheckpointReader();
+  CheckpointReader(CheckpointReader&&) noexcept;
+  CheckpointReader& operator=(CheckpointReader&&) noexcept;
+
+  CheckpointHeader const& header() const;
+  void restore_network(Network& network) const;
+  void restore_average(Network& average) const;
+  void restore_optimizer(Optimizer& optimizer) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace voxcycle

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/comm/communicator.hpp"
+#include "voxcycle/dataset/prefetch.hpp"
+#include "voxcycle/network/network.hpp"
+
+#include <cstdint>
+
+#include <ATen/core/Tensor.h>
+
+namespace voxcycle {
+
+/// Errors of every held-out sample, the same on all ranks: [S], float64, fractions.
+struct HeldOutErrors {
+  at::Tensor rel_l2;
+  at::Tensor energy_gap;
+  at::Tensor energy_norm_error;
+};
+
+struct HeldOutOptions {
+  at::ScalarType dtype = at::kFloat;  ///< of convolutions
+  std::int64_t unit_size = 2;
+};
+
+/// Runs the network (with running statistics) on all held-out samples, shared out over the ranks in
+/// units, and compares with the references. **Collective**.
+HeldOutErrors evaluate_held_out(Communicator const& comm, Network& network, HeldOutSet const& set,
+                                HeldOutOptions const& options = {});
+
+/// The network's solution for samples [begin, end) of the set: [end - begin, 1, nx+1, ...], on this
+/// rank alone.
+at::Tensor predict(Communicator const& comm, Network& network, Grid3 const& grid,
+                   at::Tensor const& nu, at::ScalarType dtype);
+
+}  // namespace voxcycle

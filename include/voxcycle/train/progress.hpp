@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/core/timer.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace voxcycle {
+
+/// What the progress line shows.
+struct ProgressState {
+  int stage = 0;  ///< from 0
+  int stages = 1;
+  std::string grid;
+  std::int64_t step = 0;  ///< done in this stage
+  std::int64_t steps = 1;
+  double loss = 0.0;
+  double energy_gap = 0.0;  ///< last held-out figure, NaN before the first
+  double rate = 0.0;
+  double step_seconds = 0.0;  ///< recent mean
+  std::int64_t batch = 1;
+};
+
+/// e.g. "stage 2/4  16^3  step 120/2000  gap 0.23 %  loss 0.6120  rate 1.2e-03  21 ms/step
+/// 381 samples/s  left 39 s"
+std::string progress_text(ProgressState const& state);
+
+/// One line, rewritten in place on a terminal (at most ten times a second), a plain line every ten
+/// seconds elsewhere. Silent unless made visible (rank 0).
+class ProgressLine {
+ public:
+  enum class Visible { no, yes };
+  explicit ProgressLine(Visible visible);
+  void show(ProgressState const& state);
+  /// Ends the current line so that other output starts on its own.
+  void finish();
+
+ private:
+  bool visible_;
+  bool terminal_;
+  bool open_ = false;
+  Timer since_last_;
+  bool first_ = true;
+};
+
+}  // namespace voxcycle

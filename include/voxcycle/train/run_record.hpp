@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace voxcycle {
+
+/// One line of metrics.csv: what is known after a step or an evaluation.
+struct MetricRow {
+  int stage = 0;                        ///< counted from 0
+  std::string grid;                     ///< e.g. "32^3"
+  std::int64_t step = 0;                ///< within the stage
+  double seconds = 0.0;                 ///< training wall time so far, without evaluations
+  double loss = 0.0;                    ///< batch loss; NaN on evaluation rows
+  double rel_l2_mean = 0.0;             ///< held-out figures; NaN on training rows
+  double energy_gap_mean = 0.0;         ///< a fraction
+  double energy_norm_error_mean = 0.0;  ///< a fraction
+};
+
+/// The rows as CSV with a header line; NaN cells are empty.
+std::string metrics_to_csv(std::vector<MetricRow> const& rows);
+/// The inverse. @throws Error naming the line that does not fit.
+std::vector<MetricRow> metrics_from_csv(std::string const& text);
+
+/// The growing record of a run on rank 0: rows in memory, metrics.csv and a TensorBoard event file
+/// in the run directory.
+class RunRecord {
+ public:
+  /// @param rows  what a resumed run already has; metrics.csv is rewritten with them
+  RunRecord(std::string const& directory, std::vector<MetricRow> rows);
+  ~RunRecord();
+  RunRecord(RunRecord const&) = delete;
+  RunRecord& operator=(RunRecord const&) = delete;
+
+  /// @param global_step  step over all stages, the abscissa in TensorBoard
+  void add(MetricRow const& row, std::int64_t global_step);
+  /// Brings metrics.csv up to date. @throws Error if the disk is full.
+  void save() const;
+  std::vector<MetricRow> const& rows() const { return rows_; }
+
+ private:
+  struct Events;
+  std::string path_;
+  std::vector<MetricRow> rows_;
+  std::unique_ptr<Events> events_;
+};
+
+}  // namespace voxcycle

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/comm/communicator.hpp"
+
+namespace voxcycle {
+
+/// Turns SIGINT, SIGTERM and SIGUSR1 (Slurm's warning before the time limit) into a request to stop
+/// after the current step, with a checkpoint. A second SIGINT ends the program at once.
+class StopSignal {
+ public:
+  StopSignal();
+  ~StopSignal();
+  StopSignal(StopSignal const&) = delete;
+  StopSignal& operator=(StopSignal const&) = delete;
+
+  /// Whether any rank was asked to stop. **Collective**.
+  bool requested(Communicator const& comm) const;
+};
+
+}  // namespace voxcycle

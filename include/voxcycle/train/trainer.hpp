@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/comm/communicator.hpp"
+#include "voxcycle/comm/gradient_reducer.hpp"
+#include "voxcycle/cycle/stage.hpp"
+#include "voxcycle/network/network.hpp"
+#include "voxcycle/optim/optimizer.hpp"
+#include "voxcycle/poisson/boundary.hpp"
+#include "voxcycle/train/run_record.hpp"
+#include "voxcycle/train/train_step.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace voxcycle {
+
+enum class Restart {
+  resume,  ///< go on with the run directory's checkpoint if there is one
+  fresh,   ///< forget what the run directory holds
+};
+
+struct TrainOptions {
+  std::string directory = "runs/run";  ///< run directory
+  std::string data = "data/run";       ///< root of the shards
+  std::string identity;                ///< resolved config of all that the result depends on
+  Restart restart = Restart::resume;
+
+  LevelPath path;
+  std::vector<LevelPlan> levels;  ///< coarsest first
+  Boundary boundary;
+  NetworkOptions network;
+  OptimizerOptions optimizer;
+  std::string loss = "energy_normalised";
+
+  std::uint64_t seed = 1;
+  at::ScalarType dtype = at::kBFloat16;  ///< of convolutions and activations
+  GradientMode reduction = GradientMode::exact;
+  std::int64_t unit_size = 2;
+  double average_horizon = 0.05;     ///< of the averaged weights, as a share of a stage's steps
+  double checkpoint_seconds = 60.0;  ///< between checkpoints within a stage
+};
+
+struct TrainSummary {
+  bool finished = false;        ///< false: stopped by a signal, a checkpoint was written
+  double seconds = 0.0;         ///< training time, all sessions of the run
+  StepTimes times;              ///< of this session
+  std::vector<MetricRow> rows;  ///< rank 0 only
+};
+
+/// Trains along the cycle, evaluates on held-out samples, writes metrics.csv, TensorBoard events
+/// and checkpoints into the run directory (rank 0). A finished run directory is left as it is.
+/// **Collective**. @throws Error for options, data or a checkpoint that do not fit, or a loss that
+/// is not finite (the last good checkpoint stays).
+TrainSummary train(TrainOptions const& options, Communicator const& comm);
+
+/// Lift and mask of a boundary as the network wants them.
+FrameOfGrid frame_of(Boundary const& boundary);
+
+/// <directory>/checkpoint.h5
+std::string checkpoint_path(std::string const& directory);
+
+}  // namespace voxcycle

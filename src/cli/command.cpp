@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/cli/command.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/text.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "cli/options.hpp"
+
+namespace voxcycle {
+namespace {
+
+std::string usage() {
+  std::string text =
+      "voxcycle trains a 3D encoder-decoder network as a solver of -div(nu grad u) = f.\n\n"
+      "usage: voxcycle COMMAND [--config FILE] [--section.key VALUE ...] [flags]\n"
+      "       voxcycle --dump-config      every key with its default and meaning\n\ncommands:\n";
+  for (auto const& command : all_commands()) {
+    text += format("  %-10s %s\n", command.name.c_str(), command.meaning.c_str());
+    for (auto const& flag : command.flags) {
+      auto const name = "--" + flag.name + (flag.argument.empty() ? "" : " " + flag.argument);
+      text += format("             %-16s %s\n", name.c_str(), flag.meaning.c_str());
+    }
+  }
+  return text;
+}
+
+Command const& find_command(std::vector<Command> const& commands, std::string const& name) {
+  for (auto const& command : commands) {
+    if (command.name == name) return command;
+  }
+  std::vector<std::string> names;
+  for (auto const& command : commands) names.push_back(command.name);
+  throw Error("unknown command '" + name + "'. Choose one of " + join(names) + '.');
+}
+
+/// Splits the arguments after the command into config keys and the command's own flags.
+void parse_arguments(std::vector<std::string> const& arguments, Command const& command,
+                     Invocation& invocation) {
+  std::vector<std::pair<std::string, std::string>> keys;
+  for (std::size_t k = 1; k < arguments.size(); ++k) {
+    auto const& word = arguments[k];
+    VOXCYCLE_REQUIRE(word.rfind("--", 0) == 0,
+                     "unexpected argument '" << word << "'. Options start with --.");
+    auto const equals = word.find('=');
+    std::string const name = word.substr(2, equals == std::string::npos ? equals : equals - 2);
+    auto const value = [&] {
+      if (equals != std::string::npos) return word.substr(equals + 1);
+      VOXCYCLE_REQUIRE(k + 1 < arguments.size(), "--" << name << " needs a value.");
+      return arguments[++k];
+    };
+    auto const flag = std::find_if(command.flags.begin(), command.flags.end(),
+                                   [&](auto const& f) { return f.name == name; });
+    if (flag != command.flags.end()) {
+      invocation.flags[name] = flag->argument.empty() ? "" : value();
+    } else if (name == "config") {
+      invocation.config.read_file(value());
+    } else if (name == "dump-config") {
+      invocation.flags[name] = "";
+    } else {
+      VOXCYCLE_REQUIRE(name.find('.') != std::string::npos, "unknown option --"
+                                                                << name << " of " << command.name
+                                                                << ". voxcycle --help lists them.");
+      keys.emplace_back(name, value());
+    }
+  }
+  // The command line wins over the file, wherever --config stands.
+  for (auto const& [name, value] : keys) invocation.config.set(name, value);
+}
+
+}  // namespace
+
+std::vector<Command> all_commands() {
+  return {generate_command(), train_command(), evaluate_command(), info_command()};
+}
+
+int run_command_line(std::vector<std::string> const& arguments, Communicator const& comm) {
+  bool const speaks = comm.rank() == 0;
+  if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" ||
+      arguments[0] == "help") {
+    if (speaks) std::fputs(usage().c_str(), stdout);
+    return arguments.empty() ? 2 : 0;
+  }
+  if (arguments[0] == "--dump-config") {
+    if (speaks) std::fputs(Config().dump().c_str(), stdout);
+    return 0;
+  }
+  if (std::find(arguments.begin(), arguments.end(), "--help") != arguments.end()) {
+    if (speaks) std::fputs(usage().c_str(), stdout);
+    return 0;
+  }
+  auto const commands = all_commands();
+  auto const& command = find_command(commands, arguments[0]);
+  Invocation invocation{Config(), {}, comm};
+  parse_arguments(arguments, command, invocation);
+  if (invocation.has("dump-config")) {
+    if (speaks) std::fputs(invocation.config.dump().c_str(), stdout);
+    return 0;
+  }
+  set_threads(invocation.config);
+  return command.run(invocation);
+}
+
+}  // namespace voxcycle

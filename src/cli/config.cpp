@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/cli/config.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+
+#include "cli/config_keys.hpp"
+#include <boost/program_options/errors.hpp>
+#include <boost/program_options/options_description.hpp>
+#include <boost/program_options/parsers.hpp>
+
+namespace voxcycle {
+namespace {
+
+namespace po = boost::program_options;
+
+template <class Number>
+Number parse_number(std::string const& name, std::string const& text, Number low, Number high) {
+  Number value{};
+  auto const* end = text.data() + text.size();
+  auto const [rest, problem] = std::from_chars(text.data(), end, value);
+  std::string valid = format("a number >= %g", static_cast<double>(low));
+  if (static_cast<double>(high) < 1e18) valid += format(" and <= %g", static_cast<double>(high));
+  VOXCYCLE_REQUIRE(problem == std::errc{} && rest == end && value >= low && value <= high,
+                   name << " = '" << text << "' is not valid. Give " << valid << '.');
+  return value;
+}
+
+template <class Number, class Parse>
+std::vector<Number> parse_list(std::string const& text, Parse const& parse) {
+  std::vector<Number> values;
+  for (auto const& part : split_list(text)) values.push_back(parse(part));
+  return values;
+}
+
+template <class Number>
+std::vector<Number> one_a_level(std::string const& name, std::vector<Number> values,
+                                std::size_t levels) {
+  if (values.size() == 1) values.assign(levels, values.front());
+  VOXCYCLE_REQUIRE(values.size() == levels, name << " has " << values.size() << " entries for "
+                                                 << levels << " levels. Give one, or one a level.");
+  return values;
+}
+
+}  // namespace
+
+Config::Config() : keys_(all_config_keys()) {}
+
+ConfigKey const& Config::find(std::string const& name) const {
+  auto const found =
+      std::find_if(keys_.begin(), keys_.end(), [&](auto const& key) { return key.name == name; });
+  if (found != keys_.end()) return *found;
+  std::vector<std::string> names;
+  for (auto const& key : keys_) names.push_back(key.name);
+  throw Error("unknown config key '" + name + "'. Did you mean " +
+              join(nearest_names(name, names), ", ") + "? voxcycle --dump-config lists all keys.");
+}
+
+void Config::set(std::string const& name, std::string const& value) {
+  const_cast<ConfigKey&>(find(name)).value = value;
+}
+
+void Config::read_file(std::string const& path) {
+  std::ifstream in(path);
+  VOXCYCLE_REQUIRE(in, "cannot read the config " << path << ". Check the name.");
+  try {
+    po::options_description const none;
+    auto const parsed = po::parse_config_file(in, none, /*allow_unregistered=*/true);
+    for (auto const& option : parsed.options) set(option.string_key, option.value.front());
+  } catch (po::error const& problem) {
+    throw Error("config " + path + ": " + problem.what() +
+                ". Lines are [section], key = value or # comment.");
+  } catch (Error const& problem) {
+    throw Error("config " + path + ": " + problem.what());
+  }
+}
+
+std::string const& Config::text(std::string const& name) const {
+  return find(name).value;
+}
+
+std::int64_t Config::integer(std::string const& name, std::int64_t low, std::int64_t high) const {
+  return parse_number(name, text(name), low, high);
+}
+
+double Config::real(std::string const& name, double low, double high) const {
+  return parse_number(name, text(name), low, high);
+}
+
+std::vector<std::int64_t> Config::integers(std::string const& name, std::int64_t low) const {
+  return parse_list<std::int64_t>(text(name), [&](std::string const& part) {
+    return parse_number(name, part, low, std::numeric_limits<std::int64_t>::max());
+  });
+}
+
+std::vector<std::int64_t> Config::integers_a_level(std::string const& name, std::size_t levels,
+                                                   std::int64_t low) const {
+  return one_a_level(name, integers(name, low), levels);
+}
+
+std::vector<double> Config::reals_a_level(std::string const& name, std::size_t levels, double low,
+                                          double high) const {
+  return one_a_level(
+      name,
+      parse_list<double>(
+          text(name), [&](std::string const& part) { return parse_number(name, part, low, high); }),
+      levels);
+}
+
+std::map<std::int64_t, std::int64_t> Config::integer_map(std::string const& name) const {
+  std::map<std::int64_t, std::int64_t> values;
+  for (auto const& part : split_list(text(name))) {
+    auto const colon = part.find(':');
+    VOXCYCLE_REQUIRE(colon != std::string::npos,
+                     name << ": '" << part << "' is not of the form voxels:channels.");
+    std::int64_t const most = std::int64_t{1} << 20;
+    auto const key = parse_number<std::int64_t>(name, part.substr(0, colon), 1, most);
+    values[key] = parse_number<std::int64_t>(name, part.substr(colon + 1), 1, most);
+  }
+  return values;
+}
+
+std::string Config::dump() const {
+  std::string text;
+  std::string section;
+  for (auto const& key : keys_) {
+    auto const dot = key.name.find('.');
+    if (key.name.substr(0, dot) != section) {
+      section = key.name.substr(0, dot);
+      text += (text.empty() ? "[" : "\n[") + section + "]\n";
+    }
+    text += "# " + key.meaning + "\n" + key.name.substr(dot + 1) + " = " + key.value + "\n";
+  }
+  return text;
+}
+
+std::string Config::identity() const {
+  std::string text;
+  for (auto const& key : keys_) {
+    if (is_identity_key(key.name)) text += key.name + " = " + key.value + "\n";
+  }
+  return text;
+}
+
+}  // namespace voxcycle

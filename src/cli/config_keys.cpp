@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/config_keys.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace voxcycle {
+
+std::vector<ConfigKey> all_config_keys() {
+  return {
+      {"run.directory", "runs/run", "where log, metrics, checkpoints and the report go"},
+      {"run.seed", "1", "seed of initial weights and sampling order, >= 0"},
+      {"run.threads", "0", "threads a process; 0: OMP_NUM_THREADS, else cores / local processes"},
+
+      {"problem.boundary", "1, 0, flux, flux, flux, flux",
+       "conditions on the faces x-, x+, y-, y+, z-, z+: a Dirichlet value or 'flux' (zero flux)"},
+
+      {"data.directory", "data/run", "where the shards are: <split>/<grid>/shard-*.h5"},
+      {"data.family", "kl", "coefficient family: kl"},
+      {"data.modes", "4", "kl: number of modes, 1 to 6"},
+      {"data.omega_range", "3", "kl: omega lies in [-range, range]^modes, > 0"},
+      {"data.seed", "1", "seed of the samples, >= 0"},
+      {"data.train_samples", "1024", "training samples, one number or one a level"},
+      {"data.held_out_samples", "32", "samples with reference solutions, never trained on"},
+      {"data.shard_samples", "512", "most samples in one shard file"},
+      {"data.reference_tolerance", "1e-10", "relative residual of reference solutions"},
+
+      {"cycle.name", "half_v", "resolution cycle: half_v, v, w, f, custom"},
+      {"cycle.path", "", "custom: levels in the order of their visits, 1 the coarsest"},
+      {"cycle.levels", "8, 16, 32", "voxels an axis of each level, coarsest first"},
+      {"cycle.steps", "500", "steps a visit, one number or one a level"},
+      {"cycle.batch", "8", "global batch size, one number or one a level"},
+      {"cycle.rate", "3e-3", "peak rate, one number or one a level"},
+      {"cycle.warm_up", "0.1",
+       "share of a visit's steps with a rising rate, [0, 1), or one a level"},
+      {"cycle.old_level_factor", "0.1",
+       "rate of already trained coarser levels relative to the visited one, [0, 1], or one a "
+       "level"},
+      {"cycle.evaluations", "4", "held-out evaluations a visit, one number or one a level"},
+
+      {"network.name", "multigrid", "network: multigrid"},
+      {"network.channels", "4:64, 8:64, 16:32, 32:16, 64:8",
+       "channels of each level of the network as voxels:channels, coarsest first"},
+      {"network.norm", "sync_batch", "normalisation: sync_batch, group, instance, none"},
+      {"network.correction_scale", "4", "corrections are scale/n times the head's output, > 0"},
+
+      {"train.loss", "energy_normalised", "loss: energy_normalised, energy"},
+      {"train.optimizer", "adam", "optimiser: adam, sgd"},
+      {"train.beta1", "0.9", "adam: decay of the first moments, [0, 1)"},
+      {"train.beta2", "0.999", "adam: decay of the second moments, [0, 1)"},
+      {"train.momentum", "0.9", "sgd: momentum, [0, 1)"},
+      {"train.precision", "bf16", "of convolutions and activations: bf16, f32, f64"},
+      {"train.reduction", "exact",
+       "sums over processes: exact (same bits for any number of processes) or fast (floats)"},
+      {"train.unit_size", "2", "samples computed together, >= 1; ranks own whole units"},
+      {"train.average_horizon", "0.05",
+       "horizon of the averaged weights as a share of a visit's steps, (0, 1]"},
+      {"train.checkpoint_seconds", "60", "seconds between checkpoints within a visit"},
+  };
+}
+
+bool is_identity_key(std::string const& name) {
+  constexpr std::array<char const*, 5> places{"run.directory", "data.directory",
+                                              "data.shard_samples", "cycle.evaluations",
+                                              "train.checkpoint_seconds"};
+  return std::find(places.begin(), places.end(), name) == places.end();
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// voxcycle evaluate: errors of a trained network against the references; table, CSV, JSON, report.
+#include "voxcycle/cli/build_info.hpp"
+#include "voxcycle/cli/command.hpp"
+#include "voxcycle/core/atomic_file.hpp"
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/log.hpp"
+#include "voxcycle/core/text.hpp"
+#include "voxcycle/evaluate/evaluation.hpp"
+#include "voxcycle/train/checkpoint.hpp"
+
+#include <cstdio>
+#include <filesystem>
+
+#include "cli/options.hpp"
+
+namespace voxcycle {
+namespace {
+
+constexpr std::size_t kRowsOnTerminal = 8;
+
+/// The grid asked for by --grid N, else the finest level of the cycle.
+Grid3 grid_of(Invocation const& call) {
+  if (!call.has("grid")) return level_grids(call.config).back();
+  auto const& text = call.flags.at("grid");
+  std::int64_t const n = std::atoll(text.c_str());
+  VOXCYCLE_REQUIRE(n > 0, "--grid " << text << " is no grid. Give voxels an axis, e.g. 64.");
+  return Grid3::cube(n);
+}
+
+ReportInput report_input(Invocation const& call, TrainOptions const& options,
+                         CheckpointHeader const& header, Evaluation const& evaluation) {
+  ReportInput input;
+  input.title = "voxcycle: " + options.directory;
+  std::string path;
+  for (int level : options.path) {
+    path +=
+        (path.empty() ? "" : " → ") + options.levels[static_cast<std::size_t>(level)].grid.label();
+  }
+  auto const& config = call.config;
+  input.summary = {
+      {"equation",
+       "-div(nu grad u) = 0; faces x-, x+, y-, y+, z-, z+: " + to_string(options.boundary)},
+      {"coefficients", make_family(family_options(config))->signature()},
+      {"cycle", config.text("cycle.name") + ": " + path},
+      {"steps", config.text("cycle.steps") + " in batches of " + config.text("cycle.batch")},
+      {"network", config.text("network.name") + ", channels " + config.text("network.channels") +
+                      ", norm " + config.text("network.norm")},
+      {"training", options.loss + ", " + options.optimizer.name + ", " +
+                       config.text("train.precision") + ", reduction " +
+                       config.text("train.reduction")},
+      {"training time", format_seconds(header.seconds) +
+                            (header.finished ? "" : " so far (the run is not finished)")},
+      {"held-out samples", std::to_string(evaluation.samples.size()) + " at " + evaluation.grid +
+                               ", references by FFTW-preconditioned conjugate gradients to " +
+                               config.text("data.reference_tolerance")},
+      {"program",
+       std::string("voxcycle ") + build_info::version + ", commit " + build_info::commit},
+  };
+  input.metrics = metrics_from_csv(header.metrics);
+  input.grid = evaluation.grid;
+  input.errors = evaluation.samples;
+  input.config = config.dump();
+  return input;
+}
+
+int evaluate(Invocation const& call) {
+  auto const options = train_options(call.config);
+  auto const path =
+      call.has("checkpoint") ? call.flags.at("checkpoint") : checkpoint_path(options.directory);
+  VOXCYCLE_REQUIRE(std::filesystem::exists(path),
+                   path << " does not exist. Train first (voxcycle train), or name another with "
+                           "--checkpoint.");
+  CheckpointReader const checkpoint(path);
+  auto const network = make_network(options.network, frame_of(options.boundary));
+  checkpoint.restore_average(*network);
+  Grid3 const grid = grid_of(call);
+  network->require_fits(grid);
+
+  ShardSet shards(shard_directory(options.data, "held_out", grid));
+  VOXCYCLE_REQUIRE(shards.info().boundary == to_string(options.boundary),
+                   options.data << " has references for the boundary " << shards.info().boundary
+                                << ". Use the config it was generated with.");
+  HeldOutSet const set = read_held_out(shards);
+  auto const evaluation = evaluate_network(call.comm, *network, set, options.unit_size);
+  if (call.comm.rank() != 0) return 0;
+
+  std::printf("held-out samples at %s, averaged weights\n%s", grid.label().c_str(),
+              evaluation_table(evaluation, kRowsOnTerminal).c_str());
+  auto const json =
+      call.has("json") ? call.flags.at("json") : options.directory + "/evaluation.json";
+  write_file_atomically(json, evaluation_json(evaluation));
+  write_file_atomically(options.directory + "/evaluation.csv", evaluation_csv(evaluation));
+  auto input = report_input(call, options, checkpoint.header(), evaluation);
+  input.samples = pictures_of_samples(call.comm, *network, set, evaluation);
+  write_file_atomically(options.directory + "/report.html", render_report(input));
+  std::printf("written: %s, %s/evaluation.csv, %s/report.html\n", json.c_str(),
+              options.directory.c_str(), options.directory.c_str());
+  return 0;
+}
+
+}  // namespace
+
+Command evaluate_command() {
+  return {"evaluate",
+          "errors on held-out samples: table, CSV, JSON and report.html",
+          {{"json", "FILE", "where the JSON goes (default: evaluation.json in run.directory)"},
+           {"checkpoint", "FILE", "weights to evaluate (default: run.directory's)"},
+           {"grid", "N", "voxels an axis (default: the finest level of the cycle)"}},
+          evaluate};
+}
+
+}  // namespace voxcycle

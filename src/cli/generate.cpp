@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// voxcycle generate: samples of the coefficient family as shards, with references for held-out
+// ones.
+#include "voxcycle/cli/command.hpp"
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/log.hpp"
+#include "voxcycle/core/text.hpp"
+#include "voxcycle/core/timer.hpp"
+#include "voxcycle/io/shard.hpp"
+#include "voxcycle/reference/fast_poisson.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "cli/options.hpp"
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+namespace voxcycle {
+namespace {
+
+/// One shard to make: samples [first, first + samples) of a split at one grid.
+struct ShardJob {
+  std::string path;
+  ShardInfo info;
+};
+
+/// Worst case of the reference solutions made so far.
+struct SolveStatistics {
+  std::int64_t solves = 0;
+  int most_iterations = 0;
+  double largest_residual = 0.0;
+};
+
+std::vector<ShardJob> plan_jobs(Config const& config, CoefficientFamily const& family) {
+  auto const grids = level_grids(config);
+  auto const train = config.integers_a_level("data.train_samples", grids.size(), 1);
+  auto const held_out = config.integer("data.held_out_samples", 1);
+  auto const most = config.integer("data.shard_samples", 1);
+  std::vector<ShardJob> jobs;
+  auto const add_split = [&](std::string const& split, Grid3 const& grid, std::int64_t samples) {
+    std::int64_t const shards = (samples + most - 1) / most;
+    for (std::int64_t k = 0; k < shards; ++k) {
+      ShardInfo info;
+      info.family = family.signature();
+      info.seed = split_seed(config, split);
+      info.split = split;
+      info.grid = grid;
+      info.boundary = to_string(boundary_of(config));
+      info.parameters = family.parameter_count();
+      info.first_index = samples * k / shards;
+      info.samples = samples * (k + 1) / shards - info.first_index;
+      info.has_reference = split == "held_out";
+      jobs.push_back({shard_directory(config.text("data.directory"), split, grid) + "/" +
+                          shard_name(k, shards),
+                      info});
+    }
+  };
+  for (std::size_t level = 0; level < grids.size(); ++level) {
+    add_split("train", grids[level], train[level]);
+    add_split("held_out", grids[level], held_out);
+  }
+  return jobs;
+}
+
+/// Whether the job's file is there, whole and the same. @throws Error for a shard of other data.
+bool is_done(ShardJob const& job) {
+  if (!std::filesystem::exists(job.path)) return false;
+  auto const found = ShardReader(job.path).info();
+  VOXCYCLE_REQUIRE(found == job.info,
+                   job.path << " holds other data (family " << found.family << ", grid "
+                            << found.grid.name() << ", " << found.samples
+                            << " samples). Choose another data.directory or remove the file.");
+  return true;
+}
+
+ShardSample make_sample(CoefficientFamily const& family, ShardInfo const& info,
+                        std::int64_t local) {
+  ShardSample sample;
+  sample.omega = family.omega(info.seed, info.first_index + local);
+  sample.nu.resize(static_cast<std::size_t>(info.grid.voxel_count()));
+  family.evaluate(sample.omega, info.grid, sample.nu);
+  return sample;
+}
+
+/// Adds the reference solution by FFTW-preconditioned conjugate gradients.
+SolveResult solve_reference(Problem const& problem, FastPoisson const& fast, double tolerance,
+                            ShardSample& sample) {
+  auto const& n = problem.grid.voxels;
+  at::Tensor const nu = at::from_blob(sample.nu.data(), {1, 1, n[0], n[1], n[2]}, at::kFloat);
+  auto result = solve_fft_pcg(problem, nu.to(at::kDouble), fast, {.tolerance = tolerance});
+  at::Tensor const u = result.u.contiguous();
+  sample.u_ref.assign(u.const_data_ptr<double>(), u.const_data_ptr<double>() + u.numel());
+  return result;
+}
+
+void make_shard(Config const& config, CoefficientFamily const& family, ShardJob const& job,
+                SolveStatistics& statistics) {
+  auto const& info = job.info;
+  double const tolerance = config.real("data.reference_tolerance", 1e-13, 1e-2);
+  std::vector<ShardSample> samples(static_cast<std::size_t>(info.samples));
+  std::vector<SolveResult> results(info.has_reference ? samples.size() : 0);
+  Problem const problem{info.grid, boundary_of(config)};
+  std::optional<FastPoisson> const fast =
+      info.has_reference ? std::optional<FastPoisson>(problem) : std::nullopt;
+  // One sample a thread: the solver itself then runs serially and no thread waits.
+  at::parallel_for(0, info.samples, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) {
+      auto const at = static_cast<std::size_t>(k);
+      samples[at] = make_sample(family, info, k);
+      if (fast) results[at] = solve_reference(problem, *fast, tolerance, samples[at]);
+    }
+  });
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    VOXCYCLE_REQUIRE(results[k].converged, "reference solution "
+                                               << info.first_index + static_cast<std::int64_t>(k)
+                                               << " at " << info.grid.label() << " reached "
+                                               << results[k].relative_residual << " after "
+                                               << results[k].iterations << " iterations, not "
+                                               << tolerance << ". Raise data.reference_tolerance.");
+    ++statistics.solves;
+    statistics.most_iterations = std::max(statistics.most_iterations, results[k].iterations);
+    statistics.largest_residual =
+        std::max(statistics.largest_residual, results[k].relative_residual);
+  }
+  write_shard(job.path, info, [&](std::int64_t local) {
+    return std::move(samples[static_cast<std::size_t>(local)]);
+  });
+}
+
+int generate(Invocation const& call) {
+  Timer timer;
+  auto const family = make_family(family_options(call.config));
+  auto const jobs = plan_jobs(call.config, *family);
+  SolveStatistics statistics;
+  std::size_t made = 0;
+  std::size_t mine = 0;
+  for (std::size_t k = 0; k < jobs.size(); ++k) {
+    if (static_cast<int>(k % static_cast<std::size_t>(call.comm.size())) != call.comm.rank()) {
+      continue;
+    }
+    ++mine;
+    if (is_done(jobs[k])) continue;
+    make_shard(call.config, *family, jobs[k], statistics);
+    ++made;
+    log_info(format("shard %zu of %zu: %s, %ld samples at %s%s", k + 1, jobs.size(),
+                    jobs[k].info.split.c_str(), static_cast<long>(jobs[k].info.samples),
+                    jobs[k].info.grid.label().c_str(),
+                    jobs[k].info.has_reference ? " with references" : ""));
+  }
+  call.comm.barrier();
+  if (statistics.solves > 0) {
+    log_info(
+        format("%ld reference solutions converged, at most %d iterations, largest relative "
+               "residual %.1e",
+               static_cast<long>(statistics.solves), statistics.most_iterations,
+               statistics.largest_residual));
+  }
+  log_info(format("%zu shards made, %zu were there, in %s: %s", made, mine - made,
+                  format_seconds(timer.seconds()).c_str(),
+                  call.config.text("data.directory").c_str()));
+  return 0;
+}
+
+}  // namespace
+
+Command generate_command() {
+  return {"generate", "coefficient fields and reference solutions into shards", {}, generate};
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/options.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/random.hpp"
+#include "voxcycle/core/text.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <thread>
+
+#include <ATen/Parallel.h>
+
+namespace voxcycle {
+namespace {
+
+/// The value that `name` has in `choices`. @throws Error listing them.
+template <class Value>
+Value choose(Config const& config, std::string const& name,
+             std::map<std::string, Value> const& choices) {
+  auto const found = choices.find(config.text(name));
+  if (found != choices.end()) return found->second;
+  std::vector<std::string> names;
+  for (auto const& entry : choices) names.push_back(entry.first);
+  throw Error(name + " = '" + config.text(name) + "' is not valid. Choose one of " + join(names) +
+              '.');
+}
+
+/// Processes of this job on this machine, as Open MPI and Slurm tell.
+int local_processes() {
+  for (char const* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"}) {
+    if (char const* text = std::getenv(name)) return std::max(1, std::atoi(text));
+  }
+  return 1;
+}
+
+LevelPath custom_path(Config const& config) {
+  LevelPath path;
+  for (auto level : config.integers("cycle.path", 1)) path.push_back(static_cast<int>(level) - 1);
+  return path;
+}
+
+std::vector<LevelPlan> level_plans(Config const& config) {
+  auto const grids = level_grids(config);
+  std::size_t const count = grids.size();
+  auto const steps = config.integers_a_level("cycle.steps", count, 0);
+  auto const batch = config.integers_a_level("cycle.batch", count, 1);
+  auto const rate = config.reals_a_level("cycle.rate", count, 0.0, 1e3);
+  auto const warm_up = config.reals_a_level("cycle.warm_up", count, 0.0, 1.0);
+  auto const old_factor = config.reals_a_level("cycle.old_level_factor", count, 0.0, 1.0);
+  auto const evaluations = config.integers_a_level("cycle.evaluations", count, 1);
+  std::vector<LevelPlan> plans;
+  for (std::size_t k = 0; k < count; ++k) {
+    plans.push_back({grids[k], steps[k], batch[k], rate[k], warm_up[k], old_factor[k],
+                     static_cast<int>(evaluations[k])});
+  }
+  return plans;
+}
+
+}  // namespace
+
+void set_threads(Config const& config) {
+  auto threads = config.integer("run.threads", 0, 4096);
+  if (threads == 0 && std::getenv("OMP_NUM_THREADS") != nullptr) return;
+  if (threads == 0) {
+    auto const cores = std::max(1U, std::thread::hardware_concurrency());
+    threads = std::max(1, static_cast<int>(cores) / local_processes());
+  }
+  at::set_num_threads(static_cast<int>(threads));
+}
+
+FamilyOptions family_options(Config const& config) {
+  return {.name = config.text("data.family"),
+          .modes = static_cast<int>(config.integer("data.modes", 1, 6)),
+          .omega_range = config.real("data.omega_range", 1e-6, 100.0)};
+}
+
+Boundary boundary_of(Config const& config) {
+  try {
+    return parse_boundary(config.text("problem.boundary"));
+  } catch (Error const& problem) {
+    throw Error(std::string("problem.boundary: ") + problem.what());
+  }
+}
+
+std::vector<Grid3> level_grids(Config const& config) {
+  std::vector<Grid3> grids;
+  for (auto n : config.integers("cycle.levels", 1)) {
+    VOXCYCLE_REQUIRE(grids.empty() || n > grids.back().voxels[0],
+                     "cycle.levels = '" << config.text("cycle.levels")
+                                        << "' does not grow. List the coarsest level first.");
+    grids.push_back(Grid3::cube(n));
+  }
+  VOXCYCLE_REQUIRE(!grids.empty(), "cycle.levels is empty. List at least one grid, e.g. 8, 16.");
+  return grids;
+}
+
+NetworkOptions network_options(Config const& config) {
+  return {.name = config.text("network.name"),
+          .channels = config.integer_map("network.channels"),
+          .norm = parse_norm(config.text("network.norm")),
+          .correction_scale = config.real("network.correction_scale", 1e-6, 1e6),
+          .seed = static_cast<std::uint64_t>(config.integer("run.seed"))};
+}
+
+TrainOptions train_options(Config const& config) {
+  TrainOptions options;
+  options.directory = config.text("run.directory");
+  options.data = config.text("data.directory");
+  options.identity =
+      config.identity() + "threads a process = " + std::to_string(at::get_num_threads()) + "\n";
+  options.levels = level_plans(config);
+  options.path = make_path(config.text("cycle.name"), static_cast<int>(options.levels.size()),
+                           custom_path(config));
+  options.boundary = boundary_of(config);
+  options.network = network_options(config);
+  options.optimizer = {.name = config.text("train.optimizer"),
+                       .beta1 = config.real("train.beta1", 0.0, 1.0),
+                       .beta2 = config.real("train.beta2", 0.0, 1.0),
+                       .momentum = config.real("train.momentum", 0.0, 1.0)};
+  options.loss = config.text("train.loss");
+  options.seed = static_cast<std::uint64_t>(config.integer("run.seed"));
+  options.dtype =
+      choose<at::ScalarType>(config, "train.precision",
+                             {{"bf16", at::kBFloat16}, {"f32", at::kFloat}, {"f64", at::kDouble}});
+  options.reduction = choose<GradientMode>(
+      config, "train.reduction", {{"exact", GradientMode::exact}, {"fast", GradientMode::fast}});
+  options.unit_size = config.integer("train.unit_size", 1, 4096);
+  options.average_horizon = config.real("train.average_horizon", 1e-9, 1.0);
+  options.checkpoint_seconds = config.real("train.checkpoint_seconds", 0.0, 1e9);
+  return options;
+}
+
+std::uint64_t split_seed(Config const& config, std::string const& split) {
+  auto const seed = static_cast<std::uint64_t>(config.integer("data.seed"));
+  return split == "train" ? seed : hash_bits({seed, 0x68656c64U});
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From the configuration to the options of the modules.
+#pragma once
+
+#include "voxcycle/cli/config.hpp"
+#include "voxcycle/field/family.hpp"
+#include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/poisson/boundary.hpp"
+#include "voxcycle/train/trainer.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace voxcycle {
+
+/// Sets the number of threads of this process: run.threads, else OMP_NUM_THREADS, else the cores
+/// shared out to the processes of this machine.
+void set_threads(Config const& config);
+
+FamilyOptions family_options(Config const& config);
+Boundary boundary_of(Config const& config);
+/// Grids of the levels, coarsest first. @throws Error unless they grow.
+std::vector<Grid3> level_grids(Config const& config);
+NetworkOptions network_options(Config const& config);
+TrainOptions train_options(Config const& config);
+/// Seed of the samples of a split: training and held-out samples never coincide.
+std::uint64_t split_seed(Config const& config, std::string const& split);
+
+}  // namespace voxcycle

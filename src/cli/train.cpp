@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// voxcycle train: composes the run and prints its summary.
+#include "voxcycle/cli/command.hpp"
+#include "voxcycle/core/atomic_file.hpp"
+#include "voxcycle/core/log.hpp"
+#include "voxcycle/core/text.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+
+#include "cli/options.hpp"
+#include <ATen/Parallel.h>
+
+namespace voxcycle {
+namespace {
+
+void prepare_directory(TrainOptions const& options, Config const& config,
+                       Communicator const& comm) {
+  if (comm.rank() == 0) {
+    write_file_atomically(options.directory + "/config.cfg", config.dump());
+    std::filesystem::remove(options.directory + "/DONE");
+    log_to_file(options.directory + "/log.txt");
+  }
+  comm.barrier();
+}
+
+/// Held-out figures at the end of each stage.
+std::string stage_table(std::vector<MetricRow> const& rows) {
+  std::string text = format("%-6s %-7s %8s %10s %14s %14s %18s\n", "stage", "grid", "steps",
+                            "seconds", "relative L2", "energy gap", "energy-norm error");
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    bool const evaluated = !std::isnan(rows[k].rel_l2_mean);
+    bool const last = k + 1 == rows.size() || rows[k + 1].stage != rows[k].stage;
+    if (!evaluated || !last) continue;
+    text += format("%-6d %-7s %8ld %10.1f %14s %14s %18s\n", rows[k].stage + 1,
+                   rows[k].grid.c_str(), static_cast<long>(rows[k].step), rows[k].seconds,
+                   format_percent(rows[k].rel_l2_mean).c_str(),
+                   format_percent(rows[k].energy_gap_mean).c_str(),
+                   format_percent(rows[k].energy_norm_error_mean).c_str());
+  }
+  return text;
+}
+
+std::string time_table(StepTimes const& times) {
+  double const total = std::max(times.total(), 1e-9);
+  std::string text = "time in steps: ";
+  auto const part = [&](char const* name, double seconds) {
+    text += format("%s %.0f %%  ", name, 100 * seconds / total);
+  };
+  part("data", times.data);
+  part("forward", times.forward);
+  part("loss", times.loss);
+  part("backward", times.backward);
+  part("reduction", times.reduction);
+  part("update", times.update);
+  return text + "\n";
+}
+
+int run_train(Invocation const& call) {
+  TrainOptions options = train_options(call.config);
+  if (call.has("fresh")) options.restart = Restart::fresh;
+  prepare_directory(options, call.config, call.comm);
+  log_info(format("training on %d %s of %d %s, %s", call.comm.size(),
+                  call.comm.size() == 1 ? "process" : "processes", at::get_num_threads(),
+                  at::get_num_threads() == 1 ? "thread" : "threads",
+                  call.comm.transport().c_str()));
+  TrainSummary const summary = train(options, call.comm);
+  if (call.comm.rank() == 0) {
+    std::printf("\n%s%s", stage_table(summary.rows).c_str(), time_table(summary.times).c_str());
+    if (summary.finished) {
+      write_file_atomically(options.directory + "/DONE", "");
+      std::printf("trained %s in all; run directory %s\n", format_seconds(summary.seconds).c_str(),
+                  options.directory.c_str());
+    } else {
+      std::printf("stopped; the same command goes on from the checkpoint in %s\n",
+                  options.directory.c_str());
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+Command train_command() {
+  return {"train",
+          "train along a resolution cycle (mpirun -n N for N processes)",
+          {{"fresh", "", "start over even if the run directory holds a run"}},
+          run_train};
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/cycle/stage.hpp"
+
+#include "voxcycle/core/error.hpp"
+
+#include <algorithm>
+
+namespace voxcycle {
+namespace {
+
+void require_valid(Stage const& stage) {
+  auto const& plan = stage.plan;
+  auto const name = "stage " + std::to_string(stage.number + 1) + " (" + plan.grid.label() + ")";
+  VOXCYCLE_REQUIRE(plan.steps >= 1, name << " has no budget: " << plan.steps
+                                         << " steps. Give it at least one step.");
+  VOXCYCLE_REQUIRE(plan.batch >= 1, name << " has a batch of " << plan.batch
+                                         << ". Batches need at least one sample.");
+  VOXCYCLE_REQUIRE(plan.rate > 0, name << " has the rate " << plan.rate << ". Rates are positive.");
+  VOXCYCLE_REQUIRE(plan.warm_up >= 0 && plan.warm_up < 1,
+                   name << " has a warm-up share of " << plan.warm_up << ". Choose it in [0, 1).");
+  VOXCYCLE_REQUIRE(
+      plan.old_level_factor >= 0 && plan.old_level_factor <= 1,
+      name << " has an old-level factor of " << plan.old_level_factor << ". Choose it in [0, 1].");
+  VOXCYCLE_REQUIRE(plan.evaluations >= 1, name << " has no evaluation. One is the least.");
+}
+
+}  // namespace
+
+std::vector<Stage> plan_stages(LevelPath const& path, std::vector<LevelPlan> const& levels) {
+  std::vector<Stage> stages;
+  std::int64_t trained = 0;
+  for (int level : path) {
+    Stage stage;
+    stage.number = static_cast<int>(stages.size());
+    stage.plan = levels.at(static_cast<std::size_t>(level));
+    voxcycle::require_valid(stage.plan.grid);
+    stage.level = *std::max_element(stage.plan.grid.voxels.begin(), stage.plan.grid.voxels.end());
+    stage.trained_level = trained;
+    require_valid(stage);
+    trained = std::max(trained, stage.level);
+    stages.push_back(stage);
+  }
+  return stages;
+}
+
+double level_rate_factor(Stage const& stage, std::int64_t level) {
+  bool const is_old = level != stage.level && level <= stage.trained_level;
+  return is_old ? stage.plan.old_level_factor : 1.0;
+}
+
+bool evaluation_due(Stage const& stage, std::int64_t done) {
+  auto const count = std::min<std::int64_t>(stage.plan.evaluations, stage.plan.steps);
+  return done > 0 && done * count / stage.plan.steps > (done - 1) * count / stage.plan.steps;
+}
+
+}  // namespace voxcycle

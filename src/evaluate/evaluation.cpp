@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/evaluate/evaluation.hpp"
+
+#include "voxcycle/core/text.hpp"
+#include "voxcycle/train/held_out.hpp"
+
+#include <algorithm>
+
+#include <ATen/ATen.h>
+
+namespace voxcycle {
+
+Evaluation evaluate_network(Communicator const& comm, Network& network, HeldOutSet const& set,
+                            std::int64_t unit_size) {
+  auto const errors = evaluate_held_out(comm, network, set, {.unit_size = unit_size});
+  Evaluation result;
+  result.grid = set.grid.label();
+  auto const* rel_l2 = errors.rel_l2.const_data_ptr<double>();
+  auto const* gap = errors.energy_gap.const_data_ptr<double>();
+  auto const* norm = errors.energy_norm_error.const_data_ptr<double>();
+  for (std::int64_t k = 0; k < errors.rel_l2.numel(); ++k) {
+    result.samples.push_back({k, rel_l2[k], gap[k], norm[k]});
+  }
+  result.rel_l2_mean = errors.rel_l2.mean().item<double>();
+  result.rel_l2_max = errors.rel_l2.max().item<double>();
+  result.energy_gap_mean = errors.energy_gap.mean().item<double>();
+  result.energy_norm_error_mean = errors.energy_norm_error.mean().item<double>();
+  return result;
+}
+
+std::string evaluation_table(Evaluation const& e, std::size_t most) {
+  auto sorted = e.samples;
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](auto const& a, auto const& b) { return a.rel_l2 > b.rel_l2; });
+  std::string text =
+      format("%-8s %14s %14s %18s\n", "sample", "relative L2", "energy gap", "energy-norm error");
+  auto const line = [&](std::string const& name, double l2, double gap, double norm) {
+    text += format("%-8s %14s %14s %18s\n", name.c_str(), format_percent(l2).c_str(),
+                   format_percent(gap).c_str(), format_percent(norm).c_str());
+  };
+  for (std::size_t k = 0; k < std::min(most, sorted.size()); ++k) {
+    line(std::to_string(sorted[k].index), sorted[k].rel_l2, sorted[k].energy_gap,
+         sorted[k].energy_norm_error);
+  }
+  if (sorted.size() > most) text += format("... %zu more\n", sorted.size() - most);
+  line("mean", e.rel_l2_mean, e.energy_gap_mean, e.energy_norm_error_mean);
+  return text;
+}
+
+std::string evaluation_csv(Evaluation const& e) {
+  std::string text = "index,rel_l2,energy_gap,energy_norm_error\n";
+  for (auto const& s : e.samples) {
+    text += format("%ld,%.9g,%.9g,%.9g\n", static_cast<long>(s.index), s.rel_l2, s.energy_gap,
+                   s.energy_norm_error);
+  }
+  return text;
+}
+
+std::string evaluation_json(Evaluation const& e) {
+  std::string text = format(
+      "{\n  \"samples\": %zu,\n  \"grid\": \"%s\",\n  \"rel_l2_mean\": %.9g,\n"
+      "  \"rel_l2_max\": %.9g,\n  \"energy_gap_mean\": %.9g,\n"
+      "  \"energy_norm_error_mean\": %.9g,\n  \"per_sample\": [",
+      e.samples.size(), e.grid.c_str(), e.rel_l2_mean, e.rel_l2_max, e.energy_gap_mean,
+      e.energy_norm_error_mean);
+  for (std::size_t k = 0; k < e.samples.size(); ++k) {
+    auto const& s = e.samples[k];
+    text += format(
+        "%s\n    {\"index\": %ld, \"rel_l2\": %.9g, \"energy_gap\": %.9g, "
+        "\"energy_norm_error\": %.9g}",
+        k == 0 ? "" : ",", static_cast<long>(s.index), s.rel_l2, s.energy_gap, s.energy_norm_error);
+  }
+  return text + "\n  ]\n}\n";
+}
+
+}  // namespace voxcycle

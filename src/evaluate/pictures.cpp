@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/core/text.hpp"
+#include "voxcycle/evaluate/evaluation.hpp"
+#include "voxcycle/io/png.hpp"
+#include "voxcycle/train/held_out.hpp"
+
+#include <algorithm>
+
+#include <ATen/ATen.h>
+
+namespace voxcycle {
+namespace {
+
+/// Pictures are about this many pixels wide.
+constexpr std::int64_t kPixels = 260;
+
+/// The middle plane in z of [1, 1, X, Y, Z] with x to the right and y upwards: [Y, X].
+at::Tensor middle_plane(at::Tensor const& field) {
+  return field[0][0].select(2, field.size(4) / 2).to(at::kDouble).t().flip(0).contiguous();
+}
+
+struct Range {
+  double low;
+  double high;
+};
+
+Range range_of(at::Tensor const& plane) {
+  return {plane.min().item<double>(), plane.max().item<double>()};
+}
+
+Picture picture(std::string caption, at::Tensor const& plane, Range range, ColorMap colors,
+                std::string unit) {
+  auto const scale = static_cast<int>(std::max<std::int64_t>(1, kPixels / plane.size(1)));
+  std::span<double const> const values(plane.const_data_ptr<double>(),
+                                       static_cast<std::size_t>(plane.numel()));
+  return {std::move(caption),
+          slice_to_png(values, plane.size(0), plane.size(1), range.low, range.high, colors, scale),
+          range.low, range.high, std::move(unit)};
+}
+
+SamplePictures pictures_of(Communicator const& comm, Network& network, HeldOutSet const& set,
+                           SampleErrors const& errors, std::string const& which) {
+  auto const nu = set.nu.narrow(0, errors.index, 1);
+  auto const reference = middle_plane(set.u_ref.narrow(0, errors.index, 1));
+  auto const u = middle_plane(predict(comm, network, set.grid, nu, at::kFloat));
+  auto const log_nu = middle_plane(nu.log10());
+  auto const error = u - reference;
+  Range const of_u = range_of(reference);
+  double const most = std::max(error.abs().max().item<double>(), 1e-300);
+  SamplePictures shown;
+  shown.title = which + " sample (index " + std::to_string(errors.index) + ")";
+  shown.note = "Relative L2 " + format_percent(errors.rel_l2) + ", energy gap " +
+               format_percent(errors.energy_gap) + ", energy-norm error " +
+               format_percent(errors.energy_norm_error) +
+               ". Middle plane in z, x to the right, y upwards.";
+  shown.pictures = {
+      picture("coefficient, log10 nu", log_nu, range_of(log_nu), ColorMap::sequential, ""),
+      picture("network, u", u, of_u, ColorMap::sequential, ""),
+      picture("reference, u*", reference, of_u, ColorMap::sequential, ""),
+      picture("error, u - u*", error, {-most, most}, ColorMap::diverging, ""),
+  };
+  return shown;
+}
+
+}  // namespace
+
+std::vector<SamplePictures> pictures_of_samples(Communicator const& comm, Network& network,
+                                                HeldOutSet const& set,
+                                                Evaluation const& evaluation) {
+  auto sorted = evaluation.samples;
+  if (sorted.empty()) return {};
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](auto const& a, auto const& b) { return a.rel_l2 > b.rel_l2; });
+  std::vector<SamplePictures> all{pictures_of(comm, network, set, sorted.front(), "worst")};
+  if (sorted.size() > 1) {
+    all.push_back(pictures_of(comm, network, set, sorted[sorted.size() / 2], "median"));
+  }
+  return all;
+}
+
+}  // namespace voxcycle

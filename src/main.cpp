@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The one place where errors end: prints rank and host, then ends all ranks.
+#include "voxcycle/cli/command.hpp"
+#include "voxcycle/comm/communicator.hpp"
+#include "voxcycle/core/log.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <exception>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <unistd.h>
+
+namespace {
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace voxcycle;
+  std::unique_ptr<Communicator> comm;
+  try {
+    comm = make_communicator();
+    log_set_rank(comm->rank(), comm->size());
+    return run_command_line({argv + 1, argv + argc}, *comm);
+  } catch (std::exception const& error) {
+    int const rank = comm ? comm->rank() : 0;
+    // An error that all ranks meet is told once: the lowest rank ends the others before they speak.
+    std::this_thread::sleep_for(std::chrono::milliseconds(100 * std::min(rank, 20)));
+    std::string const where = comm && comm->size() > 1
+                                  ? "rank " + std::to_string(rank) + " on " + host_name() + ": "
+                                  : "";
+    log_error(where + error.what());
+    if (!comm || comm->size() == 1) return 1;
+    comm->abort(1);
+  }
+}

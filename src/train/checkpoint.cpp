@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/train/checkpoint.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/io/checkpoint_file.hpp"
+
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <torch/torch.h>
+
+namespace voxcycle {
+namespace {
+
+using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
+
+NamedTensors values_of(Network const& network) {
+  NamedTensors all;
+  for (auto const& entry : network.named_parameters()) all.emplace_back(entry.key(), entry.value());
+  for (auto const& entry : network.named_buffers()) all.emplace_back(entry.key(), entry.value());
+  return all;
+}
+
+void add_all(ArchiveWriter& archive, std::string const& prefix, NamedTensors const& tensors) {
+  for (auto const& [name, tensor] : tensors) {
+    at::Tensor const values = tensor.detach().contiguous();
+    auto const count = static_cast<std::size_t>(values.numel());
+    auto const shape = values.sizes().vec();
+    if (values.scalar_type() == at::kDouble) {
+      archive.add(prefix + name, std::span(values.const_data_ptr<double>(), count), shape);
+    } else {
+      archive.add(prefix + name, std::span(values.const_data_ptr<float>(), count), shape);
+    }
+  }
+}
+
+}  // namespace
+
+void write_checkpoint(std::string const& path, CheckpointHeader const& header,
+                      Network const& network, Network const& average, Optimizer* optimizer) {
+  ArchiveWriter archive;
+  archive.add_text("identity", header.identity);
+  archive.add_text("metrics", header.metrics);
+  std::vector<std::int64_t> const position{header.stage, header.step, header.global_step,
+                                           header.averaged_updates, header.finished ? 1 : 0};
+  archive.add("position", std::span<std::int64_t const>(position), {5});
+  archive.add("seconds", std::span<double const>(&header.seconds, 1), {1});
+  add_all(archive, "network/", values_of(network));
+  add_all(archive, "average/", values_of(average));
+  if (optimizer != nullptr) add_all(archive, "optimizer/", optimizer->state());
+  archive.save(path);
+}
+
+struct CheckpointReader::Impl {
+  std::string path;
+  ArchiveReader archive;
+  CheckpointHeader header;
+
+  void restore(std::string const& prefix, NamedTensors const& tensors) const {
+    at::NoGradGuard const no_grad;
+    for (auto const& [name, tensor] : tensors) {
+      VOXCYCLE_REQUIRE(archive.has(prefix + name),
+                       path << " holds no " << prefix << name
+                            << " (it was written for another network or optimiser). Use the "
+                               "config it was written with.");
+      VOXCYCLE_REQUIRE(archive.shape(prefix + name) == tensor.sizes().vec(),
+                       path << ": " << prefix << name
+                            << " has another shape. Use the config it was written with.");
+      at::Tensor const values = tensor.scalar_type() == at::kDouble
+                                    ? at::tensor(archive.read_double(prefix + name))
+                                    : at::tensor(archive.read_float(prefix + name));
+      tensor.copy_(values.view(tensor.sizes()));
+    }
+  }
+};
+
+CheckpointReader::CheckpointReader(std::string const& path)
+    : impl_(std::make_unique<Impl>(Impl{path, ArchiveReader(path), {}})) {
+  auto& header = impl_->header;
+  header.identity = impl_->archive.read_text("identity");
+  header.metrics = impl_->archive.read_text("metrics");
+  auto const position = impl_->archive.read_int64("position");
+  VOXCYCLE_REQUIRE(position.size() == 5, path << " is no checkpoint of this version.");
+  header.stage = static_cast<int>(position[0]);
+  header.step = position[1];
+  header.global_step = position[2];
+  header.averaged_updates = position[3];
+  header.finished = position[4] != 0;
+  header.seconds = impl_->archive.read_double("seconds").at(0);
+}
+
+CheckpointReader::~CheckpointReader() = default;
+CheckpointReader::CheckpointReader(CheckpointReader&&) noexcept = default;
+CheckpointReader& CheckpointReader::operator=(CheckpointReader&&) noexcept = default;
+
+CheckpointHeader const& CheckpointReader::header() const {
+  return impl_->header;
+}
+
+void CheckpointReader::restore_network(Network& network) const {
+  impl_->restore("network/", values_of(network));
+}
+
+void CheckpointReader::restore_average(Network& average) const {
+  impl_->restore("average/", values_of(average));
+}
+
+void CheckpointReader::restore_optimizer(Optimizer& optimizer) const {
+  impl_->restore("optimizer/", optimizer.state());
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/train/loss.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/text.hpp"
+
+#include <map>
+
+#include "train/losses.hpp"
+
+namespace voxcycle {
+namespace {
+
+using Maker = std::unique_ptr<Loss> (*)(Grid3 const&, Boundary const&);
+
+/// One line a loss.
+std::map<std::string, Maker> const kLosses{
+    {"energy", make_energy_loss},
+    {"energy_normalised", make_normalised_energy_loss},
+};
+
+}  // namespace
+
+std::vector<std::string> loss_names() {
+  std::vector<std::string> names;
+  for (auto const& entry : kLosses) names.push_back(entry.first);
+  return names;
+}
+
+std::unique_ptr<Loss> make_loss(std::string const& name, Grid3 const& grid,
+                                Boundary const& boundary) {
+  auto const found = kLosses.find(name);
+  VOXCYCLE_REQUIRE(found != kLosses.end(),
+                   "loss '" << name << "' is unknown. Choose one of " << join(loss_names()) << '.');
+  return found->second(grid, boundary);
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/train/progress.hpp"
+
+#include "voxcycle/core/text.hpp"
+
+#include <cmath>
+#include <cstdio>
+
+#include <unistd.h>
+
+namespace voxcycle {
+namespace {
+
+constexpr double kTerminalSeconds = 0.1;
+constexpr double kLineSeconds = 10.0;
+
+}  // namespace
+
+std::string progress_text(ProgressState const& s) {
+  std::string text = format("stage %d/%d  %s  step %ld/%ld", s.stage + 1, s.stages, s.grid.c_str(),
+                            static_cast<long>(s.step), static_cast<long>(s.steps));
+  if (!std::isnan(s.energy_gap)) text += "  gap " + format_percent(s.energy_gap);
+  text += format("  loss %.5f  rate %.1e", s.loss, s.rate);
+  if (s.step_seconds > 0) {
+    text += "  " + format_seconds(s.step_seconds) + "/step";
+    text += format("  %.0f samples/s", static_cast<double>(s.batch) / s.step_seconds);
+    text += "  left " + format_seconds(static_cast<double>(s.steps - s.step) * s.step_seconds);
+  }
+  return text;
+}
+
+ProgressLine::ProgressLine(Visible visible)
+    : visible_(visible == Visible::yes), terminal_(::isatty(STDOUT_FILENO) != 0) {}
+
+void ProgressLine::show(ProgressState const& state) {
+  double const pause = terminal_ ? kTerminalSeconds : kLineSeconds;
+  if (!visible_ || (!first_ && since_last_.seconds() < pause)) return;
+  first_ = false;
+  since_last_.restart();
+  // Erase the line, so that a shorter text leaves no tail.
+  std::printf(terminal_ ? "\r\033[2K%s" : "%s\n", progress_text(state).c_str());
+  std::fflush(stdout);
+  open_ = terminal_;
+}
+
+void ProgressLine::finish() {
+  if (open_) std::printf("\n");
+  std::fflush(stdout);
+  open_ = false;
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/train/run_record.hpp"
+
+#include "voxcycle/core/atomic_file.hpp"
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/text.hpp"
+#include "voxcycle/io/event_file.hpp"
+
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+namespace voxcycle {
+namespace {
+
+constexpr char const* kHeader =
+    "stage,grid,step,seconds,loss,rel_l2_mean,energy_gap_mean,energy_norm_error_mean";
+
+std::string cell(double value) {
+  return std::isnan(value) ? "" : format("%.9g", value);
+}
+
+double number(std::string const& text) {
+  return text.empty() ? std::numeric_limits<double>::quiet_NaN() : std::stod(text);
+}
+
+}  // namespace
+
+std::string metrics_to_csv(std::vector<MetricRow> const& rows) {
+  std::string text = std::string(kHeader) + "\n";
+  for (auto const& row : rows) {
+    text += std::to_string(row.stage) + "," + row.grid + "," + std::to_string(row.step) + "," +
+            cell(row.seconds) + "," + cell(row.loss) + "," + cell(row.rel_l2_mean) + "," +
+            cell(row.energy_gap_mean) + "," + cell(row.energy_norm_error_mean) + "\n";
+  }
+  return text;
+}
+
+std::vector<MetricRow> metrics_from_csv(std::string const& text) {
+  std::istringstream lines(text);
+  std::string line;
+  std::getline(lines, line);
+  VOXCYCLE_REQUIRE(line == kHeader,
+                   "metrics: the header is '" << line << "', not '" << kHeader << "'.");
+  std::vector<MetricRow> rows;
+  while (std::getline(lines, line)) {
+    // A trailing empty cell counts too.
+    auto const cells = split_list(line + ",end");
+    VOXCYCLE_REQUIRE(cells.size() == 9, "metrics: the line '" << line << "' has not 8 cells.");
+    try {
+      rows.push_back({std::stoi(cells[0]), cells[1], std::stoll(cells[2]), number(cells[3]),
+                      number(cells[4]), number(cells[5]), number(cells[6]), number(cells[7])});
+    } catch (std::logic_error const&) {
+      throw Error("metrics: the line '" + line + "' holds a cell that is no number.");
+    }
+  }
+  return rows;
+}
+
+struct RunRecord::Events {
+  EventFile file;
+};
+
+RunRecord::RunRecord(std::string const& directory, std::vector<MetricRow> rows)
+    : path_(directory + "/metrics.csv"),
+      rows_(std::move(rows)),
+      events_(std::make_unique<Events>(Events{EventFile(directory)})) {
+  save();
+}
+
+RunRecord::~RunRecord() = default;
+
+void RunRecord::add(MetricRow const& row, std::int64_t global_step) {
+  rows_.push_back(row);
+  auto const scalar = [&](std::string const& tag, double value) {
+    if (!std::isnan(value)) events_->file.add_scalar(tag, global_step, value);
+  };
+  scalar("train/loss", row.loss);
+  scalar("held_out/rel_l2", row.rel_l2_mean);
+  scalar("held_out/energy_gap", row.energy_gap_mean);
+  scalar("held_out/energy_norm_error", row.energy_norm_error_mean);
+}
+
+void RunRecord::save() const {
+  write_file_atomically(path_, metrics_to_csv(rows_));
+}
+
+}  // namespace voxcycle

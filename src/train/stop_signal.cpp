@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/train/stop_signal.hpp"
+
+#include <array>
+#include <csignal>
+
+#include <ATen/ATen.h>
+
+namespace voxcycle {
+namespace {
+
+volatile std::sig_atomic_t stop_requested = 0;
+constexpr std::array<int, 3> kSignals{SIGINT, SIGTERM, SIGUSR1};
+
+extern "C" void request_stop(int number) {
+  if (number == SIGINT && stop_requested != 0) {
+    std::signal(number, SIG_DFL);
+    std::raise(number);
+  }
+  stop_requested = 1;
+}
+
+}  // namespace
+
+StopSignal::StopSignal() {
+  stop_requested = 0;
+  for (int number : kSignals) std::signal(number, request_stop);
+}
+
+StopSignal::~StopSignal() {
+  for (int number : kSignals) std::signal(number, SIG_DFL);
+}
+
+bool StopSignal::requested(Communicator const& comm) const {
+  at::Tensor flag = at::full({1}, stop_requested != 0 ? 1 : 0, at::kInt);
+  comm.all_reduce(flag, ReduceOperation::max);
+  return flag.item<int>() != 0;
+}
+
+}  // namespace voxcycle

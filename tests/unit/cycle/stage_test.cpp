@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/cycle/stage.hpp"
+
+#include "voxcycle/core/error.hpp"
+
+#include <gtest/gtest.h>
+
+namespace voxcycle {
+namespace {
+
+std::vector<LevelPlan> three_levels() {
+  std::vector<LevelPlan> levels;
+  for (std::int64_t n : {8, 16, 32}) levels.push_back({.grid = Grid3::cube(n)});
+  return levels;
+}
+
+TEST(Stage, OnlyOldCoarserLevelsTrainSlowly) {
+  auto const stages = plan_stages({0, 1, 2}, three_levels());
+  // The first stage is new down to the coarsest block.
+  EXPECT_EQ(level_rate_factor(stages[0], 4), 1.0);
+  EXPECT_EQ(level_rate_factor(stages[0], 8), 1.0);
+  EXPECT_EQ(level_rate_factor(stages[1], 8), 0.1);
+  EXPECT_EQ(level_rate_factor(stages[1], 16), 1.0);
+  EXPECT_EQ(level_rate_factor(stages[2], 4), 0.1);
+  EXPECT_EQ(level_rate_factor(stages[2], 32), 1.0);
+}
+
+TEST(Stage, RevisitedLevelsLeadTheirStage) {
+  auto const stages = plan_stages({2, 1, 2}, three_levels());
+  EXPECT_EQ(level_rate_factor(stages[0], 8), 1.0);
+  EXPECT_EQ(level_rate_factor(stages[1], 16), 1.0);
+  EXPECT_EQ(level_rate_factor(stages[1], 8), 0.1);
+  EXPECT_EQ(level_rate_factor(stages[2], 32), 1.0);
+}
+
+TEST(Stage, EvaluationsAreSpreadAndEndTheStage) {
+  for (std::int64_t steps : {1, 3, 10, 101}) {
+    auto levels = three_levels();
+    levels[0].steps = steps;
+    levels[0].evaluations = 4;
+    auto const stage = plan_stages({0}, levels)[0];
+    int count = 0;
+    for (std::int64_t done = 0; done <= steps; ++done) count += evaluation_due(stage, done);
+    EXPECT_EQ(count, std::min<std::int64_t>(4, steps));
+    EXPECT_TRUE(evaluation_due(stage, steps));
+    EXPECT_FALSE(evaluation_due(stage, 0));
+  }
+}
+
+TEST(Stage, RefusesStagesWithoutABudgetNamingThem) {
+  auto levels = three_levels();
+  levels[1].steps = 0;
+  try {
+    plan_stages({0, 1}, levels);
+    FAIL();
+  } catch (Error const& error) {
+    EXPECT_NE(std::string(error.what()).find("stage 2 (16^3)"), std::string::npos);
+  }
+  levels = three_levels();
+  levels[0].rate = -1;
+  EXPECT_THROW(plan_stages({0}, levels), Error);
+}
+
+}  // namespace
+}  // namespace voxcycle
