@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "io/hdf5_attributes.hpp"
 #include "io/hdf5_types.hpp"
 #include "io/hdf5_write_driver.hpp"
 
@@ -22,6 +23,8 @@ class Dataset {
   void write(std::span<T const> values) {
     transfer_all(number_of<T>(), values.size(), values.data(), nullptr);
   }
+  /// The same for an array whose kind the caller need not know.
+  void write_bytes(std::span<std::uint8_t const> bytes);
   template <class T>
   void read(std::span<T> values) const {
     transfer_all(number_of<T>(), values.size(), nullptr, values.data());
@@ -34,6 +37,15 @@ class Dataset {
   template <class T>
   void read_row(std::int64_t row, std::span<T> values) const {
     transfer_row(number_of<T>(), row, values.size(), nullptr, values.data());
+  }
+  /// One number attached to the array.
+  void write_attribute(std::string const& name, std::uint32_t value) {
+    write_numbers({handle_.get(), label_}, name, Number::uint32, 1, &value);
+  }
+  std::uint32_t read_attribute(std::string const& name) const {
+    std::uint32_t value = 0;
+    read_numbers({handle_.get(), label_}, name, Number::uint32, 1, &value);
+    return value;
   }
 
  private:
@@ -63,31 +75,33 @@ class File {
 
   std::string const& path() const { return label_; }
 
-  void write_attribute(std::string const& name, std::string const& text);
+  void write_attribute(std::string const& name, std::string const& text) {
+    write_text(root(), name, text);
+  }
   template <class T>
   void write_attribute(std::string const& name, std::span<T const> values) {
-    write_numbers(name, number_of<T>(), values.size(), values.data());
+    write_numbers(root(), name, number_of<T>(), values.size(), values.data());
   }
   bool has_attribute(std::string const& name) const;
-  std::string read_text_attribute(std::string const& name) const;
+  std::string read_text_attribute(std::string const& name) const { return read_text(root(), name); }
   template <class T>
   std::vector<T> read_attribute(std::string const& name, std::size_t count) const {
     std::vector<T> values(count);
-    read_numbers(name, number_of<T>(), count, values.data());
+    read_numbers(root(), name, number_of<T>(), count, values.data());
     return values;
   }
 
   /// Makes an array (and the groups in its name, separated by '/').
   Dataset create_dataset(std::string const& name, Number number, Shape const& shape);
-  /// @param name  of an array outside of groups
-  bool has_dataset(std::string const& name) const;
+  /// Whether there is an array or group of that name, if the groups around it are there.
+  bool has(std::string const& name) const;
   Dataset open_dataset(std::string const& name) const;
   /// Names of all arrays, sorted; those in groups as "group/name".
   std::vector<std::string> dataset_names() const;
 
  private:
-  void write_numbers(std::string const& name, Number number, std::size_t count, void const* from);
-  void read_numbers(std::string const& name, Number number, std::size_t count, void* to) const;
+  void make_groups(std::string const& name);
+  Owner root() const { return {handle_.get(), label_}; }
 
   std::string label_;  ///< its path, for messages
   WriteStatus written_;

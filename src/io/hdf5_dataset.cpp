@@ -9,7 +9,13 @@ void Dataset::transfer_all(Number number, std::size_t count, void const* from, v
   VOXCYCLE_REQUIRE(count == element_count(shape_), label_ << ": " << count
                                                           << " values do not fit the shape "
                                                           << to_string(shape_) << '.');
+  if (count == 0) return;
   transfer(number, H5S_ALL, H5S_ALL, from, to);
+}
+
+void Dataset::write_bytes(std::span<std::uint8_t const> bytes) {
+  std::size_t const count = bytes.size() / H5Tget_size(memory_type(number_));
+  transfer_all(number_, count, bytes.data(), nullptr);
 }
 
 void Dataset::transfer_row(Number number, std::int64_t row, std::size_t count, void const* from,

@@ -2,7 +2,6 @@
 #include "voxcycle/core/error.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 
 #include "io/hdf5.hpp"
@@ -30,6 +29,13 @@ Handle file_access(std::string const& path) {
   return access;
 }
 
+/// Creation options without times of creation, so that the same content makes the same file.
+Handle timeless(hid_t kind, std::string const& label) {
+  Handle creation = checked(H5Pcreate(kind), H5Pclose, label, "cannot set options", "");
+  if (H5Pset_obj_track_times(creation.get(), 0) < 0) fail(label, "cannot set options", "");
+  return creation;
+}
+
 }  // namespace
 
 File File::create(std::string const& path, std::string const& label) {
@@ -43,7 +49,8 @@ File File::create(std::string const& path, std::string const& label) {
   if (H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_LATEST) < 0) {
     fail(label, "cannot set options", "");
   }
-  hid_t const id = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get());
+  Handle const creation = timeless(H5P_FILE_CREATE, label);
+  hid_t const id = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get());
   file.handle_ = Handle(id, H5Fclose);
   require_written(file.written_, label);
   if (id < 0) fail(label, "cannot make the file", kSpaceAdvice);
@@ -73,35 +80,6 @@ void File::close() {
   require_written(written_, label_);
 }
 
-void File::write_attribute(std::string const& name, std::string const& text) {
-  silence();
-  Handle const type = checked(H5Tcopy(H5T_C_S1), H5Tclose, label_, "cannot make a text type", "");
-  if (H5Tset_size(type.get(), std::max<std::size_t>(1, text.size())) < 0 ||
-      H5Tset_strpad(type.get(), H5T_STR_NULLPAD) < 0 ||
-      H5Tset_cset(type.get(), H5T_CSET_UTF8) < 0) {
-    fail(label_, "cannot make a text type", "");
-  }
-  Handle const space = make_space({}, label_);
-  Handle const attribute = checked(
-      H5Acreate2(handle_.get(), name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
-      H5Aclose, label_, "cannot make the attribute " + name, "");
-  if (H5Awrite(attribute.get(), type.get(), text.c_str()) < 0) {
-    fail(label_, "cannot write the attribute " + name, kSpaceAdvice);
-  }
-}
-
-void File::write_numbers(std::string const& name, Number number, std::size_t count,
-                         void const* from) {
-  silence();
-  Handle const space = make_space({static_cast<std::int64_t>(count)}, label_);
-  Handle const attribute = checked(H5Acreate2(handle_.get(), name.c_str(), file_type(number),
-                                              space.get(), H5P_DEFAULT, H5P_DEFAULT),
-                                   H5Aclose, label_, "cannot make the attribute " + name, "");
-  if (H5Awrite(attribute.get(), memory_type(number), from) < 0) {
-    fail(label_, "cannot write the attribute " + name, kSpaceAdvice);
-  }
-}
-
 bool File::has_attribute(std::string const& name) const {
   silence();
   htri_t const found = H5Aexists(handle_.get(), name.c_str());
@@ -109,64 +87,39 @@ bool File::has_attribute(std::string const& name) const {
   return found > 0;
 }
 
-std::string File::read_text_attribute(std::string const& name) const {
-  silence();
-  std::string const action = "cannot read the attribute " + name;
-  Handle const attribute = checked(H5Aopen(handle_.get(), name.c_str(), H5P_DEFAULT), H5Aclose,
-                                   label_, action, kDamageAdvice);
-  Handle const type =
-      checked(H5Aget_type(attribute.get()), H5Tclose, label_, action, kDamageAdvice);
-  VOXCYCLE_REQUIRE(
-      H5Tget_class(type.get()) == H5T_STRING && H5Tis_variable_str(type.get()) == 0,
-      label_ << ": the attribute " << name << " is no text of fixed length. " << kDamageAdvice);
-  std::string text(H5Tget_size(type.get()), '\0');
-  if (H5Aread(attribute.get(), type.get(), text.data()) < 0) fail(label_, action, kDamageAdvice);
-  text.resize(std::strlen(text.c_str()));
-  return text;
-}
-
-void File::read_numbers(std::string const& name, Number number, std::size_t count, void* to) const {
-  silence();
-  std::string const action = "cannot read the attribute " + name;
-  Handle const attribute = checked(H5Aopen(handle_.get(), name.c_str(), H5P_DEFAULT), H5Aclose,
-                                   label_, action, kDamageAdvice);
-  Handle const type =
-      checked(H5Aget_type(attribute.get()), H5Tclose, label_, action, kDamageAdvice);
-  Handle const space =
-      checked(H5Aget_space(attribute.get()), H5Sclose, label_, action, kDamageAdvice);
-  VOXCYCLE_REQUIRE(H5Tequal(type.get(), file_type(number)) > 0 &&
-                       H5Sget_simple_extent_npoints(space.get()) == static_cast<hssize_t>(count),
-                   label_ << ": the attribute " << name << " is not " << count << " times "
-                          << to_string(number) << ". " << kDamageAdvice);
-  if (H5Aread(attribute.get(), memory_type(number), to) < 0) fail(label_, action, kDamageAdvice);
+void File::make_groups(std::string const& name) {
+  for (auto slash = name.find('/'); slash != std::string::npos; slash = name.find('/', slash + 1)) {
+    std::string const group = name.substr(0, slash);
+    if (has(group)) continue;
+    Handle const creation = timeless(H5P_GROUP_CREATE, label_);
+    checked(H5Gcreate2(handle_.get(), group.c_str(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
+            H5Gclose, label_, "cannot make the group " + group, kSpaceAdvice);
+  }
 }
 
 Dataset File::create_dataset(std::string const& name, Number number, Shape const& shape) {
   silence();
+  make_groups(name);
   Dataset made;
   made.label_ = label_ + ": " + name;
   made.written_ = written_;
   made.number_ = number;
   made.shape_ = shape;
   Handle const space = make_space(shape, made.label_);
+  Handle const creation = timeless(H5P_DATASET_CREATE, made.label_);
   std::string const action = "cannot make the array";
-  Handle const links = checked(H5Pcreate(H5P_LINK_CREATE), H5Pclose, made.label_, action, "");
-  Handle const layout = checked(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, made.label_, action, "");
   // Every element is written once: no filling beforehand.
-  if (H5Pset_create_intermediate_group(links.get(), 1) < 0 ||
-      H5Pset_fill_time(layout.get(), H5D_FILL_TIME_NEVER) < 0) {
-    fail(made.label_, action, "");
-  }
+  if (H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER) < 0) fail(made.label_, action, "");
   made.handle_ = checked(H5Dcreate2(handle_.get(), name.c_str(), file_type(number), space.get(),
-                                    links.get(), layout.get(), H5P_DEFAULT),
+                                    H5P_DEFAULT, creation.get(), H5P_DEFAULT),
                          H5Dclose, made.label_, action, kSpaceAdvice);
   return made;
 }
 
-bool File::has_dataset(std::string const& name) const {
+bool File::has(std::string const& name) const {
   silence();
   htri_t const found = H5Lexists(handle_.get(), name.c_str(), H5P_DEFAULT);
-  if (found < 0) fail(label_, "cannot look for the array " + name, kDamageAdvice);
+  if (found < 0) fail(label_, "cannot look for " + name, kDamageAdvice);
   return found > 0;
 }
 

@@ -3,22 +3,38 @@
 
 #include "voxcycle/core/error.hpp"
 
+#include <array>
+
 namespace voxcycle::hdf5 {
 
+namespace {
+
+struct Kind {
+  Number number;
+  char const* name;
+  hid_t in_memory;
+  hid_t in_file;
+};
+
+std::array<Kind, 6> kinds() {
+  return {{
+      {Number::float32, "float32", H5T_NATIVE_FLOAT, H5T_IEEE_F32LE},
+      {Number::float64, "float64", H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE},
+      {Number::int64, "int64", H5T_NATIVE_INT64, H5T_STD_I64LE},
+      {Number::uint64, "uint64", H5T_NATIVE_UINT64, H5T_STD_U64LE},
+      {Number::uint32, "uint32", H5T_NATIVE_UINT32, H5T_STD_U32LE},
+      {Number::uint8, "uint8", H5T_NATIVE_UINT8, H5T_STD_U8LE},
+  }};
+}
+
+Kind kind(Number number) {
+  return kinds()[static_cast<std::size_t>(number)];
+}
+
+}  // namespace
+
 std::string to_string(Number number) {
-  switch (number) {
-    case Number::float32:
-      return "float32";
-    case Number::float64:
-      return "float64";
-    case Number::int64:
-      return "int64";
-    case Number::uint64:
-      return "uint64";
-    case Number::uint32:
-      return "uint32";
-  }
-  return "unknown";
+  return kind(number).name;
 }
 
 std::string to_string(Shape const& shape) {
@@ -30,41 +46,16 @@ std::string to_string(Shape const& shape) {
 }
 
 hid_t memory_type(Number number) {
-  switch (number) {
-    case Number::float32:
-      return H5T_NATIVE_FLOAT;
-    case Number::float64:
-      return H5T_NATIVE_DOUBLE;
-    case Number::int64:
-      return H5T_NATIVE_INT64;
-    case Number::uint64:
-      return H5T_NATIVE_UINT64;
-    case Number::uint32:
-      return H5T_NATIVE_UINT32;
-  }
-  throw Error("unknown kind of number.");
+  return kind(number).in_memory;
 }
 
 hid_t file_type(Number number) {
-  switch (number) {
-    case Number::float32:
-      return H5T_IEEE_F32LE;
-    case Number::float64:
-      return H5T_IEEE_F64LE;
-    case Number::int64:
-      return H5T_STD_I64LE;
-    case Number::uint64:
-      return H5T_STD_U64LE;
-    case Number::uint32:
-      return H5T_STD_U32LE;
-  }
-  throw Error("unknown kind of number.");
+  return kind(number).in_file;
 }
 
 Number number_in_file(hid_t type, std::string const& label) {
-  for (Number number :
-       {Number::float32, Number::float64, Number::int64, Number::uint64, Number::uint32}) {
-    if (H5Tequal(type, file_type(number)) > 0) return number;
+  for (Kind const& one : kinds()) {
+    if (H5Tequal(type, one.in_file) > 0) return one.number;
   }
   throw Error(label + ": holds a type of number that voxcycle does not write. " + kDamageAdvice);
 }

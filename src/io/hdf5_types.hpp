@@ -10,8 +10,8 @@
 
 namespace voxcycle::hdf5 {
 
-/// Kinds of numbers in our files: stored little-endian.
-enum class Number { float32, float64, int64, uint64, uint32 };
+/// Kinds of numbers in our files, stored little-endian; texts are uint8.
+enum class Number { float32, float64, int64, uint64, uint32, uint8 };
 
 template <class T>
 constexpr Number number_of() {
@@ -20,6 +20,7 @@ constexpr Number number_of() {
   if constexpr (std::is_same_v<T, std::int64_t>) return Number::int64;
   if constexpr (std::is_same_v<T, std::uint64_t>) return Number::uint64;
   if constexpr (std::is_same_v<T, std::uint32_t>) return Number::uint32;
+  if constexpr (std::is_same_v<T, std::uint8_t>) return Number::uint8;
 }
 
 /// "float32", "int64", ...

@@ -96,7 +96,7 @@ ShardInfo read_info(hdf5::File const& file) {
   info.parameters = read_integer(file, "parameters");
   info.first_index = read_integer(file, "first_index");
   info.samples = read_integer(file, "samples");
-  info.has_reference = file.has_dataset("u_ref");
+  info.has_reference = file.has("u_ref");
   return info;
 }
 

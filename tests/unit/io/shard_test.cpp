@@ -2,8 +2,9 @@
 #include "voxcycle/io/shard.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/io/checkpoint_file.hpp"
 
-#include <algorithm>
+#include <chrono>
 #include <limits>
 #include <thread>
 
@@ -59,15 +60,24 @@ TEST(Shard, ReadsWhatWasWritten) {
 }
 
 TEST(Shard, ChecksumIsTheCrc32OfTheDocumentedBytes) {
-  ShardInfo const info = small_info();
-  std::string const bytes = slurp(shard_at("checksum"));
-  std::vector<std::uint32_t> sums;
-  for (std::int64_t local = 0; local < info.samples; ++local) {
-    ShardSample const sample = small_sample(info, local);
-    sums.push_back(
-        crc32_by_hand(bytes_of(sample.omega) + bytes_of(sample.nu) + bytes_of(sample.u_ref)));
+  for (bool reference : {true, false}) {
+    ShardInfo info = small_info();
+    info.has_reference = reference;
+    std::string const bytes = slurp(shard_at("checksum", info));
+    std::vector<std::uint32_t> sums;
+    for (std::int64_t local = 0; local < info.samples; ++local) {
+      ShardSample const sample = small_sample(info, local);
+      sums.push_back(
+          crc32_by_hand(bytes_of(sample.omega) + bytes_of(sample.nu) + bytes_of(sample.u_ref)));
+    }
+    EXPECT_NE(bytes.find(bytes_of(sums)), std::string::npos);
   }
-  EXPECT_NE(bytes.find(bytes_of(sums)), std::string::npos);
+}
+
+TEST(Shard, TheSameSamplesMakeTheSameFile) {
+  std::string const one = slurp(shard_at("one"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // times in HDF5 count seconds
+  EXPECT_TRUE(slurp(shard_at("two")) == one);
 }
 
 TEST(Shard, SamplesAreAskedForInOrderAndOnlyOnce) {
@@ -107,9 +117,17 @@ TEST(Shard, ForeignFilesAreRefused) {
   spit(directory + "/text.h5", std::string(3000, 'x'));
   EXPECT_THAT([&] { ShardReader{directory + "/text.h5"}; }, throws("text.h5", "foreign"));
 
-  std::string const other = shard_at("foreign_format");
-  patch(other, "voxcycle-shard", "voxcycle-chart");
-  EXPECT_THROW(ShardReader{other}, Error) << "metadata carry a checksum of HDF5's own";
+  ArchiveWriter().save(directory + "/archive.h5");
+  EXPECT_THAT([&] { ShardReader{directory + "/archive.h5"}; },
+              throws("archive.h5", "is an HDF5 file, but no voxcycle-shard"));
+
+  ArchiveWriter({"voxcycle-shard", 2}).save(directory + "/future.h5");
+  EXPECT_THAT([&] { ShardReader{directory + "/future.h5"}; },
+              throws("future.h5", "is voxcycle-shard version 2, but this program reads version 1"));
+
+  ArchiveWriter({"voxcycle-shard", 1}).save(directory + "/empty.h5");
+  EXPECT_THAT([&] { ShardReader{directory + "/empty.h5"}; },
+              throws("empty.h5", "cannot read the attribute family"));
 }
 
 TEST(Shard, AFlippedBitInTheAttributesIsNoticed) {
