@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/dataset/prefetch.hpp"
+
+#include "voxcycle/core/error.hpp"
+
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+#include "shards_on_disk.hpp"
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace voxcycle {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+constexpr std::int64_t kSamples = 10;
+constexpr std::uint64_t kSeed = 4;
+constexpr std::int64_t kStage = 1;
+
+Sampler const kSampler(kSeed, kStage, kSamples);
+
+/// The field that shards_on_disk gave sample `index`.
+at::Tensor expected_nu(std::int64_t index) {
+  return at::arange(24, at::kFloat).view({1, 2, 3, 4}) + 100.0F * static_cast<float>(index + 1);
+}
+
+TEST(Prefetcher, TheRanksTogetherReadTheWholeBatch) {
+  std::string const directory = shards_on_disk("ranks", kSamples);
+  for (std::int64_t batch : {7, 8}) {
+    for (int ranks : {1, 2, 3, 7}) {
+      constexpr std::int64_t kSteps = 4;
+      std::vector<std::vector<std::int64_t>> read(kSteps);
+      std::vector<std::size_t> units(kSteps, 0);
+      for (int rank = 0; rank < ranks; ++rank) {
+        PrefetchOptions options;
+        options.batch = batch;
+        options.unit_size = 2;
+        options.steps = kSteps;
+        options.ranks = ranks;
+        options.rank = rank;
+        Prefetcher prefetcher(ShardSet(directory), kSampler, options);
+        for (std::size_t step = 0; step < kSteps; ++step) {
+          LocalBatch const part = prefetcher.next();
+          ASSERT_EQ(part.nu.size(), part.index.size());
+          units[step] += part.nu.size();
+          for (std::size_t unit = 0; unit < part.nu.size(); ++unit) {
+            auto const count = static_cast<std::int64_t>(part.index[unit].size());
+            ASSERT_EQ(part.nu[unit].sizes(), (at::IntArrayRef{count, 1, 2, 3, 4}));
+            ASSERT_EQ(part.nu[unit].scalar_type(), at::kFloat);
+            for (std::int64_t k = 0; k < count; ++k) {
+              std::int64_t const index = part.index[unit][static_cast<std::size_t>(k)];
+              EXPECT_TRUE(at::equal(part.nu[unit][k], expected_nu(index))) << index;
+              read[step].push_back(index);
+            }
+          }
+        }
+      }
+      for (std::size_t step = 0; step < kSteps; ++step) {
+        std::vector<std::int64_t> whole;  // ranks own contiguous units: already in order
+        for (std::int64_t place = 0; place < batch; ++place) {
+          whole.push_back(kSampler(static_cast<std::int64_t>(step) * batch + place));
+        }
+        EXPECT_EQ(read[step], whole) << ranks << " ranks, step " << step;
+        EXPECT_EQ(units[step], 4U);
+      }
+    }
+  }
+}
+
+TEST(Prefetcher, AResumedStageGoesOnWhereItStopped) {
+  std::string const directory = shards_on_disk("resumed", kSamples);
+  PrefetchOptions options;
+  options.batch = 4;
+  options.steps = 6;
+  Prefetcher whole(ShardSet(directory), kSampler, options);
+  for (int step = 0; step < 4; ++step) whole.next();
+  options.first_step = 4;
+  Prefetcher resumed(ShardSet(directory), kSampler, options);
+  for (int step = 4; step < 6; ++step) {
+    LocalBatch const expected = whole.next();
+    LocalBatch const batch = resumed.next();
+    EXPECT_EQ(batch.index, expected.index);
+    for (std::size_t unit = 0; unit < batch.nu.size(); ++unit) {
+      EXPECT_TRUE(at::equal(batch.nu[unit], expected.nu[unit]));
+    }
+  }
+  EXPECT_THAT([&] { resumed.next(); }, ThrowsMessage<Error>(HasSubstr("only 6 steps")));
+  options.first_step = 6;
+  EXPECT_THROW(Prefetcher(ShardSet(directory), kSampler, options).next(), Error);
+}
+
+TEST(Prefetcher, LosesNoStepWhenItReadsOneAhead) {
+  std::string const directory = shards_on_disk("depth", kSamples);
+  PrefetchOptions options;
+  options.batch = 2;
+  options.steps = 1000;
+  options.depth = 1;
+  Prefetcher prefetcher(ShardSet(directory), kSampler, options);
+  for (int step = 0; step < 1000; ++step) {
+    EXPECT_EQ(prefetcher.next().index[0][1], kSampler(2 * step + 1));
+  }
+  EXPECT_GE(prefetcher.seconds_waited(), 0.0);
+}
+
+TEST(Prefetcher, AFailureOfReadingComesOutOfNext) {
+  std::string const directory = shards_on_disk("failure", kSamples);
+  ShardSet shards(directory);
+  // Damage one sample (its nu begins with 100 (index + 1)) after the set was opened and checked.
+  std::int64_t const bad = kSampler(5);
+  float const values[] = {100.0F * static_cast<float>(bad + 1),
+                          100.0F * static_cast<float>(bad + 1) + 1};
+  std::string const mark(reinterpret_cast<char const*>(values), sizeof values);
+  std::string const path = directory + "/" + shard_name(bad < kSamples / 2 ? 0 : 1, 2);
+  std::ifstream in(path, std::ios::binary);
+  std::string const bytes{std::istreambuf_iterator<char>(in), {}};
+  auto const place = bytes.find(mark);
+  ASSERT_NE(place, std::string::npos);
+  std::fstream(path, std::ios::binary | std::ios::in | std::ios::out)
+      .seekp(static_cast<std::streamoff>(place))
+      .put(bytes[place] == 1 ? 2 : 1);
+
+  PrefetchOptions options;
+  options.batch = 2;
+  options.steps = 5;
+  Prefetcher prefetcher(std::move(shards), kSampler, options);
+  EXPECT_NO_THROW(prefetcher.next());
+  EXPECT_NO_THROW(prefetcher.next()) << "batches read before the failure are good";
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_THAT([&] { prefetcher.next(); }, ThrowsMessage<Error>(HasSubstr("checksum")));
+  }
+}
+
+TEST(Prefetcher, AnOrderOfMoreSamplesThanThereAreFails) {
+  PrefetchOptions options;
+  options.batch = 64;
+  Prefetcher prefetcher(ShardSet(shards_on_disk("few", kSamples)), Sampler(1, 0, 1000), options);
+  EXPECT_THAT([&] { prefetcher.next(); }, ThrowsMessage<Error>(HasSubstr("does not exist")));
+}
+
+TEST(Prefetcher, StopsAtOnceInTheMiddleOfAStage) {
+  std::string const directory = shards_on_disk("stop", kSamples);
+  PrefetchOptions options;
+  options.batch = 8;
+  options.steps = std::int64_t{1} << 40;
+  for (int taken : {0, 1, 3}) {
+    Prefetcher prefetcher(ShardSet(directory), kSampler, options);
+    for (int step = 0; step < taken; ++step) prefetcher.next();
+    if (taken == 1) std::this_thread::sleep_for(std::chrono::milliseconds(50));  // queue is full
+  }  // hangs here if a thread does not stop
+
+  // Its part of one batch alone would take minutes to read: it must stop within it, too.
+  options.batch = std::int64_t{1} << 40;
+  options.unit_size = std::int64_t{1} << 20;
+  options.ranks = 1 << 20;
+  Prefetcher const prefetcher(ShardSet(directory), kSampler, options);
+}
+
+TEST(Prefetcher, RefusesImpossibleOptions) {
+  std::string const directory = shards_on_disk("options", kSamples);
+  auto const make = [&](auto change) {
+    PrefetchOptions options;
+    change(options);
+    Prefetcher const prefetcher(ShardSet(directory), kSampler, options);
+  };
+  EXPECT_THROW(make([](auto& o) { o.batch = 0; }), Error);
+  EXPECT_THROW(make([](auto& o) { o.unit_size = 0; }), Error);
+  EXPECT_THROW(make([](auto& o) { o.depth = 0; }), Error);
+  EXPECT_THROW(make([](auto& o) { o.first_step = -1; }), Error);
+  EXPECT_THROW(make([](auto& o) { o.rank = 1; }), Error);
+}
+
+}  // namespace
+}  // namespace voxcycle
