@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/atomic_file.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
+#include "voxcycle/core/error.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -11,7 +10,8 @@
 #include <iterator>
 #include <system_error>
 
-#include "voxcycle/core/error.hpp"
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace voxcycle {
 namespace {
@@ -43,8 +43,8 @@ void write_atomically(std::string const& path,
     write(temporary);
     sync_to_disk(temporary, O_RDWR);
     fs::rename(temporary, target, code);
-    VOXCYCLE_REQUIRE(!code, "cannot rename " << temporary << " to " << path << ": "
-                                             << code.message() << '.');
+    VOXCYCLE_REQUIRE(
+        !code, "cannot rename " << temporary << " to " << path << ": " << code.message() << '.');
     sync_to_disk(directory.string(), O_RDONLY);
   } catch (...) {
     fs::remove(temporary, code);

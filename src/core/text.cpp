@@ -21,7 +21,9 @@ std::string format(char const* pattern, ...) {
   return text;
 }
 
-std::string format_percent(double fraction) { return format("%.2f %%", 100 * fraction); }
+std::string format_percent(double fraction) {
+  return format("%.2f %%", 100 * fraction);
+}
 
 std::string format_seconds(double seconds) {
   if (seconds < 1) return format("%.0f ms", 1e3 * seconds);
@@ -70,8 +72,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::vector<std::string> nearest_names(std::string_view word,
-                                       std::vector<std::string> const& names, std::size_t most) {
+std::vector<std::string> nearest_names(std::string_view word, std::vector<std::string> const& names,
+                                       std::size_t most) {
   std::vector<std::string> sorted = names;
   std::stable_sort(sorted.begin(), sorted.end(), [&](auto const& a, auto const& b) {
     return edit_distance(word, a) < edit_distance(word, b);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/grid/grid3.hpp"
 
-#include <algorithm>
-
 #include "voxcycle/core/error.hpp"
+
+#include <algorithm>
 
 namespace voxcycle {
 
@@ -31,8 +31,8 @@ std::string Grid3::label() const {
 void require_valid(Grid3 const& grid) {
   for (int axis = 0; axis < 3; ++axis) {
     VOXCYCLE_REQUIRE(grid.voxels[axis] > 0 && grid.lengths[axis] > 0,
-                     "grid " << grid.name() << " is empty along axis " << "xyz"[axis]
-                             << ". Sizes and lengths must be positive.");
+                     "grid " << grid.name() << " is empty along axis "
+                             << "xyz"[axis] << ". Sizes and lengths must be positive.");
   }
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/grid/units.hpp"
 
-#include <algorithm>
-
 #include "voxcycle/core/error.hpp"
+
+#include <algorithm>
 
 namespace voxcycle {
 

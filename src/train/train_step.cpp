@@ -2,6 +2,7 @@
 #include "voxcycle/train/train_step.hpp"
 
 #include "voxcycle/comm/exact_sum.hpp"
+#include "voxcycle/core/text.hpp"
 #include "voxcycle/core/timer.hpp"
 #include "voxcycle/grid/units.hpp"
 
@@ -25,12 +26,13 @@ std::string describe_bad_samples(LocalBatch const& batch, std::vector<LossTerms>
   for (std::size_t k = 0; k < batch.index.size(); ++k) {
     for (std::size_t i = 0; i < batch.index[k].size(); ++i) {
       double const value = terms[k].values[static_cast<std::int64_t>(i)].item<double>();
-      if (!std::isfinite(value)) text += " " + std::to_string(batch.index[k][i]);
+      if (!std::isfinite(value)) text.append(" ").append(std::to_string(batch.index[k][i]));
     }
   }
-  return text.empty() ? text
-                      : "the loss is not finite for the samples" + text +
-                            ". Lower the rate, or look at these samples.";
+  if (text.empty()) return text;
+  return format(
+      "the loss is not finite for the samples%s. Lower the rate, or look at these samples.",
+      text.c_str());
 }
 
 }  // namespace

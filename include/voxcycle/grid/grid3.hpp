@@ -12,7 +12,7 @@ namespace voxcycle {
 ///
 /// Example: Grid3::cube(4) has 64 voxels, 125 nodes and spacing 0.25 on the unit cube.
 struct Grid3 {
-  std::array<std::int64_t, 3> voxels{0, 0, 0};    ///< voxels an axis (x, y, z), each > 0
+  std::array<std::int64_t, 3> voxels{0, 0, 0};   ///< voxels an axis (x, y, z), each > 0
   std::array<double, 3> lengths{1.0, 1.0, 1.0};  ///< edge lengths of the box, each > 0
 
   /// The unit cube with n voxels an axis.
