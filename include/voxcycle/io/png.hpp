@@ -10,11 +10,12 @@ namespace voxcycle {
 /// Colours of a picture of a scalar field.
 enum class ColorMap {
   sequential,  ///< perceptually even, dark blue to yellow (viridis): solutions, log nu
-  diverging,   ///< blue, white, red around zero: errors
+  diverging,   ///< blue, white, red: errors; white is the middle of the range, so give -a and a
 };
 
 /// A slice [rows, columns] (row-major, rows downwards) as PNG bytes, each value a block of
-/// `scale` x `scale` pixels; values outside [low, high] are clamped. @throws Error on bad sizes.
+/// `scale` x `scale` pixels. Values outside [low, high] are clamped, those not finite are grey; if
+/// low = high all have the middle colour. @throws Error on bad sizes or an empty range.
 std::string slice_to_png(std::span<double const> values, std::int64_t rows, std::int64_t columns,
                          double low, double high, ColorMap colors, int scale = 4);
 

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/io/event_file.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/text.hpp"
+
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+
+namespace voxcycle {
+namespace {
+
+/// CRC-32C (Castagnoli), bit by bit: the records are short.
+std::uint32_t crc32c(std::string_view bytes) {
+  std::uint32_t sum = 0xffffffff;
+  for (char byte : bytes) {
+    sum ^= static_cast<unsigned char>(byte);
+    for (int bit = 0; bit < 8; ++bit) sum = (sum >> 1) ^ ((sum & 1) * 0x82f63b78U);
+  }
+  return ~sum;
+}
+
+template <class T>
+std::string little_endian(T value) {
+  static_assert(std::endian::native == std::endian::little);
+  auto const bytes = std::bit_cast<std::array<char, sizeof(T)>>(value);
+  return {bytes.begin(), bytes.end()};
+}
+
+/// The TFRecord format rotates its checksums, as bytes that hold their own sum are weak.
+std::string masked_checksum(std::string_view bytes) {
+  return little_endian(std::rotr(crc32c(bytes), 15) + 0xa282ead8U);
+}
+
+/// @name Fields of protocol buffers: a key (number and wire type), then the value.
+/// @{
+enum class Wire : std::uint64_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
+
+std::string varint(std::uint64_t value) {
+  std::string text;
+  for (; value >= 0x80; value >>= 7) text += static_cast<char>(value | 0x80);
+  return text + static_cast<char>(value);
+}
+
+std::string key(std::uint64_t field, Wire wire) {
+  return varint(field << 3 | static_cast<std::uint64_t>(wire));
+}
+
+std::string bytes_field(std::uint64_t field, std::string const& bytes) {
+  return key(field, Wire::bytes) + varint(bytes.size()) + bytes;
+}
+/// @}
+
+double wall_time() {
+  auto const now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+/// The beginning of an Event: wall_time = 1.
+std::string event_now() {
+  return key(1, Wire::fixed64) + little_endian(wall_time());
+}
+
+}  // namespace
+
+EventFile::EventFile(std::string const& directory) {
+  std::error_code code;
+  std::filesystem::create_directories(directory, code);
+  std::string const name =
+      format("events.out.tfevents.%010ld.voxcycle", static_cast<long>(wall_time()));
+  path_ = (std::filesystem::path(directory) / name).string();
+  out_.open(path_, std::ios::binary | std::ios::app);
+  VOXCYCLE_REQUIRE(out_, "cannot write " << path_ << ": " << std::strerror(errno)
+                                         << ". Check the directory and its permissions.");
+  write_record(event_now() + bytes_field(3, "brain.Event:2"));  // file_version
+}
+
+void EventFile::add_scalar(std::string const& tag, std::int64_t step, double value) {
+  std::string const point = bytes_field(1, tag) +  // Summary.Value: tag, simple_value
+                            key(2, Wire::fixed32) + little_endian(static_cast<float>(value));
+  write_record(event_now() + key(2, Wire::varint) + varint(static_cast<std::uint64_t>(step)) +
+               bytes_field(5, bytes_field(1, point)));  // Event.summary, Summary.value
+}
+
+void EventFile::write_record(std::string const& message) {
+  std::string const length = little_endian(static_cast<std::uint64_t>(message.size()));
+  out_ << length << masked_checksum(length) << message << masked_checksum(message);
+  out_.flush();
+  VOXCYCLE_REQUIRE(
+      out_, "cannot write " << path_ << ": " << std::strerror(errno) << ". Free some space.");
+}
+
+}  // namespace voxcycle
