@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/core/atomic_file.hpp"
+
+#include "voxcycle/core/error.hpp"
+
+#include <csignal>
+#include <filesystem>
+#include <stdexcept>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+namespace voxcycle {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+std::string fresh_directory(std::string const& name) {
+  auto const path = fs::path(VOXCYCLE_TEST_SCRATCH) / name;
+  fs::remove_all(path);
+  fs::create_directories(path);
+  return path.string();
+}
+
+auto files_in(std::string const& directory) {
+  return std::distance(fs::directory_iterator(directory), {});
+}
+
+TEST(AtomicFile, WritesAndReplacesWholeFiles) {
+  std::string const directory = fresh_directory("plain");
+  std::string const path = directory + "/made/on/demand/a.txt";
+  std::string const content("one\0two\n", 8);
+  write_file_atomically(path, content);
+  EXPECT_EQ(read_file(path), content);
+  write_file_atomically(path, "");
+  EXPECT_EQ(read_file(path), "");
+  EXPECT_EQ(files_in(directory + "/made/on/demand"), 1);
+}
+
+TEST(AtomicFile, APathWithoutADirectoryIsInTheCurrentOne) {
+  fs::path const before = fs::current_path();
+  fs::current_path(fresh_directory("current"));
+  write_file_atomically("here.txt", "x");
+  EXPECT_EQ(read_file("here.txt"), "x");
+  fs::current_path(before);
+}
+
+TEST(AtomicFile, NothingIsSeenBeforeTheEnd) {
+  std::string const path = fresh_directory("unseen") + "/a.txt";
+  write_file_atomically(path, "old");
+  write_atomically(path, [&](std::string const& temporary) {
+    EXPECT_NE(temporary, path);
+    EXPECT_EQ(fs::path(temporary).parent_path(), fs::path(path).parent_path());
+    write_file_atomically(temporary, "half");
+    EXPECT_EQ(read_file(path), "old");
+  });
+  EXPECT_EQ(read_file(path), "half");
+}
+
+TEST(AtomicFile, AFailureKeepsTheOldFileAndLeavesNoOther) {
+  std::string const directory = fresh_directory("failure");
+  std::string const path = directory + "/a.txt";
+  write_file_atomically(path, "old");
+  auto const fails = [](std::string const& temporary) {
+    write_file_atomically(temporary, "half");
+    throw std::logic_error("stopped");
+  };
+  EXPECT_THAT([&] { write_atomically(path, fails); }, ThrowsMessage<std::logic_error>("stopped"));
+  EXPECT_EQ(read_file(path), "old");
+  EXPECT_EQ(files_in(directory), 1);
+}
+
+TEST(AtomicFile, AFullDiskIsReportedByTheSystemsText) {
+  std::string const directory = fresh_directory("full");
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  rlimit const small{1000, before.rlim_max};
+  auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &small);
+  EXPECT_THAT([&] { write_file_atomically(directory + "/a", std::string(100000, 'x')); },
+              ThrowsMessage<Error>(HasSubstr("cannot write " + directory + "/a: File too large")));
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(files_in(directory), 0);
+}
+
+TEST(AtomicFile, PlacesThatCannotBeAreReported) {
+  std::string const directory = fresh_directory("blocked");
+  write_file_atomically(directory + "/file", "x");
+  EXPECT_THAT([&] { write_file_atomically(directory + "/file/below", "x"); },
+              ThrowsMessage<Error>(HasSubstr("cannot make the directory")));
+  EXPECT_THAT([&] { read_file(directory + "/none"); },
+              ThrowsMessage<Error>(HasSubstr("No such file or directory")));
+  fs::create_directories(directory + "/is_directory/x");
+  EXPECT_THROW(write_file_atomically(directory + "/is_directory", "x"), Error);
+}
+
+}  // namespace
+}  // namespace voxcycle

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/core/text.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace voxcycle {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(Text, FormatsLikePrintf) {
+  EXPECT_EQ(format("%d of %s, %.2f", 3, "seven", 1.005), "3 of seven, 1.00");
+  EXPECT_EQ(format("%s", std::string(5000, 'x').c_str()), std::string(5000, 'x'));
+  EXPECT_EQ(format("%s", ""), "");
+}
+
+TEST(Text, NumbersForPeople) {
+  EXPECT_EQ(format_percent(0.0027), "0.27 %");
+  EXPECT_EQ(format_seconds(0.95), "950 ms");
+  EXPECT_EQ(format_seconds(12.34), "12.3 s");
+  EXPECT_EQ(format_seconds(245), "4 min 05 s");
+  EXPECT_EQ(format_seconds(2 * 3600 + 10 * 60 + 7), "2 h 10 min");
+  EXPECT_EQ(format_seconds(3599.6), "1 h 00 min");
+  EXPECT_EQ(format_bytes(17), "17 B");
+  EXPECT_EQ(format_bytes(1.5 * 1024 * 1024), "1.5 MiB");
+  EXPECT_EQ(format_bytes(5e15), "4547.5 TiB");
+}
+
+TEST(Text, SplitsAtCommasAndTrims) {
+  EXPECT_THAT(split_list(""), IsEmpty());
+  EXPECT_THAT(split_list("one"), ElementsAre("one"));
+  EXPECT_THAT(split_list(" 16^3, 32^3 ,64^3"), ElementsAre("16^3", "32^3", "64^3"));
+  EXPECT_THAT(split_list("a,,b"), ElementsAre("a", "", "b"));
+}
+
+TEST(Text, NearestNamesComeFirst) {
+  std::vector<std::string> const names = {"train.batch", "train.rate", "grid.levels",
+                                          "train.rates"};
+  EXPECT_THAT(nearest_names("train.rte", names, 2), ElementsAre("train.rate", "train.rates"));
+  EXPECT_THAT(nearest_names("grid.level", names, 1), ElementsAre("grid.levels"));
+  EXPECT_EQ(nearest_names("x", names).size(), 3U);
+  EXPECT_EQ(nearest_names("x", names, 9).size(), 4U);
+  EXPECT_THAT(nearest_names("x", {}), IsEmpty());
+  // Levenshtein's own example has distance 3: one step more than "sittin" away from "kitten".
+  EXPECT_THAT(nearest_names("kitten", {"sitting", "sittin", "kitty"}, 3),
+              ElementsAre("sittin", "kitty", "sitting"));
+}
+
+TEST(Text, Joins) {
+  EXPECT_EQ(join({}), "");
+  EXPECT_EQ(join({"a"}), "a");
+  EXPECT_EQ(join({"a", "b", "c"}), "a, b, c");
+  EXPECT_EQ(join({"a", "b"}, "/"), "a/b");
+}
+
+}  // namespace
+}  // namespace voxcycle
