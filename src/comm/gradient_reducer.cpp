@@ -3,9 +3,9 @@
 
 #include "voxcycle/core/error.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include <ATen/ATen.h>
@@ -18,32 +18,55 @@ constexpr std::int64_t kUntouched = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kAllZero = kUntouched + 1;
 constexpr std::int64_t kNotFinite = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kGrain = 1 << 15;
+constexpr std::int64_t kPiece = 1 << 11;
+
+/// All values of a dense tensor in memory order.
+at::Tensor flat(at::Tensor const& dense) {
+  return dense.as_strided({dense.numel()}, {1});
+}
 
 /// Smallest e with |x| < 2^e for all x; the maximum of the bit patterns is that of the magnitudes.
 template <class T, class Bits>
 std::int64_t exponent_above(at::Tensor const& values) {
   auto const* x = values.const_data_ptr<T>();
-  constexpr Bits sign = Bits{1} << (8 * sizeof(Bits) - 1);
   Bits largest = 0;
   for (std::int64_t i = 0; i < values.numel(); ++i) {
-    Bits pattern;
-    std::memcpy(&pattern, x + i, sizeof(pattern));
-    largest = std::max<Bits>(largest, pattern & ~sign);
+    Bits const pattern = std::bit_cast<Bits>(x[i]) & std::numeric_limits<Bits>::max();
+    largest = pattern > largest ? pattern : largest;
   }
-  T magnitude;
-  std::memcpy(&magnitude, &largest, sizeof(magnitude));
+  T const magnitude = std::bit_cast<T>(largest);
   if (magnitude == T{0}) return kAllZero;
   return std::isfinite(magnitude) ? std::ilogb(magnitude) + 1 : kNotFinite;
 }
 
-/// fixed[i] += x[i] in units of 2^(exponent - bits).
+/// Sums of x[i] over all units as integers, in units of 2^-scale_exponent, rounded to nearest.
 template <class T>
-void add_fixed_point(at::Tensor const& values, int scale_exponent, std::int64_t* fixed) {
-  auto const* x = values.const_data_ptr<T>();
+void sum_fixed_point(std::vector<at::Tensor> const& units, int scale_exponent, std::int64_t size,
+                     std::int64_t* fixed) {
   double const scale = std::ldexp(1.0, scale_exponent);
+  // Small pieces over all units, so that the sums stay in cache.
+  at::parallel_for(0, size, kGrain, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t begin = first; begin < last; begin += kPiece) {
+      std::int64_t const end = std::min(last, begin + kPiece);
+      std::fill(fixed + begin, fixed + end, 0);
+      for (auto const& unit : units) {
+        auto const* x = unit.const_data_ptr<T>();
+        for (std::int64_t i = begin; i < end; ++i) {
+          double const scaled = static_cast<double>(x[i]) * scale;
+          fixed[i] += static_cast<std::int64_t>(scaled + std::copysign(0.5, scaled));
+        }
+      }
+    }
+  });
+}
+
+template <class T>
+void to_floating_point(std::int64_t const* fixed, int exponent, at::Tensor& values) {
+  auto* x = values.mutable_data_ptr<T>();
+  double const quantum = std::ldexp(1.0, exponent);
   at::parallel_for(0, values.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      fixed[i] += std::llrint(static_cast<double>(x[i]) * scale);
+      x[i] = static_cast<T>(static_cast<double>(fixed[i]) * quantum);
     }
   });
 }
@@ -56,7 +79,8 @@ struct GradientReducer::Impl {
   GradientMode mode;
   std::int64_t total_units = 1;
   std::unordered_map<void const*, std::size_t> slot_of;
-  std::vector<std::vector<at::Tensor>> units;  ///< per slot: contiguous gradients of local units
+  std::vector<std::vector<at::Tensor>> units;  ///< per slot: of local units, in memory order
+  std::vector<std::int64_t> local_exponents;   ///< per slot
   std::vector<at::Tensor> totals;              ///< per slot: already summed over all ranks
 
   std::size_t slot(at::Tensor const& parameter) const {
@@ -70,15 +94,7 @@ struct GradientReducer::Impl {
     at::Tensor exponents =
         at::full({static_cast<std::int64_t>(parameters.size())}, kUntouched, at::kLong);
     auto* exponent = exponents.mutable_data_ptr<std::int64_t>();
-    at::parallel_for(0, exponents.numel(), 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t s = begin; s < end; ++s) {
-        for (auto const& unit : units[static_cast<std::size_t>(s)]) {
-          exponent[s] = std::max(exponent[s], unit.scalar_type() == at::kDouble
-                                                  ? exponent_above<double, std::uint64_t>(unit)
-                                                  : exponent_above<float, std::uint32_t>(unit));
-        }
-      }
-    });
+    std::copy(local_exponents.begin(), local_exponents.end(), exponent);
     comm.all_reduce(exponents, ReduceOperation::max);
     for (std::size_t s = 0; s < parameters.size(); ++s) {
       VOXCYCLE_REQUIRE(exponent[s] != kNotFinite, "the gradient of parameter "
@@ -99,26 +115,28 @@ void GradientReducer::Impl::finish_exact(std::vector<std::int64_t> const& expone
   for (std::size_t s = 0; s < parameters.size(); ++s) {
     if (exponents[s] > kAllZero) size += parameters[s].numel();
   }
-  at::Tensor fixed = at::zeros({size}, at::kLong);
-  auto* next = fixed.mutable_data_ptr<std::int64_t>();
+  at::Tensor fixed = at::empty({size}, at::kLong);
+  auto* const begin = fixed.mutable_data_ptr<std::int64_t>();
+  auto* next = begin;
   for (std::size_t s = 0; s < parameters.size(); ++s) {
     if (exponents[s] <= kAllZero) continue;
     int const scale = bits - static_cast<int>(exponents[s]);
-    for (auto const& unit : units[s]) {
-      unit.scalar_type() == at::kDouble ? add_fixed_point<double>(unit, scale, next)
-                                        : add_fixed_point<float>(unit, scale, next);
-    }
-    next += parameters[s].numel();
+    std::int64_t const count = parameters[s].numel();
+    parameters[s].scalar_type() == at::kDouble
+        ? sum_fixed_point<double>(units[s], scale, count, next)
+        : sum_fixed_point<float>(units[s], scale, count, next);
+    next += count;
   }
   comm.all_reduce(fixed, ReduceOperation::sum);
-  std::int64_t offset = 0;
+  next = begin;
   for (std::size_t s = 0; s < parameters.size(); ++s) {
     if (exponents[s] <= kAllZero) continue;
-    auto const part = fixed.narrow(0, offset, parameters[s].numel()).view(parameters[s].sizes());
-    double const quantum = std::ldexp(1.0, static_cast<int>(exponents[s]) - bits);
-    parameters[s].mutable_grad() =
-        part.to(at::kDouble).mul_(quantum).to(parameters[s].scalar_type());
-    offset += parameters[s].numel();
+    int const exponent = static_cast<int>(exponents[s]) - bits;
+    at::Tensor grad = at::empty_like(parameters[s]);
+    grad.scalar_type() == at::kDouble ? to_floating_point<double>(next, exponent, grad)
+                                      : to_floating_point<float>(next, exponent, grad);
+    parameters[s].mutable_grad() = grad;
+    next += grad.numel();
   }
 }
 
@@ -126,9 +144,9 @@ void GradientReducer::Impl::finish_fast(std::vector<std::int64_t> const& exponen
   std::vector<at::Tensor> sums;
   for (std::size_t s = 0; s < parameters.size(); ++s) {
     if (exponents[s] <= kAllZero) continue;
-    at::Tensor sum = at::zeros(parameters[s].sizes(), parameters[s].options());
-    for (auto const& unit : units[s]) sum.add_(unit.view(parameters[s].sizes()));
-    sums.push_back(sum.view({-1}));
+    at::Tensor sum = at::zeros({parameters[s].numel()}, parameters[s].options());
+    for (auto const& unit : units[s]) sum.add_(unit);
+    sums.push_back(sum);
   }
   if (sums.empty()) return;
   at::Tensor bucket = at::cat(sums);
@@ -136,16 +154,19 @@ void GradientReducer::Impl::finish_fast(std::vector<std::int64_t> const& exponen
   std::int64_t offset = 0;
   for (std::size_t s = 0; s < parameters.size(); ++s) {
     if (exponents[s] <= kAllZero) continue;
-    auto const part = bucket.narrow(0, offset, parameters[s].numel());
-    parameters[s].mutable_grad() = part.view(parameters[s].sizes()).clone();
+    at::Tensor grad = at::empty_like(parameters[s]);
+    flat(grad).copy_(bucket.narrow(0, offset, parameters[s].numel()));
+    parameters[s].mutable_grad() = grad;
     offset += parameters[s].numel();
   }
 }
 
 GradientReducer::GradientReducer(Communicator const& comm, std::vector<at::Tensor> parameters,
                                  GradientMode mode)
-    : impl_(std::make_unique<Impl>(Impl{comm, std::move(parameters), mode, 1, {}, {}, {}})) {
+    : impl_(std::make_unique<Impl>(Impl{comm, std::move(parameters), mode, 1, {}, {}, {}, {}})) {
   for (std::size_t s = 0; s < impl_->parameters.size(); ++s) {
+    VOXCYCLE_REQUIRE(impl_->parameters[s].is_non_overlapping_and_dense(),
+                     "gradient reducer: parameter " << s << " is strided.");
     impl_->slot_of[impl_->parameters[s].unsafeGetTensorImpl()] = s;
   }
   begin(1);
@@ -156,12 +177,20 @@ GradientReducer::~GradientReducer() = default;
 void GradientReducer::begin(std::int64_t total_units) {
   impl_->total_units = total_units;
   impl_->units.assign(impl_->parameters.size(), {});
+  impl_->local_exponents.assign(impl_->parameters.size(), kUntouched);
   impl_->totals.assign(impl_->parameters.size(), {});
 }
 
 void GradientReducer::add_unit(at::Tensor const& parameter, at::Tensor const& gradient) {
-  impl_->units[impl_->slot(parameter)].push_back(
-      gradient.to(parameter.scalar_type()).contiguous().view({-1}));
+  at::NoGradGuard const no_grad;
+  // The parameter's dtype and layout, so that all units and ranks agree on the memory order.
+  at::Tensor const values = flat(at::empty_like(parameter).copy_(gradient));
+  std::size_t const s = impl_->slot(parameter);
+  impl_->units[s].push_back(values);
+  impl_->local_exponents[s] =
+      std::max(impl_->local_exponents[s], values.scalar_type() == at::kDouble
+                                              ? exponent_above<double, std::int64_t>(values)
+                                              : exponent_above<float, std::int32_t>(values));
 }
 
 void GradientReducer::set_total(at::Tensor const& parameter, at::Tensor const& gradient) {
@@ -169,6 +198,7 @@ void GradientReducer::set_total(at::Tensor const& parameter, at::Tensor const& g
 }
 
 void GradientReducer::finish() {
+  at::NoGradGuard const no_grad;
   auto const exponents = impl_->common_exponents();
   for (std::size_t s = 0; s < exponents.size(); ++s) {
     auto& grad = impl_->parameters[s].mutable_grad();

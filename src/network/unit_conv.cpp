@@ -124,7 +124,9 @@ std::array<std::int64_t, 5> weight_shape(ConvOptions const& o) {
 UnitConv::UnitConv(ConvOptions const& options) : options_(options) {
   // NaN marks values that initialise_uniform has to draw.
   double const start = options.start == Start::zero ? 0.0 : std::nan("");
-  weight = register_parameter("weight", at::full(weight_shape(options), start, at::kFloat));
+  // Channels last, as convolutions want it: no step then permutes weights or their gradients.
+  weight = register_parameter(
+      "weight", at::full(weight_shape(options), start, at::kFloat).contiguous(kLayout));
   if (options.bias == Bias::yes) {
     bias = register_parameter("bias", at::full({options.out}, start, at::kFloat));
   }
@@ -146,16 +148,18 @@ void initialise_uniform(torch::nn::Module& module, std::uint64_t seed) {
     double const bound = 1.0 / std::sqrt(static_cast<double>(w.numel() / w.size(0)));
     for (auto& parameter : conv->named_parameters()) {
       at::Tensor& values = parameter.value();
-      if (values.numel() == 0 || !values.view({-1})[0].isnan().item<bool>()) continue;
+      if (values.numel() == 0 || !values.flatten()[0].isnan().item<bool>()) continue;
       std::uint64_t name = seed;
       for (char c : entry.key() + "." + parameter.key()) {
         name = hash_bits({name, static_cast<std::uint64_t>(c)});
       }
-      auto* data = values.mutable_data_ptr<float>();
-      for (std::int64_t i = 0; i < values.numel(); ++i) {
+      at::Tensor drawn = at::empty(values.sizes(), at::kFloat);
+      auto* data = drawn.mutable_data_ptr<float>();
+      for (std::int64_t i = 0; i < drawn.numel(); ++i) {
         double const u = hash_uniform({name, static_cast<std::uint64_t>(i)});
         data[i] = static_cast<float>(bound * (2.0 * u - 1.0));
       }
+      values.copy_(drawn);
     }
   }
 }
