@@ -129,6 +129,8 @@ TEST(Prefetcher, AFailureOfReadingComesOutOfNext) {
   options.batch = 2;
   options.steps = 5;
   Prefetcher prefetcher(std::move(shards), kSampler, options);
+  // Long enough for the thread to fail before the first call: what is in the queue comes first.
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
   EXPECT_NO_THROW(prefetcher.next());
   EXPECT_NO_THROW(prefetcher.next()) << "batches read before the failure are good";
   for (int again = 0; again < 2; ++again) {

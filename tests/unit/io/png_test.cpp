@@ -66,6 +66,24 @@ TEST(Png, HasTheSizeOfTheSliceTimesTheScale) {
   EXPECT_EQ(picture.height, 10U);
 }
 
+TEST(Png, AScaledSliceIsTheSliceOfRepeatedValues) {
+  std::vector<double> const values = {0.0, 0.1, 0.2, 0.5, 0.7, 1.0};  // 2 rows of 3
+  std::vector<double> repeated;
+  for (std::size_t row = 0; row < 6; ++row) {
+    for (std::size_t column = 0; column < 9; ++column) {
+      repeated.push_back(values[row / 3 * 3 + column / 3]);
+    }
+  }
+  EXPECT_EQ(slice_to_png(values, 2, 3, 0, 1, ColorMap::sequential, 3),
+            slice_to_png(repeated, 6, 9, 0, 1, ColorMap::sequential, 1));
+  std::vector<double> const swapped = {0.5, 0.7, 1.0, 0.0, 0.1, 0.2};
+  EXPECT_NE(slice_to_png(values, 2, 3, 0, 1, ColorMap::sequential, 3),
+            slice_to_png(swapped, 2, 3, 0, 1, ColorMap::sequential, 3));
+  std::vector<double> const first_twice = {0.0, 0.1, 0.2, 0.0, 0.1, 0.2};
+  EXPECT_NE(slice_to_png(values, 2, 3, 0, 1, ColorMap::sequential, 3),
+            slice_to_png(first_twice, 2, 3, 0, 1, ColorMap::sequential, 3));
+}
+
 TEST(Png, MapsAreTheKnownOnes) {
   std::vector<double> ramp;
   for (int k = 0; k <= 254; ++k) ramp.push_back(k);

@@ -187,9 +187,13 @@ TEST(Shard, WrongSizesAreRefusedAndLeaveNoFile) {
       return sample;
     });
   };
-  EXPECT_THROW(write([](auto& sample) { sample.omega.pop_back(); }), Error);
-  EXPECT_THROW(write([](auto& sample) { sample.nu.push_back(1.0F); }), Error);
-  EXPECT_THROW(write([](auto& sample) { sample.u_ref.clear(); }), Error);
+  auto const names_the_sizes = throws("s.h5: sample 0", "of omega, nu, u_ref should be 2, 24, 60");
+  EXPECT_THAT([&] { write([](auto& sample) { sample.omega.pop_back(); }); }, names_the_sizes);
+  EXPECT_THAT([&] { write([](auto& sample) { sample.nu.push_back(1.0F); }); }, names_the_sizes);
+  EXPECT_THAT([&] { write([](auto& sample) { sample.u_ref.clear(); }); }, names_the_sizes);
+  info.has_reference = false;
+  EXPECT_THAT([&] { write([](auto& sample) { sample.u_ref.resize(60); }); },
+              throws("s.h5: sample 0", "should be 2, 24, 0"));
   info.samples = 0;
   EXPECT_THROW(write([](auto&) {}), Error);
   EXPECT_TRUE(fs::is_empty(directory));
