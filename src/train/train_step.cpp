@@ -2,6 +2,7 @@
 #include "voxcycle/train/train_step.hpp"
 
 #include "voxcycle/comm/exact_sum.hpp"
+#include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/timer.hpp"
 #include "voxcycle/grid/units.hpp"
@@ -77,7 +78,10 @@ StepResult train_step(StepContext const& c, LocalBatch const& batch, double rate
   }
   result.loss = exact_sum(c.comm, at::stack(sums), pass.total_units).item<double>() /
                 static_cast<double>(c.batch);
-  if (!std::isfinite(result.loss)) c.comm.agree_on_error(describe_bad_samples(batch, terms));
+  if (!std::isfinite(result.loss)) {
+    c.comm.agree_on_error(describe_bad_samples(batch, terms));
+    throw Error("the loss is not finite, though each sample's is. Lower the rate.");
+  }
   lap(result.times.loss);
 
   torch::autograd::backward(u, slopes);

@@ -102,6 +102,7 @@ class Trainer {
   std::optional<RunRecord> record_;
   StepTimes times_;
   double gap_ = kNan;
+  std::int64_t session_steps_ = 0;
 };
 
 void Trainer::open_checkpoint() {
@@ -220,7 +221,8 @@ bool Trainer::run_stage(Stage const& stage) {
     progress_.show({stage.number, static_cast<int>(stages_.size()), plan.grid.label(),
                     position_.step, plan.steps, result.loss, gap_, rate, mean_seconds, plan.batch});
     if (evaluation_due(stage, position_.step)) evaluate(stage, held_out);
-    if (stop_.requested(comm_)) {
+    ++session_steps_;
+    if (session_steps_ == o_.stop_after_steps || stop_.requested(comm_)) {
       progress_.finish();
       save(optimizer.get());
       return false;

@@ -38,8 +38,9 @@ struct TrainOptions {
   at::ScalarType dtype = at::kBFloat16;  ///< of convolutions and activations
   GradientMode reduction = GradientMode::exact;
   std::int64_t unit_size = 2;
-  double average_horizon = 0.05;     ///< of the averaged weights, as a share of a stage's steps
-  double checkpoint_seconds = 60.0;  ///< between checkpoints within a stage
+  double average_horizon = 0.05;      ///< of the averaged weights, as a share of a stage's steps
+  double checkpoint_seconds = 60.0;   ///< between checkpoints within a stage
+  std::int64_t stop_after_steps = 0;  ///< stop with a checkpoint after so many steps; 0: never
 };
 
 struct TrainSummary {

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/train/trainer.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/field/family.hpp"
+#include "voxcycle/io/shard.hpp"
+#include "voxcycle/train/checkpoint.hpp"
+
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+namespace voxcycle {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kTrainSamples = 13;  // divides by none of the rank counts
+constexpr std::int64_t kHeldOut = 3;
+
+std::string scratch(Communicator const& comm) {
+  return std::string(VOXCYCLE_TEST_SCRATCH) + "-" + std::to_string(comm.size());
+}
+
+/// Shards of the kl family with the lift as a stand-in for references: the test compares runs with
+/// each other, not with solutions.
+void write_data(std::string const& root) {
+  auto const family = make_family({});
+  for (auto const* split : {"train", "held_out"}) {
+    bool const held_out = std::string(split) == "held_out";
+    for (std::int64_t n : {4, 8}) {
+      ShardInfo info;
+      info.family = family->signature();
+      info.split = split;
+      info.grid = Grid3::cube(n);
+      info.boundary = to_string(Boundary{});
+      info.parameters = family->parameter_count();
+      info.samples = held_out ? kHeldOut : kTrainSamples;
+      info.has_reference = held_out;
+      write_shard(shard_directory(root, split, info.grid) + "/" + shard_name(0, 1), info,
+                  [&](std::int64_t local) {
+                    ShardSample sample;
+                    sample.omega = family->omega(held_out ? 8 : 7, local);
+                    sample.nu.resize(static_cast<std::size_t>(n * n * n));
+                    family->evaluate(sample.omega, info.grid, sample.nu);
+                    if (held_out) {
+                      auto const u = lift(info.grid, {}, at::kDouble);
+                      sample.u_ref.assign(u.data_ptr<double>(), u.data_ptr<double>() + u.numel());
+                    }
+                    return sample;
+                  });
+    }
+  }
+}
+
+TrainOptions options_for(std::string const& root, std::string const& run) {
+  TrainOptions options;
+  options.directory = root + "/" + run;
+  options.data = root + "/data";
+  options.identity = "test = 1\n";
+  options.path = {0, 1};
+  options.levels = {{.grid = Grid3::cube(4), .steps = 6, .batch = 5, .rate = 3e-3},
+                    {.grid = Grid3::cube(8), .steps = 5, .batch = 5, .rate = 2e-3}};
+  options.network.channels = {{4, 8}, {8, 8}};
+  return options;
+}
+
+/// All values of a finished run: weights, running statistics, averages.
+at::Tensor final_values(TrainOptions const& options) {
+  auto const network = make_network(options.network, frame_of(options.boundary));
+  auto const average = make_network(options.network, frame_of(options.boundary));
+  if (options.dtype == at::kDouble) {
+    network->to(at::kDouble);
+    average->to(at::kDouble);
+  }
+  CheckpointReader const checkpoint(checkpoint_path(options.directory));
+  EXPECT_TRUE(checkpoint.header().finished);
+  checkpoint.restore_network(*network);
+  checkpoint.restore_average(*average);
+  std::vector<at::Tensor> all;
+  for (auto const& module : {network, average}) {
+    for (auto const& p : module->parameters()) all.push_back(p.detach().flatten());
+    for (auto const& b : module->buffers()) all.push_back(b.flatten());
+  }
+  return at::cat(all);
+}
+
+std::vector<double> losses(std::vector<MetricRow> const& rows) {
+  std::vector<double> values;
+  for (auto const& row : rows) {
+    if (!std::isnan(row.loss)) values.push_back(row.loss);
+  }
+  return values;
+}
+
+class TrainerTest : public ::testing::Test {
+ protected:
+  TrainerTest() {
+    at::set_num_threads(1);
+    if (comm_->rank() == 0) {
+      fs::remove_all(root_);
+      write_data(root_ + "/data");
+    }
+    comm_->barrier();
+  }
+  ~TrainerTest() override { comm_->barrier(); }
+
+  std::unique_ptr<Communicator> comm_ = make_mpi_communicator();
+  std::unique_ptr<Communicator> self_ = make_self_communicator();
+  std::string root_ = scratch(*comm_);
+};
+
+TEST_F(TrainerTest, RunsHaveTheSameBitsOnAnyNumberOfRanks) {
+  for (auto dtype : {at::kFloat, at::kBFloat16, at::kDouble}) {
+    auto together = options_for(root_, std::string("together-") + at::toString(dtype));
+    auto alone = options_for(root_, "alone-" + std::to_string(comm_->rank()) + at::toString(dtype));
+    together.dtype = alone.dtype = dtype;
+    auto const summary = train(together, *comm_);
+    comm_->barrier();
+    auto const expected = train(alone, *self_);
+    EXPECT_TRUE(summary.finished);
+    EXPECT_TRUE(at::equal(final_values(together), final_values(alone))) << at::toString(dtype);
+    if (comm_->rank() == 0) {
+      EXPECT_EQ(losses(summary.rows), losses(expected.rows));
+    }
+  }
+}
+
+TEST_F(TrainerTest, FastReductionStaysClose) {
+  auto together = options_for(root_, "fast");
+  auto alone = options_for(root_, "exact-" + std::to_string(comm_->rank()));
+  together.dtype = alone.dtype = at::kDouble;
+  together.reduction = GradientMode::fast;
+  train(together, *comm_);
+  comm_->barrier();
+  train(alone, *self_);
+  // Float sums differ by rounding; eleven Adam steps amplify 1e-16 by the size of 1/gradient.
+  EXPECT_TRUE(at::allclose(final_values(together), final_values(alone), 1e-6, 1e-8));
+}
+
+TEST_F(TrainerTest, StoppedRunsGoOnWithTheSameBits) {
+  auto const whole = options_for(root_, "whole-" + std::to_string(comm_->rank()));
+  train(whole, *self_);
+  auto const parted = options_for(root_, "parted");
+  // Stop after the first step of each session: the signal waits until the handler is installed.
+  int sessions = 0;
+  for (bool finished = false; !finished && sessions < 20; ++sessions) {
+    auto options = parted;
+    options.stop_after_steps = 4;
+    finished = train(options, *comm_).finished;
+    comm_->barrier();
+  }
+  EXPECT_GT(sessions, 2);
+  EXPECT_TRUE(at::equal(final_values(parted), final_values(whole)));
+}
+
+TEST_F(TrainerTest, RefusesTheRunOfAnotherConfig) {
+  auto options = options_for(root_, "other");
+  train(options, *comm_);
+  comm_->barrier();
+  options.identity = "test = 2\n";
+  EXPECT_THROW(train(options, *comm_), Error);
+  options.restart = Restart::fresh;
+  EXPECT_NO_THROW(train(options, *comm_));
+}
+
+TEST_F(TrainerTest, NamesTheSamplesOfALossThatIsNotFinite) {
+  auto options = options_for(root_, "wild");
+  options.levels[0].rate = 1e30;
+  options.levels[0].warm_up = 0;
+  try {
+    train(options, *comm_);
+    ADD_FAILURE() << "no error";
+  } catch (Error const& error) {
+    EXPECT_NE(std::string(error.what()).find("stage 1 (4^3)"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace voxcycle
