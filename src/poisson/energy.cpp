@@ -63,7 +63,7 @@ auto make_scratch(std::int64_t nz) {
 template <class T>
 std::vector<double> sweep_slabs(T const* u, T const* nu, T* gradient, std::int64_t batch,
                                 Grid3 const& grid) {
-  auto const [nx, ny, nz] = grid.voxels;
+  std::int64_t const nx = grid.voxels[0], ny = grid.voxels[1], nz = grid.voxels[2];
   std::int64_t const thickness = slab_thickness(nx);
   std::int64_t const slabs = (nx + thickness - 1) / thickness;
   std::int64_t const node_plane = grid.nodes(1) * grid.nodes(2);
@@ -104,32 +104,29 @@ std::vector<double> sweep_slabs(T const* u, T const* nu, T* gradient, std::int64
 // out_i = scale * sum of c over the voxels at node i.
 template <class T>
 void sum_at_nodes(T const* c, T* out, std::int64_t batch, Grid3 const& grid, double scale) {
-  auto const [nx, ny, nz] = grid.voxels;
+  std::int64_t const nx = grid.voxels[0], ny = grid.voxels[1], nz = grid.voxels[2];
   std::int64_t const rows = grid.nodes(0) * grid.nodes(1);
-  parallel_for(batch * rows, 8 * nz,
-               [&, nx = nx, ny = ny, nz = nz](std::int64_t begin, std::int64_t end) {
-                 for (std::int64_t i = begin; i < end; ++i) {
-                   std::int64_t const sample = i / rows, x = i % rows / (ny + 1), y = i % (ny + 1);
-                   T* const row = out + i * (nz + 1);
-                   std::fill(row, row + nz + 1, T(0));
-                   for (std::int64_t xv = std::max<std::int64_t>(x - 1, 0);
-                        xv <= std::min(x, nx - 1); ++xv) {
-                     for (std::int64_t yv = std::max<std::int64_t>(y - 1, 0);
-                          yv <= std::min(y, ny - 1); ++yv) {
-                       T const* const voxels = c + ((sample * nx + xv) * ny + yv) * nz;
-                       for (std::int64_t k = 0; k < nz; ++k) {
-                         row[k] += voxels[k];
-                       }
-                       for (std::int64_t k = 0; k < nz; ++k) {
-                         row[k + 1] += voxels[k];
-                       }
-                     }
-                   }
-                   for (std::int64_t k = 0; k <= nz; ++k) {
-                     row[k] *= static_cast<T>(scale);
-                   }
-                 }
-               });
+  parallel_for(batch * rows, 8 * nz, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      std::int64_t const sample = i / rows, x = i % rows / (ny + 1), y = i % (ny + 1);
+      T* const row = out + i * (nz + 1);
+      std::fill(row, row + nz + 1, T(0));
+      for (std::int64_t xv = std::max<std::int64_t>(x - 1, 0); xv <= std::min(x, nx - 1); ++xv) {
+        for (std::int64_t yv = std::max<std::int64_t>(y - 1, 0); yv <= std::min(y, ny - 1); ++yv) {
+          T const* const voxels = c + ((sample * nx + xv) * ny + yv) * nz;
+          for (std::int64_t k = 0; k < nz; ++k) {
+            row[k] += voxels[k];
+          }
+          for (std::int64_t k = 0; k < nz; ++k) {
+            row[k + 1] += voxels[k];
+          }
+        }
+      }
+      for (std::int64_t k = 0; k <= nz; ++k) {
+        row[k] *= static_cast<T>(scale);
+      }
+    }
+  });
 }
 
 at::Tensor sum_at_nodes(char const* name, at::Tensor const& voxels, Grid3 const& grid,

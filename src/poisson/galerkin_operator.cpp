@@ -90,14 +90,14 @@ class ElementOperator : public LevelOperator {
   ElementOperator(Grid3 const& fine, std::int64_t batch, at::TensorOptions const& options,
                   ChildMatrix const& child_matrix)
       : LevelOperator(fine.coarsened()) {
-    auto const [nx, ny, nz] = grid().voxels;
+    std::int64_t const nx = grid().voxels[0], ny = grid().voxels[1], nz = grid().voxels[2];
     matrices_ = at::empty({batch, entries, nx, ny, nz}, options);
     std::vector<Matrix8> interpolation;
     for (int child = 0; child < 8; ++child) {
       interpolation.push_back(child_interpolation(child));
     }
     std::vector<double> tops(batch * nx * ny);
-    AT_DISPATCH_FLOATING_TYPES(matrices_.scalar_type(), "galerkin", [&, nx = nx, ny = ny, nz = nz] {
+    AT_DISPATCH_FLOATING_TYPES(matrices_.scalar_type(), "galerkin", [&] {
       auto out = matrices_.accessor<scalar_t, 5>();
       parallel_for(std::ssize(tops), 1024 * nz, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t row = begin; row < end; ++row) {
@@ -168,48 +168,45 @@ class ElementOperator : public LevelOperator {
   // where there is no input.
   template <class T, class Input>
   void gather(at::Tensor& out, Input const& input) const {
-    auto const [nx, ny, nz] = grid().voxels;
+    std::int64_t const nx = grid().voxels[0], ny = grid().voxels[1], nz = grid().voxels[2];
     std::int64_t const cells = grid().voxel_count();
     std::int64_t const rows = (nx + 1) * (ny + 1);
     auto const* const matrices = matrices_.const_data_ptr<T>();
     auto* const result = out.mutable_data_ptr<T>();
-    parallel_for(
-        matrices_.size(0) * rows, 16 * nz,
-        [&, nx = nx, ny = ny, nz = nz](std::int64_t begin, std::int64_t end) {
-          std::vector<T> buffer(nz);
-          T* const share = buffer.data();
-          for (std::int64_t row = begin; row < end; ++row) {
-            std::int64_t const sample = row / rows, x = row / (ny + 1) % (nx + 1),
-                               y = row % (ny + 1);
-            T* const target = result + row * (nz + 1);
-            std::fill(target, target + nz + 1, T(0));
-            for (int corner = 0; corner < 8; ++corner) {
-              std::int64_t const xv = x - (corner >> 2 & 1), yv = y - (corner >> 1 & 1);
-              if (xv < 0 || xv >= nx || yv < 0 || yv >= ny) {
-                continue;
-              }
-              T const* const matrix = matrices + sample * entries * cells + (xv * ny + yv) * nz;
-              std::fill(share, share + nz, T(0));
-              if constexpr (std::is_same_v<Input, std::nullptr_t>) {
-                T const* const a = matrix + packed(corner, corner) * cells;
-                std::copy(a, a + nz, share);
-              } else {
-                for (int j = 0; j < 8; ++j) {
-                  T const* const a = matrix + packed(corner, j) * cells;
-                  std::int64_t const node_row =
-                      (sample * (nx + 1) + xv + (j >> 2 & 1)) * (ny + 1) + yv + (j >> 1 & 1);
-                  T const* const u = input(node_row * (nz + 1), j);
-                  for (std::int64_t k = 0; k < nz; ++k) {
-                    share[k] += a[k] * u[k];
-                  }
-                }
-              }
+    parallel_for(matrices_.size(0) * rows, 16 * nz, [&](std::int64_t begin, std::int64_t end) {
+      std::vector<T> buffer(nz);
+      T* const share = buffer.data();
+      for (std::int64_t row = begin; row < end; ++row) {
+        std::int64_t const sample = row / rows, x = row / (ny + 1) % (nx + 1), y = row % (ny + 1);
+        T* const target = result + row * (nz + 1);
+        std::fill(target, target + nz + 1, T(0));
+        for (int corner = 0; corner < 8; ++corner) {
+          std::int64_t const xv = x - (corner >> 2 & 1), yv = y - (corner >> 1 & 1);
+          if (xv < 0 || xv >= nx || yv < 0 || yv >= ny) {
+            continue;
+          }
+          T const* const matrix = matrices + sample * entries * cells + (xv * ny + yv) * nz;
+          std::fill(share, share + nz, T(0));
+          if constexpr (std::is_same_v<Input, std::nullptr_t>) {
+            T const* const a = matrix + packed(corner, corner) * cells;
+            std::copy(a, a + nz, share);
+          } else {
+            for (int j = 0; j < 8; ++j) {
+              T const* const a = matrix + packed(corner, j) * cells;
+              std::int64_t const node_row =
+                  (sample * (nx + 1) + xv + (j >> 2 & 1)) * (ny + 1) + yv + (j >> 1 & 1);
+              T const* const u = input(node_row * (nz + 1), j);
               for (std::int64_t k = 0; k < nz; ++k) {
-                target[k + (corner & 1)] += share[k];
+                share[k] += a[k] * u[k];
               }
             }
           }
-        });
+          for (std::int64_t k = 0; k < nz; ++k) {
+            target[k + (corner & 1)] += share[k];
+          }
+        }
+      }
+    });
   }
 
   at::Tensor matrices_;  // [B, 36, nx, ny, nz]

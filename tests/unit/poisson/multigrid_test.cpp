@@ -148,6 +148,24 @@ INSTANTIATE_TEST_SUITE_P(
                                          "flux, flux, flux, flux, flux, flux"),
                        ::testing::Values(CoarseOperator::average, CoarseOperator::galerkin)));
 
+TEST(Multigrid, MoreSmoothingContractsMore) {
+  at::manual_seed(4);
+  Grid3 const grid = Grid3::cube(16);
+  at::Tensor const nu = kl_sample(16);
+  at::Tensor const mask = free_node_mask(grid, Boundary{}, at::kDouble);
+  at::Tensor const error = random_free_nodes(grid, Boundary{});
+  double previous = energy_and_gradient(error, nu, grid).energy.item<double>();
+  for (int steps = 1; steps <= 5; ++steps) {
+    MultigridOptions options;
+    options.smoothing_steps = steps;
+    Multigrid const multigrid(grid, Boundary{}, nu, options);
+    at::Tensor const left = error - multigrid.cycle(apply_stiffness(error, nu, grid) * mask);
+    double const energy = energy_and_gradient(left, nu, grid).energy.item<double>();
+    EXPECT_LT(energy, previous) << steps << " steps";
+    previous = energy;
+  }
+}
+
 TEST(Multigrid, IsExactOnOneGrid) {
   at::manual_seed(2);
   Grid3 const grid{{3, 4, 5}, {1.0, 0.7, 1.9}};
