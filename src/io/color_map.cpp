@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "io/color_map.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <span>
 
@@ -33,10 +34,10 @@ std::array<std::uint8_t, 768> palette(ColorMap colors) {
   if (colors == ColorMap::diverging) map = kDiverging;
   std::array<std::uint8_t, 768> bytes{};
   bytes.fill(kGrey);
-  for (int entry = 0; entry <= kMostColor; ++entry) {
-    for (int channel = 0; channel < 3; ++channel) {
-      bytes[static_cast<std::size_t>(3 * entry + channel)] =
-          channel_at(map, double(entry) / kMostColor, 16 - 8 * channel);
+  for (std::size_t entry = 0; entry <= kMostColor; ++entry) {
+    double const place = static_cast<double>(entry) / kMostColor;
+    for (std::size_t channel = 0; channel < 3; ++channel) {
+      bytes[3 * entry + channel] = channel_at(map, place, 16 - 8 * static_cast<int>(channel));
     }
   }
   return bytes;
