@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the program says about itself: info, --help, --dump-config."""
+
+import re
+
+import harness
+
+
+class Info(harness.Case):
+    def test_info(self):
+        lines = dict(line.split(None, 1) for line in self.succeed("info").out.splitlines())
+        versioned = "voxcycle compiler torch oneDNN MPI HDF5 FFTW Boost spdlog libpng zlib"
+        for name in versioned.split():
+            self.assertRegex(lines[name], r"\d+\.\d+", name)
+        self.assertRegex(lines["voxcycle"], r"\(commit ([0-9a-f]{7,}(-dirty)?|unknown)\)")
+        self.assertIn("CPU", lines["devices"])
+        self.assertRegex(lines["cores"], r"^\d+$")
+        self.assertEqual(lines["threads"], "1 a process")
+        self.assertEqual(lines["processes"], "1, self")
+
+    def test_info_on_processes_and_threads(self):
+        out = self.succeed("info", "--run.threads", "3", ranks=2).out
+        lines = dict(line.split(None, 1) for line in out.splitlines())
+        self.assertEqual(lines["threads"], "3 a process")
+        self.assertRegex(lines["processes"], r"^2, MPI")
+        self.assertEqual(out.count("torch"), 1, "one rank speaks")
+
+    def test_help_names_every_command_and_flag(self):
+        out = self.succeed("--help").out
+        words = "generate train evaluate info --config --dump-config --fresh --json --grid"
+        for word in (*words.split(), "--checkpoint"):
+            self.assertIn(word, out)
+        self.assertEqual(self.succeed("train", "--help").out, out)
+        nothing = self.run_program()
+        self.assertNotEqual(nothing.status, 0)
+        self.assertEqual(nothing.out, out)
+
+    def test_dump_config(self):
+        dump = self.succeed("--dump-config").out
+        sections = re.findall(r"^\[(\w+)\]$", dump, re.M)
+        self.assertEqual(sections, ["run", "problem", "data", "cycle", "network", "train"])
+        # Each key has its meaning in the line above.
+        keys = re.findall(r"^(#.*\n)?(\w+) =", dump, re.M)
+        self.assertGreater(len(keys), 30)
+        for comment, key in keys:
+            self.assertGreater(len(comment), 10, key)
+
+        (self.scratch / "dump.cfg").write_text(dump)
+        again = self.succeed("train", "--config", "dump.cfg", "--dump-config").out
+        self.assertEqual(again, dump)
+
+    def test_command_line_wins_over_file_wins_over_default(self):
+        self.config({"cycle.batch": "6", "train.loss": "energy"})
+        out = self.succeed("train", "--cycle.batch", "7", "--config", "small.cfg", "--run.seed=5",
+                           "--dump-config").out
+        for line in ("batch = 7", "loss = energy", "seed = 5", "optimizer = adam"):
+            self.assertRegex(out, f"(?m)^{line}$")
+
+
+if __name__ == "__main__":
+    harness.main()

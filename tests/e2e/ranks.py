@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The number of processes does not change what is learned: the same bits with exact reduction, the
+same up to rounding with fast."""
+
+import harness
+
+
+class Ranks(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.config({"cycle.steps": "6, 4"})
+        self.succeed("generate", "--config", "small.cfg")
+
+    def train(self, ranks, *options):
+        """@return metrics without times; `ranks` 0 is the program without mpiexec."""
+        directory = f"run{ranks}"
+        result = self.succeed("train", "--config", "small.cfg", "--run.directory", directory,
+                              *options, ranks=ranks)
+        self.assertIn(f"training on {max(ranks, 1)} process", result.err)
+        return self.timeless_metrics(directory)
+
+    def expect_same_bits(self, *options):
+        alone = self.train(0, *options)
+        self.assertEqual(len(harness.losses(alone)), 10)
+        for ranks in (1, 2, 3):
+            self.assertEqual(self.train(ranks, *options), alone, f"{ranks} processes")
+
+    def test_default(self):
+        self.expect_same_bits()
+
+    def test_last_unit_is_not_full(self):
+        self.expect_same_bits("--cycle.batch", "5", "--train.unit_size", "2")
+
+    def test_fewer_units_than_ranks(self):
+        self.expect_same_bits("--cycle.batch", "3", "--train.unit_size", "2")
+
+    def test_one_unit(self):
+        self.expect_same_bits("--cycle.batch", "2", "--train.unit_size", "2")
+
+    def test_single_precision_and_group_norm(self):
+        self.expect_same_bits("--train.precision", "f32", "--network.norm", "group")
+
+    def test_fast_reduction(self):
+        options = ("--cycle.batch", "6", "--train.reduction", "fast")
+        exact = [float(x) for x in harness.losses(self.train(0, "--cycle.batch", "6"))]
+        for ranks in (0, 2, 3):
+            # Another run directory: `reduction` is part of a run's identity.
+            fast = harness.losses(self.train(ranks, *options, "--fresh"))
+            self.assertEqual(len(fast), len(exact))
+            for step, (a, b) in enumerate(zip(map(float, fast), exact)):
+                # bf16 activations turn a last bit of a float sum into 2^-8 of an activation.
+                self.assertAlmostEqual(a / b, 1, delta=1e-3, msg=f"{ranks} processes, step {step}")
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A training that was stopped, or killed, ends as if it had never been: the same losses, the same
+weights, on any number of processes."""
+
+import signal
+
+import harness
+
+# Long enough for a signal to hit its middle: some seconds.
+STEPS = (240, 80)
+
+
+class Resume(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.config({
+            "cycle.steps": ", ".join(map(str, STEPS)),
+            # Also the pace of metrics.csv, by which these tests see how far a run is.
+            "train.checkpoint_seconds": "0.1",
+        })
+        self.succeed("generate", "--config", "small.cfg")
+
+    def command(self, directory):
+        return ("train", "--config", "small.cfg", "--run.directory", directory)
+
+    def steps_done(self, directory):
+        if not (self.scratch / directory / "metrics.csv").exists():
+            return 0
+        return len(harness.losses(self.metrics(directory)))
+
+    def interrupt(self, number, after, ranks=0, directory="run"):
+        """Starts or goes on, and sends the signal once `after` steps are in metrics.csv."""
+        process = self.start(*self.command(directory), ranks=ranks)
+        self.wait_until(process, lambda: self.steps_done(directory) >= after)
+        process.send(number)
+        result = process.wait(20)
+        self.assertGreaterEqual(self.steps_done(directory), after)
+        self.assertLess(self.steps_done(directory), sum(STEPS), "the signal came too late")
+        self.assertTrue((self.scratch / directory / "checkpoint.h5").is_file())
+        self.assertFalse((self.scratch / directory / "DONE").exists())
+        return result
+
+    def stop(self, number, after, **where):
+        """As `interrupt`; the program itself ends well and says how to go on."""
+        result = self.interrupt(number, after, **where)
+        self.assertEqual(result.status, 0, result.text)
+        self.assertIn("the same command goes on from the checkpoint in run", result.out)
+
+    def finish(self, directory="run", ranks=0):
+        result = self.succeed(*self.command(directory), ranks=ranks)
+        self.assertTrue((self.scratch / directory / "DONE").exists())
+        return result
+
+    def figures(self, directory):
+        """Errors of the averaged weights, to nine digits."""
+        self.succeed("evaluate", "--config", "small.cfg", "--run.directory", directory)
+        return (self.scratch / directory / "evaluation.json").read_text()
+
+    def expect_as_uninterrupted(self):
+        self.finish("whole")
+        self.assertEqual(self.steps_done("whole"), sum(STEPS))
+        self.assertEqual(self.timeless_metrics("run"), self.timeless_metrics("whole"))
+        self.assertEqual(self.figures("run"), self.figures("whole"))
+
+    def test_stopped_in_each_stage_on_other_numbers_of_processes(self):
+        self.stop(signal.SIGINT, after=20)
+        self.stop(signal.SIGUSR1, after=self.steps_done("run") + 20, ranks=2)
+        self.stop(signal.SIGTERM, after=STEPS[0] + 10, ranks=0)
+        result = self.finish(ranks=3)
+        self.assertRegex(result.err, r"going on with stage 2 after \d+ of its steps")
+        self.expect_as_uninterrupted()
+
+    def test_killed(self):
+        self.interrupt(signal.SIGKILL, after=20)
+        result = self.finish()
+        self.assertRegex(result.err, r"going on with stage 1 after \d+ of its steps")
+        self.expect_as_uninterrupted()
+
+    def test_interrupted_mpiexec(self):
+        # What Ctrl-C does: mpiexec passes a termination on to its ranks and reports a failure.
+        result = self.interrupt(signal.SIGINT, after=20, ranks=2)
+        self.assertNotEqual(result.status, 0)
+        self.finish(ranks=2)
+        self.expect_as_uninterrupted()
+
+
+if __name__ == "__main__":
+    harness.main()
