@@ -18,7 +18,9 @@ std::string usage() {
       "usage: voxcycle COMMAND [--config FILE] [--section.key VALUE ...] [flags]\n"
       "       voxcycle --dump-config      every key with its default and meaning\n\ncommands:\n";
   for (auto const& command : all_commands()) {
-    text += format("  %-10s %s\n", command.name.c_str(), command.meaning.c_str());
+    auto const subjects = join(command.subjects, "|");
+    text += format("  %-10s %s%s%s\n", command.name.c_str(), subjects.c_str(),
+                   subjects.empty() ? "" : ": ", command.meaning.c_str());
     for (auto const& flag : command.flags) {
       auto const name = "--" + flag.name + (flag.argument.empty() ? "" : " " + flag.argument);
       text += format("             %-16s %s\n", name.c_str(), flag.meaning.c_str());
@@ -73,7 +75,8 @@ void parse_arguments(std::vector<std::string> const& arguments, Command const& c
 }  // namespace
 
 std::vector<Command> all_commands() {
-  return {generate_command(), train_command(), evaluate_command(), info_command()};
+  return {generate_command(), train_command(), evaluate_command(),
+          verify_command(),   bench_command(), info_command()};
 }
 
 int run_command_line(std::vector<std::string> const& arguments, Communicator const& comm) {

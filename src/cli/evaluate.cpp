@@ -9,8 +9,10 @@
 #include "voxcycle/evaluate/evaluation.hpp"
 #include "voxcycle/train/checkpoint.hpp"
 
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
+#include <sstream>
 
 #include "cli/options.hpp"
 
@@ -23,9 +25,28 @@ constexpr std::size_t kRowsOnTerminal = 8;
 Grid3 grid_of(Invocation const& call) {
   if (!call.has("grid")) return level_grids(call.config).back();
   auto const& text = call.flags.at("grid");
-  std::int64_t const n = std::atoll(text.c_str());
-  VOXCYCLE_REQUIRE(n > 0, "--grid " << text << " is no grid. Give voxels an axis, e.g. 64.");
+  std::int64_t n = 0;
+  auto const* end = text.data() + text.size();
+  auto const [rest, problem] = std::from_chars(text.data(), end, n);
+  VOXCYCLE_REQUIRE(problem == std::errc{} && rest == end && n > 0,
+                   "--grid " << text << " is no grid. Give voxels an axis, e.g. 64.");
   return Grid3::cube(n);
+}
+
+/// Weights alone do not say which function they are: keys without tensors count, too.
+/// @throws Error naming the first key of network or problem that differs.
+void require_same_model(std::string const& path, std::string const& written,
+                        std::string const& now) {
+  std::istringstream there(written);
+  std::istringstream here(now);
+  std::string a;
+  std::string b;
+  while (std::getline(there, a) && std::getline(here, b)) {
+    bool const of_model = a.rfind("network.", 0) == 0 || a.rfind("problem.", 0) == 0;
+    VOXCYCLE_REQUIRE(!of_model || a == b, path << " was written for another network or problem ('"
+                                               << a << "' there, '" << b
+                                               << "' now). Use the config it was written with.");
+  }
 }
 
 ReportInput report_input(Invocation const& call, TrainOptions const& options,
@@ -72,6 +93,7 @@ int evaluate(Invocation const& call) {
                    path << " does not exist. Train first (voxcycle train), or name another with "
                            "--checkpoint.");
   CheckpointReader const checkpoint(path);
+  require_same_model(path, checkpoint.header().identity, options.identity);
   auto const network = make_network(options.network, frame_of(options.boundary));
   checkpoint.restore_average(*network);
   Grid3 const grid = grid_of(call);

@@ -4,6 +4,7 @@
 #include "voxcycle/cli/command.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
+#include "voxcycle/core/parallel.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/timer.hpp"
 #include "voxcycle/io/shard.hpp"
@@ -15,7 +16,6 @@
 
 #include "cli/options.hpp"
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 
 namespace voxcycle {
 namespace {
@@ -105,7 +105,7 @@ void make_shard(Config const& config, CoefficientFamily const& family, ShardJob 
   std::optional<FastPoisson> const fast =
       info.has_reference ? std::optional<FastPoisson>(problem) : std::nullopt;
   // One sample a thread: the solver itself then runs serially and no thread waits.
-  at::parallel_for(0, info.samples, 1, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(info.samples, info.grid.voxel_count(), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t k = begin; k < end; ++k) {
       auto const at = static_cast<std::size_t>(k);
       samples[at] = make_sample(family, info, k);

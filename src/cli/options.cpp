@@ -35,6 +35,14 @@ int local_processes() {
   return 1;
 }
 
+/// A decay or momentum: 1 would never forget.
+double decay(Config const& config, std::string const& name) {
+  double const value = config.real(name, 0.0, 1.0);
+  VOXCYCLE_REQUIRE(value < 1.0, name << " = '" << config.text(name)
+                                     << "' is not valid. Give a number >= 0 and < 1.");
+  return value;
+}
+
 LevelPath custom_path(Config const& config) {
   LevelPath path;
   for (auto level : config.integers("cycle.path", 1)) path.push_back(static_cast<int>(level) - 1);
@@ -116,9 +124,9 @@ TrainOptions train_options(Config const& config) {
   options.boundary = boundary_of(config);
   options.network = network_options(config);
   options.optimizer = {.name = config.text("train.optimizer"),
-                       .beta1 = config.real("train.beta1", 0.0, 1.0),
-                       .beta2 = config.real("train.beta2", 0.0, 1.0),
-                       .momentum = config.real("train.momentum", 0.0, 1.0)};
+                       .beta1 = decay(config, "train.beta1"),
+                       .beta2 = decay(config, "train.beta2"),
+                       .momentum = decay(config, "train.momentum")};
   options.loss = config.text("train.loss");
   options.seed = static_cast<std::uint64_t>(config.integer("run.seed"));
   options.dtype =

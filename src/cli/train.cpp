@@ -4,10 +4,12 @@
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/train/checkpoint.hpp"
 
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 
 #include "cli/options.hpp"
 #include <ATen/Parallel.h>
@@ -15,11 +17,32 @@
 namespace voxcycle {
 namespace {
 
+/// Whether the run directory holds a run to go on with. Its config.cfg and DONE then stay as they
+/// are: the trainer refuses to go on with another config.
+bool resumes(TrainOptions const& options) {
+  return options.restart == Restart::resume &&
+         std::filesystem::exists(checkpoint_path(options.directory));
+}
+
+/// All data of all stages, before the first step: else a job ends hours later for a missing file.
+void require_data(TrainOptions const& options, Config const& config) {
+  if (resumes(options) && CheckpointReader(checkpoint_path(options.directory)).header().finished) {
+    return;
+  }
+  for (int level : std::set<int>(options.path.begin(), options.path.end())) {
+    require_shards(config, "train", static_cast<std::size_t>(level));
+    require_shards(config, "held_out", static_cast<std::size_t>(level));
+  }
+}
+
 void prepare_directory(TrainOptions const& options, Config const& config,
                        Communicator const& comm) {
   if (comm.rank() == 0) {
-    write_file_atomically(options.directory + "/config.cfg", config.dump());
-    std::filesystem::remove(options.directory + "/DONE");
+    require_data(options, config);
+    if (!resumes(options)) {
+      write_file_atomically(options.directory + "/config.cfg", config.dump());
+      std::filesystem::remove(options.directory + "/DONE");
+    }
     log_to_file(options.directory + "/log.txt");
   }
   comm.barrier();

@@ -2,6 +2,7 @@
 #include "voxcycle/comm/gradient_reducer.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/parallel.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -9,7 +10,6 @@
 #include <limits>
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 
 namespace voxcycle {
 namespace {
@@ -17,7 +17,6 @@ namespace {
 constexpr std::int64_t kUntouched = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kAllZero = kUntouched + 1;
 constexpr std::int64_t kNotFinite = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kGrain = 1 << 15;
 constexpr std::int64_t kPiece = 1 << 11;
 
 /// All values of a dense tensor in memory order.
@@ -45,7 +44,7 @@ void sum_fixed_point(std::vector<at::Tensor> const& units, int scale_exponent, s
                      std::int64_t* fixed) {
   double const scale = std::ldexp(1.0, scale_exponent);
   // Small pieces over all units, so that the sums stay in cache.
-  at::parallel_for(0, size, kGrain, [&](std::int64_t first, std::int64_t last) {
+  parallel_for(size, std::ssize(units), [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t begin = first; begin < last; begin += kPiece) {
       std::int64_t const end = std::min(last, begin + kPiece);
       std::fill(fixed + begin, fixed + end, 0);
@@ -64,7 +63,7 @@ template <class T>
 void to_floating_point(std::int64_t const* fixed, int exponent, at::Tensor& values) {
   auto* x = values.mutable_data_ptr<T>();
   double const quantum = std::ldexp(1.0, exponent);
-  at::parallel_for(0, values.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(values.numel(), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       x[i] = static_cast<T>(static_cast<double>(fixed[i]) * quantum);
     }

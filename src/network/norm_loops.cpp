@@ -2,12 +2,12 @@
 #include "network/norm_loops.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/parallel.hpp"
 
 #include <algorithm>
 
 #include "network/norm_rows.hpp"
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 
 namespace voxcycle::norm_loops {
 namespace {
@@ -49,14 +49,15 @@ struct Chunks {
   /// Calls body(chunk, sample, offset of the first element, number of rows), threaded.
   template <class Body>
   void run(Body const& body) const {
-    at::parallel_for(0, samples * per_sample, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t chunk = begin; chunk < end; ++chunk) {
-        std::int64_t const sample = chunk / per_sample;
-        std::int64_t const first = chunk % per_sample * kChunkVoxels;
-        body(chunk, sample, (sample * rows + first) * channels,
-             std::min(kChunkVoxels, rows - first));
-      }
-    });
+    parallel_for(samples * per_sample, std::min(kChunkVoxels, rows) * channels,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t chunk = begin; chunk < end; ++chunk) {
+                     std::int64_t const sample = chunk / per_sample;
+                     std::int64_t const first = chunk % per_sample * kChunkVoxels;
+                     body(chunk, sample, (sample * rows + first) * channels,
+                          std::min(kChunkVoxels, rows - first));
+                   }
+                 });
   }
 
   /// [samples * per_sample, 2C] partial sums -> [samples, 2C], chunks added in order.

@@ -5,6 +5,9 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 #include <unistd.h>
 
@@ -13,6 +16,18 @@ namespace {
 
 constexpr double kTerminalSeconds = 0.1;
 constexpr double kLineSeconds = 10.0;
+
+/// Whether standard output ends on a terminal. Open MPI gives its ranks a pseudo terminal whatever
+/// becomes of their output, so there the launcher's own output counts.
+bool on_terminal() {
+  if (::isatty(STDOUT_FILENO) == 0) return false;
+  if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr) return true;
+  std::error_code code;
+  auto const target =
+      std::filesystem::read_symlink("/proc/" + std::to_string(::getppid()) + "/fd/1", code);
+  return !code &&
+         (target.string().rfind("/dev/pts/", 0) == 0 || target.string().rfind("/dev/tty", 0) == 0);
+}
 
 }  // namespace
 
@@ -30,7 +45,7 @@ std::string progress_text(ProgressState const& s) {
 }
 
 ProgressLine::ProgressLine(Visible visible)
-    : visible_(visible == Visible::yes), terminal_(::isatty(STDOUT_FILENO) != 0) {}
+    : visible_(visible == Visible::yes), terminal_(on_terminal()) {}
 
 void ProgressLine::show(ProgressState const& state) {
   double const pause = terminal_ ? kTerminalSeconds : kLineSeconds;

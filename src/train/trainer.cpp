@@ -6,6 +6,7 @@
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/timer.hpp"
 #include "voxcycle/grid/units.hpp"
+#include "voxcycle/train/agreement.hpp"
 #include "voxcycle/train/checkpoint.hpp"
 #include "voxcycle/train/held_out.hpp"
 #include "voxcycle/train/progress.hpp"
@@ -16,6 +17,7 @@
 #include <memory>
 #include <optional>
 
+#include <ATen/Parallel.h>
 #include <torch/torch.h>
 
 namespace voxcycle {
@@ -53,6 +55,11 @@ class Trainer {
       averaged_.network().to(at::kDouble);
     }
     position_.identity = o_.identity;
+    require_agreement(comm_, {{"config", text_hash(o_.identity)},
+                              {"run directory", o_.directory},
+                              {"threads a process", std::to_string(at::get_num_threads())},
+                              {"program (hash)", program_hash()},
+                              {"shards", describe_shards()}});
     open_checkpoint();
     if (comm_.rank() == 0) {
       record_.emplace(o_.directory, position_.metrics.empty()
@@ -82,6 +89,7 @@ class Trainer {
   }
 
  private:
+  std::string describe_shards() const;
   void open_checkpoint();
   bool run_stage(Stage const& stage);
   void evaluate(Stage const& stage, HeldOutSet const& held_out);
@@ -104,6 +112,22 @@ class Trainer {
   double gap_ = kNan;
   std::int64_t session_steps_ = 0;
 };
+
+/// What this rank's shards say of themselves, for the comparison with other ranks.
+std::string Trainer::describe_shards() const {
+  std::string text;
+  for (auto const& stage : stages_) {
+    for (auto const* split : {"train", "held_out"}) {
+      ShardSet const shards(shard_directory(o_.data, split, stage.plan.grid));
+      auto const& info = shards.info();
+      text +=
+          format("%s %s %s seed %llu samples %ld; ", info.split.c_str(), info.grid.label().c_str(),
+                 info.family.c_str(), static_cast<unsigned long long>(info.seed),
+                 static_cast<long>(shards.samples()));
+    }
+  }
+  return text;
+}
 
 void Trainer::open_checkpoint() {
   std::string const path = checkpoint_path(o_.directory);
@@ -218,6 +242,7 @@ bool Trainer::run_stage(Stage const& stage) {
                                        : (1 - kStepMeanWeight) * mean_seconds +
                                              kStepMeanWeight * step_timer.seconds();
     add_row(stage, result.loss, nullptr);
+    if (o_.after_step) o_.after_step({stage.number, position_.step, result.loss, *network_});
     progress_.show({stage.number, static_cast<int>(stages_.size()), plan.grid.label(),
                     position_.step, plan.steps, result.loss, gap_, rate, mean_seconds, plan.batch});
     if (evaluation_due(stage, position_.step)) evaluate(stage, held_out);

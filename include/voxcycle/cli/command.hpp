@@ -29,12 +29,15 @@ struct Command {
   std::string name;
   std::string meaning;
   std::vector<Flag> flags;
-  int (*run)(Invocation const&);  ///< exit status; **Collective**
+  int (*run)(Invocation const&);           ///< exit status; **Collective**
+  std::vector<std::string> subjects = {};  ///< what its first word may name (flag "subject")
 };
 
 Command generate_command();
 Command train_command();
 Command evaluate_command();
+Command verify_command();
+Command bench_command();
 Command info_command();
 
 /// One line a command, in the order of the help.

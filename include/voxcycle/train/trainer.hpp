@@ -11,10 +11,19 @@
 #include "voxcycle/train/train_step.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 namespace voxcycle {
+
+/// A run right after one of its steps.
+struct StepView {
+  int stage;          ///< from 0
+  std::int64_t step;  ///< done in the stage
+  double loss;
+  Network const& network;
+};
 
 enum class Restart {
   resume,  ///< go on with the run directory's checkpoint if there is one
@@ -38,8 +47,9 @@ struct TrainOptions {
   at::ScalarType dtype = at::kBFloat16;  ///< of convolutions and activations
   GradientMode reduction = GradientMode::exact;
   std::int64_t unit_size = 2;
-  double average_horizon = 0.05;      ///< of the averaged weights, as a share of a stage's steps
-  double checkpoint_seconds = 60.0;   ///< between checkpoints within a stage
+  double average_horizon = 0.05;     ///< of the averaged weights, as a share of a stage's steps
+  double checkpoint_seconds = 60.0;  ///< between checkpoints within a stage
+  std::function<void(StepView const&)> after_step;  ///< called on every rank, may be empty
   std::int64_t stop_after_steps = 0;  ///< stop with a checkpoint after so many steps; 0: never
 };
 

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/comm/communicator.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace voxcycle {
+
+/// Things that all ranks must have in common, by name: {"threads a process", "2"}, ...
+using CommonFacts = std::vector<std::pair<std::string, std::string>>;
+
+/// Compares the facts of all ranks before the first step. **Collective**.
+/// @throws Error on all ranks, saying which ranks differ from rank 0 in what.
+void require_agreement(Communicator const& comm, CommonFacts const& facts);
+
+/// Hash of this program's own file, as hexadecimal text ("unknown" where it cannot be read).
+std::string program_hash();
+
+/// Hash of any text, as hexadecimal text.
+std::string text_hash(std::string const& text);
+
+}  // namespace voxcycle

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// voxcycle bench: medians of repeated runs, and ratios measured side by side in the same run.
+#include "voxcycle/cli/command.hpp"
+#include "voxcycle/core/atomic_file.hpp"
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/parallel.hpp"
+#include "voxcycle/core/text.hpp"
+#include "voxcycle/core/timer.hpp"
+#include "voxcycle/poisson/energy.hpp"
+#include "voxcycle/train/train_step.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "cli/options.hpp"
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+namespace voxcycle {
+namespace {
+
+constexpr int kRepeats = 11;
+
+std::int64_t flag_number(Invocation const& call, std::string const& name, std::int64_t otherwise) {
+  if (!call.has(name)) return otherwise;
+  auto const value = std::atoll(call.flags.at(name).c_str());
+  VOXCYCLE_REQUIRE(value > 0,
+                   "--" << name << " '" << call.flags.at(name) << "' is no positive number.");
+  return value;
+}
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+  return values[values.size() / 2];
+}
+
+template <class Work>
+double seconds_of(Work const& work) {
+  Timer const timer;
+  work();
+  return timer.seconds();
+}
+
+/// Prints the line and writes it to --json.
+int report(Invocation const& call, std::string const& json) {
+  if (call.comm.rank() != 0) return 0;
+  std::printf("%s\n", json.c_str());
+  if (call.has("json")) write_file_atomically(call.flags.at("json"), json + "\n");
+  return 0;
+}
+
+/// Energy and gradient against a copy of the same bytes: u and nu read, gradient written.
+int bench_energy(Invocation const& call) {
+  std::int64_t const n = flag_number(call, "grid", 128);
+  auto const dtype = call.config.text("train.precision") == "f64" ? at::kDouble : at::kFloat;
+  Grid3 const grid = Grid3::cube(n);
+  at::Tensor const u = at::rand({1, 1, n + 1, n + 1, n + 1}, dtype);
+  at::Tensor const nu = at::rand({1, 1, n, n, n}, dtype) + 0.5;
+  std::int64_t const bytes = u.nbytes() + nu.nbytes() + u.nbytes();
+  // A copy of half the bytes reads them once and writes them once: the same traffic.
+  at::Tensor const from = at::ones({bytes / 2}, at::kByte);
+  at::Tensor const to = at::ones({bytes / 2}, at::kByte);
+  auto* target = static_cast<char*>(to.mutable_data_ptr());
+  auto const* source = static_cast<char const*>(from.const_data_ptr());
+  std::vector<double> kernel;
+  std::vector<double> copy;
+  for (int k = 0; k < kRepeats + 2; ++k) {
+    double const a = seconds_of([&] { energy_and_gradient(u, nu, grid); });
+    double const b = seconds_of([&] {
+      parallel_for(bytes / 2, 1, [&](std::int64_t begin, std::int64_t end) {
+        std::memcpy(target + begin, source + begin, static_cast<std::size_t>(end - begin));
+      });
+    });
+    if (k < 2) continue;
+    kernel.push_back(a);
+    copy.push_back(b);
+  }
+  return report(call, format("{\"bench\": \"energy\", \"grid\": %ld, \"precision\": \"%s\", "
+                             "\"threads\": %d, \"repeats\": %d, \"seconds_median\": %.6g, "
+                             "\"copy_seconds_median\": %.6g, \"ratio_to_copy\": %.4g}",
+                             static_cast<long>(n), dtype == at::kDouble ? "f64" : "f32",
+                             at::get_num_threads(), kRepeats, median(kernel), median(copy),
+                             median(kernel) / median(copy)));
+}
+
+/// Whole training steps on random fields, one variant of the reduction after the other.
+class StepBench {
+ public:
+  StepBench(Invocation const& call, GradientMode mode)
+      : options_(train_options(call.config)),
+        grid_(Grid3::cube(flag_number(call, "grid", 32))),
+        batch_(flag_number(call, "batch", 8)),
+        network_(make_network(options_.network, frame_of(options_.boundary))),
+        averaged_(*network_, make_network(options_.network, frame_of(options_.boundary))),
+        reducer_(call.comm, network_->parameters(), mode),
+        optimizer_(make_optimizer(options_.optimizer, groups())),
+        loss_(make_loss(options_.loss, grid_, options_.boundary)),
+        context_{call.comm, *network_, *loss_,         reducer_, *optimizer_,
+                 averaged_, grid_,     options_.dtype, batch_,   options_.unit_size} {
+    network_->require_fits(grid_);
+    auto const& n = grid_.voxels;
+    for (auto const& unit :
+         units_of_rank(batch_, options_.unit_size, call.comm.size(), call.comm.rank())) {
+      data_.nu.push_back(at::exp(at::randn({unit.size(), 1, n[0], n[1], n[2]})));
+      data_.index.emplace_back(unit.size(), 0);
+    }
+  }
+  StepTimes step() { return train_step(context_, data_, 1e-4).times; }
+
+ private:
+  std::vector<ParameterGroup> groups() const {
+    std::vector<ParameterGroup> all;
+    for (auto const& level : network_->levels(grid_)) {
+      all.push_back({level.parameters, level.names, 1.0});
+    }
+    return all;
+  }
+
+  TrainOptions options_;
+  Grid3 grid_;
+  std::int64_t batch_;
+  std::shared_ptr<Network> network_;
+  AveragedWeights averaged_;
+  GradientReducer reducer_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<Loss> loss_;
+  StepContext context_;
+  LocalBatch data_;
+};
+
+int bench_step(Invocation const& call) {
+  auto const names =
+      split_list(call.has("reduction") ? call.flags.at("reduction") : std::string("exact"));
+  std::vector<std::unique_ptr<StepBench>> variants;
+  for (auto const& name : names) {
+    VOXCYCLE_REQUIRE(name == "exact" || name == "fast",
+                     "--reduction '" << name << "' is unknown. Choose exact, fast or both.");
+    variants.push_back(std::make_unique<StepBench>(
+        call, name == "exact" ? GradientMode::exact : GradientMode::fast));
+  }
+  std::vector<std::vector<double>> seconds(variants.size());
+  std::vector<StepTimes> parts(variants.size());
+  for (int k = 0; k < kRepeats + 2; ++k) {
+    for (std::size_t v = 0; v < variants.size(); ++v) {
+      call.comm.barrier();
+      StepTimes times;
+      double const taken = seconds_of([&] { times = variants[v]->step(); });
+      if (k < 2) continue;
+      seconds[v].push_back(taken);
+      parts[v] += times;
+    }
+  }
+  std::string json = format(
+      "{\"bench\": \"step\", \"grid\": %ld, \"batch\": %ld, "
+      "\"precision\": \"%s\", \"processes\": %d, \"threads\": %d, "
+      "\"repeats\": %d",
+      static_cast<long>(flag_number(call, "grid", 32)),
+      static_cast<long>(flag_number(call, "batch", 8)), call.config.text("train.precision").c_str(),
+      call.comm.size(), at::get_num_threads(), kRepeats);
+  for (std::size_t v = 0; v < variants.size(); ++v) {
+    std::string const prefix = variants.size() == 1 ? "" : names[v] + "_";
+    json += format(", \"%sseconds_median\": %.6g, \"%sreduction_share\": %.3g", prefix.c_str(),
+                   median(seconds[v]), prefix.c_str(), parts[v].reduction / parts[v].total());
+  }
+  if (variants.size() == 2) {
+    json += format(", \"ratio\": %.4g", median(seconds[0]) / median(seconds[1]));
+  }
+  return report(call, json + "}");
+}
+
+int bench(Invocation const& call) {
+  auto const subject = call.has("subject") ? call.flags.at("subject") : std::string();
+  if (subject == "energy") return bench_energy(call);
+  if (subject == "step") return bench_step(call);
+  throw Error("bench '" + subject + "' is unknown. Choose energy or step.");
+}
+
+}  // namespace
+
+Command bench_command() {
+  return {"bench",
+          "medians and ratios within one run (precision: --train.precision)",
+          {{"grid", "N", "voxels an axis (default: energy 128, step 32)"},
+           {"batch", "N", "step: global batch (default: 8)"},
+           {"reduction", "LIST", "step: exact, fast or exact,fast (side by side)"},
+           {"json", "FILE", "where the line goes as well"}},
+          bench,
+          {"energy", "step"}};
+}
+
+}  // namespace voxcycle

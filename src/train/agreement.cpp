@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/train/agreement.hpp"
+
+#include "voxcycle/core/atomic_file.hpp"
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/random.hpp"
+#include "voxcycle/core/text.hpp"
+
+namespace voxcycle {
+
+void require_agreement(Communicator const& comm, CommonFacts const& facts) {
+  for (auto const& [name, value] : facts) {
+    auto const values = comm.all_gather_text(value);
+    std::vector<std::string> differing;
+    for (std::size_t rank = 1; rank < values.size(); ++rank) {
+      if (values[rank] != values[0]) differing.push_back(std::to_string(rank));
+    }
+    if (differing.empty()) continue;
+    auto const first = static_cast<std::size_t>(std::stoul(differing.front()));
+    throw Error(format(
+        "the ranks do not agree on the %s: rank 0 has %s, rank %zu has %s (differing "
+        "ranks: %s). Results would depend on the ranks; start all with the same.",
+        name.c_str(), values[0].c_str(), first, values[first].c_str(), join(differing).c_str()));
+  }
+}
+
+std::string text_hash(std::string const& text) {
+  // FNV-1a, finished by the project's own mixer.
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return format("%016llx", static_cast<unsigned long long>(hash_bits({hash, text.size()})));
+}
+
+std::string program_hash() {
+  try {
+    return text_hash(read_file("/proc/self/exe"));
+  } catch (Error const&) {
+    return "unknown";
+  }
+}
+
+}  // namespace voxcycle

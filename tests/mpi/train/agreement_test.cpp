@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/train/agreement.hpp"
+
+#include "voxcycle/core/error.hpp"
+
+#include <gtest/gtest.h>
+
+namespace voxcycle {
+namespace {
+
+TEST(Agreement, PassesWhereAllRanksAreAlike) {
+  auto const comm = make_mpi_communicator();
+  EXPECT_NO_THROW(require_agreement(*comm, {{"threads a process", "2"}, {"config", "abc"}}));
+}
+
+TEST(Agreement, SaysWhoDiffersInWhat) {
+  auto const comm = make_mpi_communicator();
+  std::string const threads = comm->rank() == comm->size() - 1 && comm->size() > 1 ? "3" : "2";
+  if (comm->size() == 1) {
+    EXPECT_NO_THROW(require_agreement(*comm, {{"threads a process", threads}}));
+    return;
+  }
+  try {
+    require_agreement(*comm, {{"config", "abc"}, {"threads a process", threads}});
+    ADD_FAILURE() << "no error on rank " << comm->rank();
+  } catch (Error const& error) {
+    std::string const text = error.what();
+    EXPECT_NE(text.find("threads a process"), std::string::npos) << text;
+    EXPECT_NE(text.find("rank " + std::to_string(comm->size() - 1) + " has 3"), std::string::npos)
+        << text;
+  }
+}
+
+TEST(Agreement, HashesTellTextsApart) {
+  EXPECT_EQ(text_hash("a"), text_hash("a"));
+  EXPECT_NE(text_hash("a"), text_hash("b"));
+  EXPECT_NE(text_hash(""), text_hash(std::string(1, '\0')));
+  EXPECT_EQ(program_hash().size(), 16U);
+}
+
+}  // namespace
+}  // namespace voxcycle
