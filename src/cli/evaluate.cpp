@@ -99,10 +99,8 @@ int evaluate(Invocation const& call) {
   Grid3 const grid = grid_of(call);
   network->require_fits(grid);
 
+  require_shards(call.config, "held_out", grid);
   ShardSet shards(shard_directory(options.data, "held_out", grid));
-  VOXCYCLE_REQUIRE(shards.info().boundary == to_string(options.boundary),
-                   options.data << " has references for the boundary " << shards.info().boundary
-                                << ". Use the config it was generated with.");
   HeldOutSet const set = read_held_out(shards);
   auto const evaluation = evaluate_network(call.comm, *network, set, options.unit_size);
   if (call.comm.rank() != 0) return 0;

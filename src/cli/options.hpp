@@ -9,6 +9,7 @@
 #include "voxcycle/train/trainer.hpp"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace voxcycle {
@@ -25,5 +26,8 @@ NetworkOptions network_options(Config const& config);
 TrainOptions train_options(Config const& config);
 /// Seed of the samples of a split: training and held-out samples never coincide.
 std::uint64_t split_seed(Config const& config, std::string const& split);
+/// @throws Error unless the shards of this split and grid are there, whole, and what this config
+/// generates. Reads their attributes only.
+void require_shards(Config const& config, std::string const& split, Grid3 const& grid);
 
 }  // namespace voxcycle

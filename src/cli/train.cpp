@@ -30,8 +30,9 @@ void require_data(TrainOptions const& options, Config const& config) {
     return;
   }
   for (int level : std::set<int>(options.path.begin(), options.path.end())) {
-    require_shards(config, "train", static_cast<std::size_t>(level));
-    require_shards(config, "held_out", static_cast<std::size_t>(level));
+    auto const& grid = options.levels[static_cast<std::size_t>(level)].grid;
+    require_shards(config, "train", grid);
+    require_shards(config, "held_out", grid);
   }
 }
 
