@@ -33,11 +33,11 @@ int main(int argc, char** argv) {
     return run_command_line({argv + 1, argv + argc}, *comm);
   } catch (std::exception const& error) {
     int const rank = comm ? comm->rank() : 0;
-    // An error that all ranks meet is told once: the lowest rank ends the others before they speak.
-    std::this_thread::sleep_for(std::chrono::milliseconds(100 * std::min(rank, 20)));
-    std::string const where = comm && comm->size() > 1
-                                  ? "rank " + std::to_string(rank) + " on " + host_name() + ": "
-                                  : "";
+    // An error that all ranks meet is told once: the lowest rank ends the others before they speak,
+    // which takes a busy launcher some tenths of a second.
+    int const wait = rank == 0 ? 0 : 800 + 50 * std::min(rank, 20);
+    std::this_thread::sleep_for(std::chrono::milliseconds(wait));
+    std::string const where = comm && comm->size() > 1 ? "on " + host_name() + ": " : "";
     log_error(where + error.what());
     if (!comm || comm->size() == 1) return 1;
     comm->abort(1);
