@@ -1,0 +1,335 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Wrong configs, wrong command lines, wrong and damaged files, a full disk: an error within seconds
+that says what is wrong and what to do, from all processes, and nothing half-written."""
+
+import hashlib
+import re
+import resource
+import shutil
+import signal
+
+import harness
+
+# Includes the start of mpiexec on a busy machine.
+MOST_SECONDS = 10
+
+
+class Refusal(harness.Case):
+    """Runs that must fail."""
+
+    def setUp(self):
+        super().setUp()
+        self.config()
+
+    def refuse(self, *arguments, expect, ranks=0, in_child=None):
+        """Expects a failure with one error line that has all texts of `expect`."""
+        result = self.run_program(*arguments, ranks=ranks, timeout=MOST_SECONDS, in_child=in_child)
+        self.assertNotEqual(result.status, 0, result.text)
+        self.assertGreater(result.status, 0, "ended by a signal")
+        errors = [line for line in result.err.splitlines() if "[error]" in line]
+        self.assertEqual(len(errors), 1, result.text)
+        for text in expect if isinstance(expect, (list, tuple)) else [expect]:
+            self.assertIn(text, errors[0])
+        self.assertRegex(errors[0], r"\.$", "an error is a sentence")
+        self.assertNotRegex(result.text, r"terminate called|Traceback|Segmentation|core dumped")
+        self.assertEqual(self.temporaries(), [])
+        return errors[0]
+
+    def temporaries(self):
+        return [str(p) for p in self.scratch.rglob("*.tmp*")]
+
+    def refuse_train(self, *options, expect, ranks=0):
+        return self.refuse("train", "--config", "small.cfg", *options, expect=expect, ranks=ranks)
+
+
+class CommandLine(Refusal):
+    def test_commands_and_options(self):
+        cases = [
+            (("trian",), ["unknown command 'trian'", "train"]),
+            (("train", "--config"), "--config needs a value"),
+            (("train", "--config", "none.cfg"), "cannot read the config none.cfg"),
+            (("train", "--fast"), ["unknown option --fast", "--help"]),
+            (("train", "small.cfg"), "unexpected argument 'small.cfg'"),
+            (("train", "--cycle.batch"), "--cycle.batch needs a value"),
+            (("evaluate", "--config", "small.cfg", "--fresh"), "unknown option --fresh"),
+            (("train", "--cycle.bach", "8"), ["'cycle.bach'", "cycle.batch"]),
+        ]
+        for arguments, expect in cases:
+            with self.subTest(arguments=arguments):
+                self.refuse(*arguments, expect=expect)
+
+    def test_config_files(self):
+        cases = [
+            ("[cycle]\nbach = 8\n", ["'cycle.bach'", "cycle.batch"]),
+            ("[cykle]\nbatch = 8\n", ["'cykle.batch'", "cycle.batch"]),
+            ("batch = 8\n", "'batch'"),
+            ("[cycle]\nthis is no line\n", "key = value"),
+            ("\x00\x01\x02\n", "key = value"),
+        ]
+        for text, expect in cases:
+            (self.scratch / "bad.cfg").write_text(text)
+            with self.subTest(text=text):
+                error = self.refuse("generate", "--config", "bad.cfg", expect=expect)
+                self.assertIn("bad.cfg", error)
+
+    def test_values(self):
+        self.succeed("generate", "--config", "small.cfg")
+        cases = [
+            ("cycle.batch", "0", ">= 1"),
+            ("cycle.batch", "-8", ">= 1"),
+            ("cycle.batch", "8.5", "8.5"),
+            ("cycle.batch", "4, 4, 4", "3 entries for 2 levels"),
+            ("cycle.rate", "fast", "number"),
+            ("cycle.rate", "nan", "number"),
+            ("cycle.rate", "-1", ">= 0"),
+            ("cycle.warm_up", "1", "[0, 1)"),
+            ("cycle.steps", "0", "at least one step"),
+            ("cycle.steps", "4, 0", "at least one step"),
+            ("cycle.levels", "", "cycle.levels is empty"),
+            ("cycle.levels", "16, 8", "coarsest level first"),
+            ("cycle.levels", "8, 20", "20"),
+            ("cycle.name", "x", ["cycle", "half_v"]),
+            ("train.precision", "f16", "bf16, f32, f64"),
+            ("train.reduction", "x", "exact, fast"),
+            ("train.unit_size", "0", ">= 1"),
+            ("train.beta1", "1", "< 1"),
+            ("train.momentum", "-0.1", ">= 0"),
+            ("train.average_horizon", "0", ">="),
+            ("train.loss", "x", ["loss", "energy_normalised"]),
+            ("train.optimizer", "x", ["optimiser", "adam, sgd"]),
+            ("network.name", "x", ["network", "multigrid"]),
+            ("network.norm", "x", ["norm", "sync_batch"]),
+            ("network.channels", "4:8, 8:8", ["16", "network.channels"]),
+            ("network.channels", "4:8, 16:8", "double"),
+            ("network.channels", "8, 16", "voxels:channels"),
+            ("network.channels", "4:0, 8:8, 16:8", ">= 1"),
+            ("problem.boundary", "1, 0", "6"),
+            ("problem.boundary", "1, nan, flux, flux, flux, flux", "problem.boundary"),
+            ("data.modes", "7", "<= 6"),
+            ("data.family", "x", "kl"),
+            ("run.threads", "-1", ">= 0"),
+        ]
+        for key, value, expect in cases:
+            with self.subTest(key=key, value=value):
+                self.refuse_train(f"--{key}", value, expect=expect)
+                self.assertFalse((self.scratch / "run" / "checkpoint.h5").exists())
+
+    def test_custom_path(self):
+        self.succeed("generate", "--config", "small.cfg")
+        for path, expect in (("1, 3", "level 3"), ("", "cycle.path"), ("0, 1", ">= 1")):
+            with self.subTest(path=path):
+                self.refuse_train("--cycle.name", "custom", "--cycle.path", path, expect=expect)
+
+    def test_on_two_processes_one_speaks(self):
+        error = self.refuse_train("--cycle.batch", "0", ranks=2, expect=["cycle.batch", "rank 0: on "])
+        self.assertNotIn("rank 1", error)
+
+
+class Data(Refusal):
+    """Shards that are missing, damaged, or not what the config says."""
+
+    def setUp(self):
+        super().setUp()
+        self.succeed("generate", "--config", "small.cfg")
+        self.shard = self.scratch / "data/train/8x8x8/shard-00001-of-00003.h5"
+
+    def refuse_shard(self, expect, ranks=2):
+        self.refuse_train(ranks=ranks, expect=[self.shard.name, *expect])
+        self.assertFalse((self.scratch / "run" / "metrics.csv").exists(), "training began")
+
+    def test_missing(self):
+        shutil.rmtree(self.scratch / "data/train/16x16x16")
+        # Before the first stage, not when the second begins.
+        self.refuse_train(ranks=2, expect=["data/train/16x16x16", "Run voxcycle generate"])
+        self.shard.unlink()
+        self.refuse_shard(["missing", "Run voxcycle generate"])
+        shutil.rmtree(self.scratch / "data")
+        self.refuse_train(ranks=2, expect=["data/train/8x8x8", "Run voxcycle generate"])
+        self.assertFalse((self.scratch / "run" / "DONE").exists())
+        # What the message says helps.
+        self.succeed("generate", "--config", "small.cfg")
+        self.succeed("train", "--config", "small.cfg", ranks=2)
+
+    def test_truncated(self):
+        whole = self.shard.read_bytes()
+        for size in (len(whole) - 1, len(whole) // 2, 100, 0):
+            self.shard.write_bytes(whole[:size])
+            with self.subTest(size=size):
+                self.refuse_shard(["truncated"])
+                self.refuse("generate", "--config", "small.cfg", expect=self.shard.name)
+
+    def test_text(self):
+        self.shard.write_text("no shard\n" * 100)
+        self.refuse_shard(["HDF5"])
+
+    def test_foreign_hdf5(self):
+        self.succeed("train", "--config", "small.cfg", "--run.directory", "other")
+        shutil.copy(self.scratch / "other/checkpoint.h5", self.shard)
+        self.refuse_shard(["no voxcycle-shard"])
+        self.refuse("evaluate", "--config", "small.cfg", "--checkpoint", self.shard_of_other_split(),
+                    expect="no voxcycle-archive")
+
+    def shard_of_other_split(self):
+        return "data/held_out/8x8x8/shard-00000-of-00001.h5"
+
+    def test_another_version(self):
+        content = bytearray(self.shard.read_bytes())
+        # An HDF5 attribute message: name, type, extent, then the value, an int64.
+        name = content.index(b"version\0")
+        one = (1).to_bytes(8, "little")
+        self.assertEqual(content[name + 40:name + 48], one, "HDF5 lays attributes out differently")
+        content[name + 40:name + 48] = (7).to_bytes(8, "little")
+        self.shard.write_bytes(content)
+        self.refuse_shard(["version 7"])
+
+    def test_another_grid(self):
+        coarse = self.scratch / "data/train/8x8x8"
+        fine = self.scratch / "data/train/16x16x16"
+        shutil.copy(fine / self.shard.name, self.shard)
+        self.refuse_shard(["grid"])
+        for path in fine.iterdir():
+            shutil.copy(path, coarse / path.name)
+        self.refuse_train(ranks=2, expect=["data/train/8x8x8", "grid 16x16x16"])
+
+    def test_another_split(self):
+        # Held-out samples must never be trained on.
+        shutil.rmtree(self.scratch / "data/train/8x8x8")
+        shutil.copytree(self.scratch / "data/held_out/8x8x8", self.scratch / "data/train/8x8x8")
+        self.refuse_train(expect=["data/train/8x8x8", "split"])
+
+    def test_another_count(self):
+        shutil.copy(self.shard, self.shard.with_name("shard-00000-of-00007.h5"))
+        self.refuse_train(expect="data/train/8x8x8")
+
+    def test_config_of_other_data(self):
+        cases = [
+            ("data.modes", "6", "family"),
+            ("data.omega_range", "1", "family"),
+            ("data.seed", "7", "seed"),
+            ("data.train_samples", "8", "samples"),
+            ("problem.boundary", "1, 2, flux, flux, flux, flux", "boundary"),
+        ]
+        for key, value, expect in cases:
+            with self.subTest(key=key):
+                self.refuse_train(f"--{key}", value, expect=["data/train/8x8x8", expect])
+                if key != "data.train_samples":
+                    self.refuse("generate", "--config", "small.cfg", f"--{key}", value,
+                                expect="holds other data")
+
+    def damage_nu(self, path, other):
+        """Changes a value amid nu: the longest stretch in which two shards differ."""
+        content = bytearray(path.read_bytes())
+        differ = [k for k, (a, b) in enumerate(zip(content, other.read_bytes())) if a != b]
+        content[differ[len(differ) // 2]] ^= 0x55
+        path.write_bytes(content)
+
+    def test_a_rank_alone_meets_a_damaged_sample(self):
+        # One step of four samples, each in its own shard, two to a rank.
+        self.config({"data.directory": "few", "data.train_samples": "4", "data.shard_samples": "1",
+                     "cycle.steps": "1"})
+        self.succeed("generate", "--config", "small.cfg")
+        shards = sorted((self.scratch / "few/train/8x8x8").iterdir())
+        self.assertEqual(len(shards), 4)
+        speakers = []
+        for k, shard in enumerate(shards):
+            whole = shard.read_bytes()
+            self.damage_nu(shard, shards[k - 1])
+            error = self.refuse_train("--run.directory", f"run{k}", ranks=2,
+                                      expect=[shard.name, "checksum"])
+            speakers.append(re.search(r"rank (\d): on", error)[1])
+            shard.write_bytes(whole)
+        self.assertEqual(sorted(speakers), ["0", "0", "1", "1"])
+
+
+class Runs(Refusal):
+    """Run directories that are not what the command wants."""
+
+    def setUp(self):
+        super().setUp()
+        self.succeed("generate", "--config", "small.cfg")
+
+    def contents(self):
+        """File names and digests, without the log."""
+        return {p.name: hashlib.sha256(p.read_bytes()).hexdigest()
+                for p in (self.scratch / "run").iterdir() if p.name != "log.txt"}
+
+    def test_evaluate(self):
+        self.refuse("evaluate", "--config", "small.cfg", expect=["run/checkpoint.h5", "Train first"])
+        self.assertFalse((self.scratch / "run").exists())
+        self.succeed("train", "--config", "small.cfg")
+        before = self.contents()
+        cases = [
+            ("--network.channels", "4:8, 8:8, 16:4", "network.channels"),
+            ("--network.norm", "group", "network.norm"),
+            ("--network.correction_scale", "2", "network.correction_scale"),
+            ("--problem.boundary", "1, 2, flux, flux, flux, flux", "problem.boundary"),
+            ("--data.seed", "7", "seed"),
+            ("--data.directory", "none", "Run voxcycle generate"),
+            ("--checkpoint", "none.h5", "none.h5"),
+            ("--checkpoint", "small.cfg", "small.cfg"),
+            ("--grid", "8x", "8x"),
+            ("--grid", "-8", "-8"),
+            ("--grid", "64", "64"),
+        ]
+        for option, value, expect in cases:
+            with self.subTest(option=option, value=value):
+                self.refuse("evaluate", "--config", "small.cfg", option, value, expect=expect)
+                self.assertEqual(self.contents(), before)
+
+    def test_train_over_a_run_of_another_config(self):
+        self.succeed("train", "--config", "small.cfg")
+        before = self.contents()
+        self.refuse_train("--cycle.rate", "2e-2", ranks=2,
+                          expect=["cycle.rate = 1e-2", "cycle.rate = 2e-2", "--fresh"])
+        self.assertEqual(self.contents(), before, "a refused training leaves the run as it was")
+
+    def test_damaged_checkpoint(self):
+        self.succeed("train", "--config", "small.cfg")
+        checkpoint = self.scratch / "run" / "checkpoint.h5"
+        whole = checkpoint.read_bytes()
+        checkpoint.write_bytes(whole[:len(whole) // 2])
+        self.refuse_train(ranks=2, expect="run/checkpoint.h5")
+        self.refuse("evaluate", "--config", "small.cfg", expect="run/checkpoint.h5")
+
+    def test_run_directory_cannot_be_made(self):
+        (self.scratch / "file").write_text("")
+        self.refuse_train("--run.directory", "file/run", ranks=2, expect="file/run")
+
+
+def full_disk(limit):
+    """A preexec_fn after which no file can grow beyond `limit` bytes."""
+    def apply():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    return apply
+
+
+class FullDisk(Refusal):
+    def test_generate(self):
+        for limit in (3000, 10_000, 30_000):
+            with self.subTest(limit=limit):
+                # Standard output and error are files as well; the least limit has room for them.
+                error = self.refuse_with_limit(limit, "generate", "--config", "small.cfg")
+                self.assertIn(".h5", error)
+        for shard in self.scratch.rglob("*.h5"):
+            self.assertLess(shard.stat().st_size, 30_000)
+        # What was written before is whole, and the same command goes on.
+        self.succeed("generate", "--config", "small.cfg")
+        self.succeed("train", "--config", "small.cfg")
+
+    def refuse_with_limit(self, limit, *arguments):
+        return self.refuse(*arguments, expect=["File too large", "space"],
+                           in_child=full_disk(limit))
+
+    def test_train(self):
+        self.succeed("generate", "--config", "small.cfg")
+        # Room for the log and the metrics, not for a checkpoint (some 200 kB).
+        self.refuse_with_limit(100_000, "train", "--config", "small.cfg")
+        self.assertFalse((self.scratch / "run" / "checkpoint.h5").exists())
+        self.assertFalse((self.scratch / "run" / "DONE").exists())
+        self.succeed("train", "--config", "small.cfg", ranks=2)
+
+
+if __name__ == "__main__":
+    harness.main()
