@@ -53,6 +53,9 @@ std::vector<ConfigKey> all_config_keys() {
       {"train.reduction", "exact",
        "sums over processes: exact (same bits for any number of processes) or fast (floats)"},
       {"train.unit_size", "2", "samples computed together, >= 1; ranks own whole units"},
+      {"train.sample_block", "8",
+       "samples that stay together when the order is shuffled, >= 1: consecutive Sobol points fill "
+       "the parameter space evenly"},
       {"train.average_horizon", "0.05",
        "horizon of the averaged weights as a share of a visit's steps, (0, 1]"},
       {"train.checkpoint_seconds", "60", "seconds between checkpoints within a visit"},

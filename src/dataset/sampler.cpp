@@ -16,21 +16,20 @@ constexpr std::uint64_t kRounds = 6;
 
 }  // namespace
 
-Sampler::Sampler(std::uint64_t seed, std::int64_t stage, std::int64_t samples)
+Sampler::Sampler(std::uint64_t seed, std::int64_t stage, std::int64_t samples, std::int64_t block)
     : seed_(seed),
       stage_(static_cast<std::uint64_t>(stage)),
       samples_(static_cast<std::uint64_t>(samples)),
-      half_bits_(0) {
+      block_(static_cast<std::uint64_t>(block)) {
   VOXCYCLE_REQUIRE(samples >= 1, "cannot sample from " << samples << " samples.");
-  half_bits_ = std::max<int>(1, (std::bit_width(samples_ - 1) + 1) / 2);
+  VOXCYCLE_REQUIRE(block >= 1, "cannot sample in blocks of " << block << '.');
+  blocks_ = samples_ / block_;
+  half_bits_ = std::max<int>(1, (std::bit_width(std::max<std::uint64_t>(blocks_, 1) - 1) + 1) / 2);
 }
 
-std::int64_t Sampler::operator()(std::int64_t position) const {
-  VOXCYCLE_REQUIRE(position >= 0, "position " << position << " of a stage does not exist.");
-  std::uint64_t const epoch = static_cast<std::uint64_t>(position) / samples_;
+std::uint64_t Sampler::permuted(std::uint64_t epoch, std::uint64_t value) const {
   std::uint64_t const mask = (std::uint64_t{1} << half_bits_) - 1;
-  std::uint64_t value = static_cast<std::uint64_t>(position) % samples_;
-  do {  // a permutation of [0, 4^half_bits), walked on until it is back below samples
+  do {  // a permutation of [0, 4^half_bits), walked on until it is back below the blocks
     std::uint64_t left = value >> half_bits_;
     std::uint64_t right = value & mask;
     for (std::uint64_t round = 0; round < kRounds; ++round) {
@@ -39,8 +38,17 @@ std::int64_t Sampler::operator()(std::int64_t position) const {
       right = mixed;
     }
     value = (left << half_bits_) | right;
-  } while (value >= samples_);
-  return static_cast<std::int64_t>(value);
+  } while (value >= blocks_);
+  return value;
+}
+
+std::int64_t Sampler::operator()(std::int64_t position) const {
+  VOXCYCLE_REQUIRE(position >= 0, "position " << position << " of a stage does not exist.");
+  std::uint64_t const epoch = static_cast<std::uint64_t>(position) / samples_;
+  std::uint64_t const place = static_cast<std::uint64_t>(position) % samples_;
+  // The samples after the last whole block end every epoch in their own order.
+  if (place >= blocks_ * block_) return static_cast<std::int64_t>(place);
+  return static_cast<std::int64_t>(permuted(epoch, place / block_) * block_ + place % block_);
 }
 
 }  // namespace voxcycle

@@ -206,7 +206,7 @@ bool Trainer::run_stage(Stage const& stage) {
   ShardSet held_out_shards(shard_directory(o_.data, "held_out", plan.grid));
   HeldOutSet const held_out = read_held_out(held_out_shards);
   ShardSet shards(shard_directory(o_.data, "train", plan.grid));
-  Sampler const sampler(o_.seed, stage.number, shards.samples());
+  Sampler const sampler(o_.seed, stage.number, shards.samples(), o_.sample_block);
   Prefetcher prefetch(std::move(shards), sampler,
                       {.batch = plan.batch,
                        .unit_size = o_.unit_size,

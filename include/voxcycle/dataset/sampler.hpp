@@ -12,15 +12,22 @@ namespace voxcycle {
 class Sampler {
  public:
   /// @param samples  size of the data set, >= 1
-  Sampler(std::uint64_t seed, std::int64_t stage, std::int64_t samples);
+  /// @param block    samples that stay together, >= 1. Consecutive points of a Sobol sequence fill
+  ///                 the parameter space evenly: a batch of whole blocks has a less noisy gradient.
+  Sampler(std::uint64_t seed, std::int64_t stage, std::int64_t samples, std::int64_t block = 1);
   /// @return the sample index in [0, samples) at `position` >= 0
   std::int64_t operator()(std::int64_t position) const;
 
  private:
+  /// The block that comes at place `value` of an epoch.
+  std::uint64_t permuted(std::uint64_t epoch, std::uint64_t value) const;
+
   std::uint64_t seed_;
   std::uint64_t stage_;
   std::uint64_t samples_;
-  int half_bits_;
+  std::uint64_t block_;
+  std::uint64_t blocks_ = 0;
+  int half_bits_ = 1;
 };
 
 }  // namespace voxcycle

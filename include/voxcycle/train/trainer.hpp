@@ -47,6 +47,7 @@ struct TrainOptions {
   at::ScalarType dtype = at::kBFloat16;  ///< of convolutions and activations
   GradientMode reduction = GradientMode::exact;
   std::int64_t unit_size = 2;
+  std::int64_t sample_block = 8;     ///< consecutive samples that stay together
   double average_horizon = 0.05;     ///< of the averaged weights, as a share of a stage's steps
   double checkpoint_seconds = 60.0;  ///< between checkpoints within a stage
   std::function<void(StepView const&)> after_step;  ///< called on every rank, may be empty

@@ -3,6 +3,7 @@
 
 #include "voxcycle/core/error.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <numeric>
@@ -34,6 +35,27 @@ TEST(Sampler, EveryEpochVisitsEverySampleOnce) {
       EXPECT_EQ(visits, std::vector<int>(visits.size(), 1)) << samples << " epoch " << epoch;
     }
   }
+}
+
+TEST(Sampler, BlocksStayTogetherAndEveryEpochIsStillWhole) {
+  for (std::int64_t samples : {1, 7, 8, 64, 100}) {
+    constexpr std::int64_t kBlock = 8;
+    Sampler const sampler(5, 1, samples, kBlock);
+    for (std::int64_t epoch : {0, 3}) {
+      auto order = epoch_of(sampler, samples, epoch);
+      for (std::int64_t place = 0; place + kBlock <= samples; place += kBlock) {
+        for (std::int64_t k = 1; k < kBlock; ++k) {
+          auto const at = static_cast<std::size_t>(place + k);
+          EXPECT_EQ(order[at], order[at - 1] + 1) << samples;
+        }
+        EXPECT_EQ(order[static_cast<std::size_t>(place)] % kBlock, 0);
+      }
+      std::sort(order.begin(), order.end());
+      for (std::int64_t k = 0; k < samples; ++k) EXPECT_EQ(order[static_cast<std::size_t>(k)], k);
+    }
+  }
+  EXPECT_NE(epoch_of(Sampler(5, 1, 64, 8), 64, 0), epoch_of(Sampler(5, 1, 64, 8), 64, 1));
+  EXPECT_THROW(Sampler(5, 1, 64, 0), Error);
 }
 
 TEST(Sampler, SeedStageAndEpochGiveOrdersOfTheirOwn) {

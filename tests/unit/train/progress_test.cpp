@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/train/progress.hpp"
+
+#include <limits>
+
+#include <gtest/gtest.h>
+
+namespace voxcycle {
+namespace {
+
+TEST(Progress, LineShowsStageStepErrorRateAndTime) {
+  ProgressState state;
+  state.stage = 1;
+  state.stages = 3;
+  state.grid = "32^3";
+  state.step = 100;
+  state.steps = 300;
+  state.loss = 0.5;
+  state.energy_gap = 0.0023;
+  state.rate = 1.2e-3;
+  state.step_seconds = 0.1;
+  state.batch = 8;
+  EXPECT_EQ(progress_text(state),
+            "stage 2/3  32^3  step 100/300  gap 0.23 %  loss 0.50000  rate 1.2e-03  100 ms/step  "
+            "80 samples/s  left 20.0 s");
+}
+
+TEST(Progress, LineOmitsWhatIsNotKnownYet) {
+  ProgressState state;
+  state.grid = "8^3";
+  state.energy_gap = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(progress_text(state), "stage 1/1  8^3  step 0/1  loss 0.00000  rate 0.0e+00");
+}
+
+}  // namespace
+}  // namespace voxcycle

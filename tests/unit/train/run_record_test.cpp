@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/train/run_record.hpp"
+
+#include "voxcycle/core/atomic_file.hpp"
+#include "voxcycle/core/error.hpp"
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+namespace voxcycle {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+std::vector<MetricRow> two_rows() {
+  return {{0, "8^3", 1, 0.25, 0.75, kNan, kNan, kNan},
+          {1, "16^3", 20, 3.5, kNan, 0.0125, 0.25, 0.5}};
+}
+
+TEST(RunRecord, CsvReadsBackAsItself) {
+  auto const text = metrics_to_csv(two_rows());
+  auto const rows = metrics_from_csv(text);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].loss, 0.75);
+  EXPECT_TRUE(std::isnan(rows[0].rel_l2_mean));
+  EXPECT_EQ(rows[1].grid, "16^3");
+  EXPECT_EQ(rows[1].energy_norm_error_mean, 0.5);
+  EXPECT_EQ(metrics_to_csv(rows), text);
+}
+
+TEST(RunRecord, RefusesForeignText) {
+  EXPECT_THROW(metrics_from_csv("a,b,c\n"), Error);
+  auto const text = metrics_to_csv(two_rows());
+  EXPECT_THROW(metrics_from_csv(text + "1,8^3,x,,,,,\n"), Error);
+  EXPECT_THROW(metrics_from_csv(text + "1,8^3\n"), Error);
+}
+
+TEST(RunRecord, WritesTheCsvAndAnEventFile) {
+  std::string const directory = std::string(VOXCYCLE_TEST_SCRATCH) + "/run";
+  std::filesystem::remove_all(directory);
+  RunRecord record(directory, {});
+  for (auto const& row : two_rows()) record.add(row, row.step);
+  record.save();
+  EXPECT_EQ(read_file(directory + "/metrics.csv"), metrics_to_csv(two_rows()));
+  int events = 0;
+  for (auto const& entry : std::filesystem::directory_iterator(directory)) {
+    if (entry.path().filename().string().rfind("events.out.tfevents", 0) == 0) {
+      ++events;
+      EXPECT_GT(entry.file_size(), 100U);
+    }
+  }
+  EXPECT_EQ(events, 1);
+}
+
+}  // namespace
+}  // namespace voxcycle
