@@ -49,8 +49,21 @@ void require_same_model(std::string const& path, std::string const& written,
   }
 }
 
-ReportInput report_input(Invocation const& call, TrainOptions const& options,
-                         CheckpointHeader const& header, Evaluation const& evaluation) {
+/// What a run was trained with, as its checkpoint tells; the config at hand may say otherwise.
+Config config_of_run(Invocation const& call, std::string const& identity) {
+  Config config = call.config;
+  std::istringstream lines(identity);
+  for (std::string line; std::getline(lines, line);) {
+    auto const equals = line.find(" = ");
+    auto const name = line.substr(0, equals);
+    if (name.find('.') != std::string::npos) config.set(name, line.substr(equals + 3));
+  }
+  return config;
+}
+
+ReportInput report_input(Config const& config, CheckpointHeader const& header,
+                         Evaluation const& evaluation) {
+  TrainOptions const options = train_options(config);
   ReportInput input;
   input.title = "voxcycle: " + options.directory;
   std::string path;
@@ -58,7 +71,6 @@ ReportInput report_input(Invocation const& call, TrainOptions const& options,
     path +=
         (path.empty() ? "" : " → ") + options.levels[static_cast<std::size_t>(level)].grid.label();
   }
-  auto const& config = call.config;
   input.summary = {
       {"equation",
        "-div(nu grad u) = 0; faces x-, x+, y-, y+, z-, z+: " + to_string(options.boundary)},
@@ -111,7 +123,8 @@ int evaluate(Invocation const& call) {
       call.has("json") ? call.flags.at("json") : options.directory + "/evaluation.json";
   write_file_atomically(json, evaluation_json(evaluation));
   write_file_atomically(options.directory + "/evaluation.csv", evaluation_csv(evaluation));
-  auto input = report_input(call, options, checkpoint.header(), evaluation);
+  auto input = report_input(config_of_run(call, checkpoint.header().identity), checkpoint.header(),
+                            evaluation);
   input.samples = pictures_of_samples(call.comm, *network, set, evaluation);
   write_file_atomically(options.directory + "/report.html", render_report(input));
   std::printf("written: %s, %s/evaluation.csv, %s/report.html\n", json.c_str(),
