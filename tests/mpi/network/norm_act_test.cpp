@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "voxcycle/grid/units.hpp"
 #include "voxcycle/network/norm_act.hpp"
+
+#include "voxcycle/grid/units.hpp"
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>
