@@ -126,7 +126,9 @@ TrainOptions train_options(Config const& config) {
   options.optimizer = {.name = config.text("train.optimizer"),
                        .beta1 = decay(config, "train.beta1"),
                        .beta2 = decay(config, "train.beta2"),
-                       .momentum = decay(config, "train.momentum")};
+                       .momentum = decay(config, "train.momentum"),
+                       .muon_momentum = decay(config, "train.muon_momentum"),
+                       .adam_ratio = config.real("train.adam_ratio", 1e-9, 1e3)};
   options.loss = config.text("train.loss");
   options.seed = static_cast<std::uint64_t>(config.integer("run.seed"));
   options.dtype =

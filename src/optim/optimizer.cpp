@@ -19,6 +19,7 @@ using Maker = std::unique_ptr<Optimizer> (*)(OptimizerOptions const&, std::vecto
 /// One line an optimiser.
 std::map<std::string, Maker> const kOptimizers{
     {"adam", make_adam},
+    {"muon", make_muon},
     {"sgd", make_sgd},
 };
 

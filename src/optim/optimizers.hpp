@@ -13,6 +13,11 @@ std::unique_ptr<Optimizer> make_adam(OptimizerOptions const& options,
 std::unique_ptr<Optimizer> make_sgd(OptimizerOptions const& options,
                                     std::vector<ParameterGroup> groups);
 
+/// Momentum orthogonalised a weight at a time (Jordan et al. 2024) on weights that map many
+/// channels to many, Adam on the rest.
+std::unique_ptr<Optimizer> make_muon(OptimizerOptions const& options,
+                                     std::vector<ParameterGroup> groups);
+
 /// Tensor lists of one group for torch's multi-tensor kernels: only parameters with a gradient.
 struct ActiveLists {
   std::vector<at::Tensor> parameters;

@@ -30,10 +30,12 @@ class Optimizer {
 
 struct OptimizerOptions {
   std::string name = "adam";
-  double beta1 = 0.9;     ///< adam: decay of the first moments
-  double beta2 = 0.999;   ///< adam: decay of the second moments
-  double epsilon = 1e-8;  ///< adam
-  double momentum = 0.9;  ///< sgd
+  double beta1 = 0.9;           ///< adam: decay of the first moments, [0, 1)
+  double beta2 = 0.999;         ///< adam: decay of the second moments, [0, 1)
+  double epsilon = 1e-8;        ///< adam
+  double momentum = 0.9;        ///< sgd, [0, 1)
+  double muon_momentum = 0.95;  ///< muon, [0, 1)
+  double adam_ratio = 0.08;     ///< muon: rate of Adam's part relative to the step's rate, > 0
 };
 
 /// Names accepted by make_optimizer.

@@ -3,6 +3,9 @@
 
 #include "voxcycle/core/error.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
@@ -61,6 +64,40 @@ TEST(Optimizer, SgdWithMomentumEqualsTorch) {
     return two_groups<torch::optim::SGD>(p, torch::optim::SGDOptions(0.01).momentum(0.9),
                                          torch::optim::SGDOptions(0.001).momentum(0.9));
   });
+}
+
+TEST(Optimizer, MuonMovesMatricesAlongTheirOrthogonalFactor) {
+  torch::manual_seed(4);
+  for (std::vector<std::int64_t> const& shape :
+       {std::vector<std::int64_t>{6, 2, 3, 1, 1}, {9, 4}}) {
+    at::Tensor const p = at::zeros(shape);
+    at::Tensor const g = at::randn(shape);
+    p.mutable_grad() = g;
+    make_optimizer({.name = "muon"}, {{{p}, {"w"}, 0.5}})->step(0.2);
+    double const rows = static_cast<double>(shape[0]);
+    double const columns = static_cast<double>(g.numel()) / rows;
+    at::Tensor const moved =
+        p.reshape({shape[0], -1}) / (-0.1 * std::sqrt(std::max(1.0, rows / columns)));
+    // In the singular vectors of the gradient the step is diagonal, with entries near 1: five
+    // Newton-Schulz steps with these coefficients bring singular values into [0.7, 1.2].
+    auto const [u, s, v] = at::linalg_svd(g.reshape({shape[0], -1}), /*full_matrices=*/false);
+    at::Tensor const inner = u.t().mm(moved).mm(v.t());
+    at::Tensor const diagonal = inner.diagonal();
+    EXPECT_GT(diagonal.min().item<double>(), 0.6);
+    EXPECT_LT(diagonal.max().item<double>(), 1.3);
+    EXPECT_LT((inner - at::diag(diagonal)).abs().max().item<double>(), 1e-4);
+  }
+}
+
+TEST(Optimizer, MuonLeavesVectorsAndSingleChannelsToAdam) {
+  at::Tensor const bias = at::zeros({4});
+  at::Tensor const head = at::zeros({1, 4, 2, 2, 2});
+  bias.mutable_grad() = at::ones({4});
+  head.mutable_grad() = -at::ones({1, 4, 2, 2, 2});
+  make_optimizer({.name = "muon", .adam_ratio = 0.1}, {{{bias, head}, {"b", "h"}, 1.0}})->step(0.5);
+  // Adam's first step has the size of its rate.
+  EXPECT_TRUE(at::allclose(bias, at::full({4}, -0.05)));
+  EXPECT_TRUE(at::allclose(head, at::full({1, 4, 2, 2, 2}, 0.05)));
 }
 
 TEST(Optimizer, RestoredStateGoesOnWithTheSameBits) {
