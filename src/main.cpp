@@ -3,6 +3,7 @@
 #include "voxcycle/cli/command.hpp"
 #include "voxcycle/comm/communicator.hpp"
 #include "voxcycle/core/log.hpp"
+#include "voxcycle/core/memory.hpp"
 
 #include <algorithm>
 #include <array>
@@ -26,6 +27,7 @@ std::string host_name() {
 
 int main(int argc, char** argv) {
   using namespace voxcycle;
+  keep_freed_memory();
   std::unique_ptr<Communicator> comm;
   try {
     comm = make_communicator();

@@ -44,6 +44,10 @@ void parse_arguments(std::vector<std::string> const& arguments, Command const& c
   std::vector<std::pair<std::string, std::string>> keys;
   for (std::size_t k = 1; k < arguments.size(); ++k) {
     auto const& word = arguments[k];
+    if (k == 1 && !command.subjects.empty() && word.rfind("--", 0) != 0) {
+      invocation.flags["subject"] = word;
+      continue;
+    }
     VOXCYCLE_REQUIRE(word.rfind("--", 0) == 0,
                      "unexpected argument '" << word << "'. Options start with --.");
     auto const equals = word.find('=');

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the program says about itself: info, --help, --dump-config."""
 
+import json
 import re
 
 import harness
@@ -49,6 +50,18 @@ class Info(harness.Case):
         (self.scratch / "dump.cfg").write_text(dump)
         again = self.succeed("train", "--config", "dump.cfg", "--dump-config").out
         self.assertEqual(again, dump)
+
+    def test_bench_measures_side_by_side(self):
+        self.succeed("bench", "energy", "--grid", "16", "--json", "energy.json")
+        line = json.loads((self.scratch / "energy.json").read_text())
+        self.assertEqual(line["grid"], 16)
+        self.assertGreater(line["ratio_to_copy"], 0)
+        self.succeed("bench", "step", "--grid", "8", "--batch", "4", "--reduction", "exact,fast",
+                     "--json", "step.json", ranks=2)
+        line = json.loads((self.scratch / "step.json").read_text())
+        self.assertEqual(line["processes"], 2)
+        self.assertGreater(line["exact_seconds_median"], 0)
+        self.assertNotEqual(self.run_program("bench", "nothing").status, 0)
 
     def test_command_line_wins_over_file_wins_over_default(self):
         self.config({"cycle.batch": "6", "train.loss": "energy"})
