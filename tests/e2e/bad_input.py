@@ -97,7 +97,7 @@ class CommandLine(Refusal):
             ("train.momentum", "-0.1", ">= 0"),
             ("train.average_horizon", "0", ">="),
             ("train.loss", "x", ["loss", "energy_normalised"]),
-            ("train.optimizer", "x", ["optimiser", "adam, sgd"]),
+            ("train.optimizer", "x", ["optimiser", "adam, muon, sgd"]),
             ("network.name", "x", ["network", "multigrid"]),
             ("network.norm", "x", ["norm", "sync_batch"]),
             ("network.channels", "4:8, 8:8", ["16", "network.channels"]),
