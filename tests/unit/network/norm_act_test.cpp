@@ -45,8 +45,7 @@ std::vector<at::Tensor> expected(Case const& c, Norm norm, std::int64_t groups) 
 }
 
 /// The same of NormAct, the batch cut into units of two samples.
-std::vector<at::Tensor> actual(Case const& c, NormOptions const& options, at::ScalarType dtype,
-                               NormAct& layer) {
+std::vector<at::Tensor> actual(Case const& c, at::ScalarType dtype, NormAct& layer) {
   auto const comm = make_self_communicator();
   {
     torch::NoGradGuard const no_grad;
@@ -54,7 +53,6 @@ std::vector<at::Tensor> actual(Case const& c, NormOptions const& options, at::Sc
     layer.gamma.copy_(c.gamma);
     layer.beta.copy_(c.beta);
   }
-  static_cast<void>(options);
   std::int64_t const samples = c.x.size(0);
   Units x;
   std::vector<at::Tensor> dy;
@@ -79,7 +77,7 @@ void compare(Norm norm, std::int64_t channels, std::int64_t groups, at::ScalarTy
   auto const c = make_case(5, channels);
   NormOptions const options{.norm = norm, .channels = channels, .groups = groups};
   NormAct layer(options);
-  auto const got = actual(c, options, dtype, layer);
+  auto const got = actual(c, dtype, layer);
   auto const want = expected(c, norm, norm == Norm::instance ? channels : groups);
   for (std::size_t k = 0; k < want.size(); ++k) {
     double const scale = want[k].abs().max().item<double>();
@@ -109,7 +107,7 @@ TEST(NormAct, BfloatForwardIsRoundedOnce) {
   auto const c = make_case(4, 8);
   NormOptions const options{.channels = 8};
   NormAct layer(options);
-  auto const got = actual(c, options, at::kBFloat16, layer);
+  auto const got = actual(c, at::kBFloat16, layer);
   auto const want = expected(c, Norm::sync_batch, 1);
   double const scale = want[0].abs().max().item<double>();
   EXPECT_LE((got[0].to(at::kDouble) - want[0]).abs().max().item<double>(), kBfloat * scale);
@@ -119,7 +117,7 @@ TEST(NormAct, RunningStatisticsFollowTorch) {
   auto const c = make_case(5, 4);
   NormOptions const options{.channels = 4};
   NormAct layer(options);
-  actual(c, options, at::kDouble, layer);
+  actual(c, at::kDouble, layer);
   at::Tensor const mean = at::zeros({4}, at::kDouble);
   at::Tensor const var = at::ones({4}, at::kDouble);
   at::batch_norm(c.x, c.gamma, c.beta, mean, var, true, 0.1, 1e-5, false);
@@ -141,7 +139,7 @@ TEST(NormAct, BitsDoNotDependOnThreads) {
   for (int threads : {1, 2}) {
     at::set_num_threads(threads);
     NormAct layer(options);
-    runs.push_back(actual(c, options, at::kBFloat16, layer));
+    runs.push_back(actual(c, at::kBFloat16, layer));
   }
   for (std::size_t k = 0; k < runs[0].size(); ++k) EXPECT_TRUE(at::equal(runs[0][k], runs[1][k]));
 }
