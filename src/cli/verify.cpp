@@ -105,7 +105,9 @@ class Verification {
         launcher + " " + quoted(fs::read_symlink("/proc/self/exe").string()) + " verify --worker " +
         quoted(name + ".txt") + " --config " + quoted(scratch_ + "/config.cfg") +
         " --run.directory " + quoted(name) + " --train.reduction " + reduction + " --cycle.steps " +
-        steps_ + " --cycle.evaluations 1 --run.threads " + std::to_string(at::get_num_threads()) +
+        steps_ +
+        " --cycle.epochs 0 --cycle.seconds 0 --cycle.patience 0 --cycle.evaluations 1"
+        " --run.threads " + std::to_string(at::get_num_threads()) +
         " > " + quoted(name + ".log") + " 2>&1";
     log_info(format("%s reduction on %ld %s", reduction.c_str(), static_cast<long>(ranks),
                     ranks == 1 ? "process" : "processes"));
