@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 
+#include "comm/gradient_buckets.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
@@ -81,6 +82,7 @@ struct GradientReducer::Impl {
   std::vector<std::vector<at::Tensor>> units;  ///< per slot: of local units, in memory order
   std::vector<std::int64_t> local_exponents;   ///< per slot
   std::vector<at::Tensor> totals;              ///< per slot: already summed over all ranks
+  GradientBuckets buckets;                     ///< fast mode
 
   std::size_t slot(at::Tensor const& parameter) const {
     auto const found = slot_of.find(parameter.unsafeGetTensorImpl());
@@ -103,11 +105,14 @@ struct GradientReducer::Impl {
     return {exponent, exponent + parameters.size()};
   }
 
-  void finish_exact(std::vector<std::int64_t> const& exponents);
-  void finish_fast(std::vector<std::int64_t> const& exponents);
+  void finish_exact();
 };
 
-void GradientReducer::Impl::finish_exact(std::vector<std::int64_t> const& exponents) {
+void GradientReducer::Impl::finish_exact() {
+  auto const exponents = common_exponents();
+  for (std::size_t s = 0; s < exponents.size(); ++s) {
+    if (exponents[s] == kAllZero) parameters[s].mutable_grad() = at::zeros_like(parameters[s]);
+  }
   int const bits =
       62 - std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(1, total_units)));
   std::int64_t size = 0;
@@ -139,30 +144,10 @@ void GradientReducer::Impl::finish_exact(std::vector<std::int64_t> const& expone
   }
 }
 
-void GradientReducer::Impl::finish_fast(std::vector<std::int64_t> const& exponents) {
-  std::vector<at::Tensor> sums;
-  for (std::size_t s = 0; s < parameters.size(); ++s) {
-    if (exponents[s] <= kAllZero) continue;
-    at::Tensor sum = at::zeros({parameters[s].numel()}, parameters[s].options());
-    for (auto const& unit : units[s]) sum.add_(unit);
-    sums.push_back(sum);
-  }
-  if (sums.empty()) return;
-  at::Tensor bucket = at::cat(sums);
-  comm.all_reduce(bucket, ReduceOperation::sum);
-  std::int64_t offset = 0;
-  for (std::size_t s = 0; s < parameters.size(); ++s) {
-    if (exponents[s] <= kAllZero) continue;
-    at::Tensor grad = at::empty_like(parameters[s]);
-    flat(grad).copy_(bucket.narrow(0, offset, parameters[s].numel()));
-    parameters[s].mutable_grad() = grad;
-    offset += parameters[s].numel();
-  }
-}
-
 GradientReducer::GradientReducer(Communicator const& comm, std::vector<at::Tensor> parameters,
                                  GradientMode mode)
-    : impl_(std::make_unique<Impl>(Impl{comm, std::move(parameters), mode, 1, {}, {}, {}, {}})) {
+    : impl_(std::make_unique<Impl>(
+          Impl{comm, std::move(parameters), mode, 1, {}, {}, {}, {}, GradientBuckets(comm)})) {
   for (std::size_t s = 0; s < impl_->parameters.size(); ++s) {
     VOXCYCLE_REQUIRE(impl_->parameters[s].is_non_overlapping_and_dense(),
                      "gradient reducer: parameter " << s << " is strided.");
@@ -175,6 +160,7 @@ GradientReducer::~GradientReducer() = default;
 
 void GradientReducer::begin(std::int64_t total_units) {
   impl_->total_units = total_units;
+  impl_->buckets.begin();
   impl_->units.assign(impl_->parameters.size(), {});
   impl_->local_exponents.assign(impl_->parameters.size(), kUntouched);
   impl_->totals.assign(impl_->parameters.size(), {});
@@ -185,7 +171,12 @@ void GradientReducer::add_unit(at::Tensor const& parameter, at::Tensor const& gr
   // The parameter's dtype and layout, so that all units and ranks agree on the memory order.
   at::Tensor const values = flat(at::empty_like(parameter).copy_(gradient));
   std::size_t const s = impl_->slot(parameter);
+  if (impl_->mode == GradientMode::fast && !impl_->units[s].empty()) {
+    impl_->units[s].front().add_(values);
+    return;
+  }
   impl_->units[s].push_back(values);
+  if (impl_->mode == GradientMode::fast) return;
   impl_->local_exponents[s] =
       std::max(impl_->local_exponents[s], values.scalar_type() == at::kDouble
                                               ? exponent_above<double, std::int64_t>(values)
@@ -196,21 +187,20 @@ void GradientReducer::set_total(at::Tensor const& parameter, at::Tensor const& g
   impl_->totals[impl_->slot(parameter)] = gradient.to(parameter.scalar_type());
 }
 
+void GradientReducer::close(at::Tensor const& parameter) {
+  if (impl_->mode == GradientMode::exact) return;
+  at::NoGradGuard const no_grad;
+  auto const& units = impl_->units[impl_->slot(parameter)];
+  impl_->buckets.add(parameter, units.empty() ? at::zeros({parameter.numel()}, parameter.options())
+                                              : units.front());
+}
+
 void GradientReducer::finish() {
   at::NoGradGuard const no_grad;
-  auto const exponents = impl_->common_exponents();
-  for (std::size_t s = 0; s < exponents.size(); ++s) {
-    auto& grad = impl_->parameters[s].mutable_grad();
-    if (impl_->totals[s].defined()) {
-      grad = impl_->totals[s];
-    } else if (exponents[s] == kAllZero) {
-      grad = at::zeros_like(impl_->parameters[s]);
-    } else {
-      grad = at::Tensor();
-    }
+  for (std::size_t s = 0; s < impl_->parameters.size(); ++s) {
+    impl_->parameters[s].mutable_grad() = impl_->totals[s];
   }
-  impl_->mode == GradientMode::exact ? impl_->finish_exact(exponents)
-                                     : impl_->finish_fast(exponents);
+  impl_->mode == GradientMode::exact ? impl_->finish_exact() : impl_->buckets.finish();
   impl_->units.assign(impl_->parameters.size(), {});
 }
 

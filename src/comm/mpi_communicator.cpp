@@ -62,6 +62,30 @@ void in_pieces(at::Tensor const& values, Call const& call) {
   }
 }
 
+class MpiReduction final : public PendingReduction {
+ public:
+  explicit MpiReduction(at::Tensor const& values) : values_(values) {}
+  /// Without wait() an error is on its way to main's abort: waiting for ranks that will not come
+  /// would hang, so MPI keeps the memory that it may still write to.
+  ~MpiReduction() override {
+    if (!requests_.empty()) new at::Tensor(values_);
+  }
+  MpiReduction(MpiReduction const&) = delete;
+  MpiReduction& operator=(MpiReduction const&) = delete;
+
+  void wait() override {
+    int const status =
+        MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
+    requests_.clear();
+    check_mpi(status, "MPI_Waitall");
+  }
+  MPI_Request* add() { return &requests_.emplace_back(MPI_REQUEST_NULL); }
+
+ private:
+  at::Tensor values_;
+  std::vector<MPI_Request> requests_;
+};
+
 class MpiCommunicator final : public Communicator {
  public:
   MpiCommunicator() {
@@ -95,6 +119,17 @@ class MpiCommunicator final : public Communicator {
                               operation_of(operation), comm_),
                 "MPI_Allreduce");
     });
+  }
+
+  std::unique_ptr<PendingReduction> start_all_reduce(at::Tensor& values,
+                                                     ReduceOperation operation) const override {
+    auto reduction = std::make_unique<MpiReduction>(values);
+    in_pieces(values, [&](void* data, int count) {
+      check_mpi(MPI_Iallreduce(MPI_IN_PLACE, data, count, datatype_of(values),
+                               operation_of(operation), comm_, reduction->add()),
+                "MPI_Iallreduce");
+    });
+    return reduction;
   }
 
   void broadcast(at::Tensor& values, int root) const override {

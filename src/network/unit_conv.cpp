@@ -100,6 +100,10 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
         db_sum = db_sum.defined() ? db_sum + db : db;
       }
     }
+    if (pass.reducer != nullptr) {
+      pass.reducer->close(weight);
+      if (has_bias) pass.reducer->close(saved[units + 1]);
+    }
     gradients[units] = dw_sum;
     gradients[units + 1] = db_sum;
     return gradients;

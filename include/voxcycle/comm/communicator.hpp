@@ -11,6 +11,14 @@ namespace voxcycle {
 
 enum class ReduceOperation { sum, max, min };
 
+/// A reduction under way.
+class PendingReduction {
+ public:
+  virtual ~PendingReduction() = default;
+  /// Returns when the result is there. **Collective**. @throws Error with the transport's own text.
+  virtual void wait() = 0;
+};
+
 /// A group of processes that act together. Every member marked **Collective** must be called by all
 /// ranks in the same order. Tensors are contiguous, on the CPU, of type int64, int32, uint8,
 /// float32 or float64. Back ends: self (one process, no MPI) and MPI.
@@ -27,6 +35,10 @@ class Communicator {
   /// Float sums depend on the number of ranks: use exact_sum where bits matter.
   /// @throws Error with the transport's own text.
   virtual void all_reduce(at::Tensor& values, ReduceOperation operation) const = 0;
+  /// As all_reduce, but returns at once; `values` belongs to the reduction until wait() returned.
+  /// **Collective**.
+  virtual std::unique_ptr<PendingReduction> start_all_reduce(at::Tensor& values,
+                                                             ReduceOperation operation) const = 0;
   /// Replaces `values` on every rank by those of `root`. **Collective**.
   virtual void broadcast(at::Tensor& values, int root) const = 0;
   /// @return [size, ...]: the ranks' tensors (all of one shape) in rank order. **Collective**.

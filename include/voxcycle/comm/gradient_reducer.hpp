@@ -15,7 +15,8 @@ namespace voxcycle {
 
 enum class GradientMode {
   exact,  ///< the same bits for any number of ranks
-  fast,   ///< float sums; depends on the number of ranks
+  fast,   ///< float sums in buckets, on their way while backward runs; depends on the number of
+          ///< ranks
 };
 
 /// Collects weight gradients unit by unit while backward runs and sums them over all units of all
@@ -32,11 +33,14 @@ class GradientReducer {
   void begin(std::int64_t total_units);
   /// Adds one unit's gradient of `parameter` (any float dtype, any layout, shape of the parameter).
   void add_unit(at::Tensor const& parameter, at::Tensor const& gradient);
+  /// Says that this rank has added all its units of `parameter` (none, if it owns none). Every rank
+  /// closes the same parameters in the same order; fast mode then starts their sums.
+  /// **Collective**.
+  void close(at::Tensor const& parameter);
   /// Sets a gradient that is already summed over all ranks (batch-norm weights).
   void set_total(at::Tensor const& parameter, at::Tensor const& gradient);
-  /// Sums and sets grad() of every parameter that any rank touched; the others' grad() is
-  /// undefined.
-  /// @throws Error naming the parameter's number if a gradient is not finite. **Collective**.
+  /// Sets grad() of every parameter that was closed to its sum; the others' grad() is undefined.
+  /// @throws Error on all ranks if a gradient is not finite. **Collective**.
   void finish();
 
  private:

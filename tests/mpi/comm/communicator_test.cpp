@@ -21,6 +21,21 @@ TEST(Communicator, ReducesEveryType) {
   }
 }
 
+TEST(Communicator, ReductionsUnderWayMayOverlapOthers) {
+  auto const comm = make_mpi_communicator();
+  at::Tensor first = at::full({1000}, comm->rank() + 1, at::kFloat);
+  at::Tensor second = at::full({3}, comm->rank(), at::kLong);
+  auto const sum = comm->start_all_reduce(first, ReduceOperation::sum);
+  auto const max = comm->start_all_reduce(second, ReduceOperation::max);
+  at::Tensor between = at::full({2}, 1.0, at::kDouble);
+  comm->all_reduce(between, ReduceOperation::sum);
+  max->wait();
+  sum->wait();
+  EXPECT_TRUE(at::equal(first, at::full({1000}, comm->size() * (comm->size() + 1) / 2.0F)));
+  EXPECT_TRUE(at::equal(second, at::full({3}, comm->size() - 1, at::kLong)));
+  EXPECT_EQ(between[0].item<double>(), comm->size());
+}
+
 TEST(Communicator, GathersInRankOrder) {
   auto const comm = make_mpi_communicator();
   auto const gathered = comm->all_gather(at::full({2}, comm->rank(), at::kLong));

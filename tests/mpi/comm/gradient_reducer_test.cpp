@@ -28,6 +28,7 @@ at::Tensor reduced(Communicator const& comm, GradientMode mode) {
   for (auto const& unit : units_of_rank(kUnits, 1, comm.size(), comm.rank())) {
     reducer.add_unit(parameter, unit_gradient(unit.index));
   }
+  reducer.close(parameter);
   reducer.finish();
   EXPECT_FALSE(untouched.grad().defined());
   return parameter.grad();
@@ -52,12 +53,44 @@ TEST(GradientReducer, EqualsTheSumInDoublePrecision) {
 
 TEST(GradientReducer, RefusesGradientsThatAreNotFinite) {
   auto const comm = make_mpi_communicator();
-  at::Tensor const parameter = at::zeros({2});
-  GradientReducer reducer(*comm, {parameter}, GradientMode::exact);
-  reducer.begin(comm->size());
-  float const value = comm->rank() == 0 ? std::numeric_limits<float>::infinity() : 1.0F;
-  reducer.add_unit(parameter, at::full({2}, value));
-  EXPECT_THROW(reducer.finish(), Error);
+  for (auto mode : {GradientMode::exact, GradientMode::fast}) {
+    at::Tensor const parameter = at::zeros({2});
+    GradientReducer reducer(*comm, {parameter}, mode);
+    reducer.begin(comm->size());
+    float const value = comm->rank() == 0 ? std::numeric_limits<float>::infinity() : 1.0F;
+    reducer.add_unit(parameter, at::full({2}, value));
+    reducer.close(parameter);
+    EXPECT_THROW(reducer.finish(), Error);
+  }
+}
+
+TEST(GradientReducer, FastModeSumsManyParametersOfSeveralTypesInBuckets) {
+  auto const comm = make_mpi_communicator();
+  std::vector<at::Tensor> parameters;
+  for (int k = 0; k < 12; ++k) {
+    // Half a mebibyte or two mebibytes each: some share a bucket, others fill their own.
+    std::int64_t const size = (k % 3 == 0 ? 1 : 4) << 17;
+    parameters.push_back(at::zeros({size}, k % 4 == 3 ? at::kDouble : at::kFloat));
+  }
+  GradientReducer reducer(*comm, parameters, GradientMode::fast);
+  for (int pass = 1; pass <= 2; ++pass) {
+    reducer.begin(2 * comm->size());
+    for (std::size_t k = parameters.size(); k-- > 0;) {  // backward goes from last to first
+      // Small integers: their sums are exact. The last rank owns nothing.
+      bool const owns = comm->size() == 1 || comm->rank() + 1 < comm->size();
+      for (int unit = 0; owns && unit < 2; ++unit) {
+        reducer.add_unit(parameters[k], at::full_like(parameters[k], pass * (double(k) + unit)));
+      }
+      reducer.close(parameters[k]);
+    }
+    reducer.finish();
+    int const owners = std::max(1, comm->size() - 1);
+    for (std::size_t k = 0; k < parameters.size(); ++k) {
+      at::Tensor const expected =
+          at::full_like(parameters[k], pass * owners * (2.0 * double(k) + 1));
+      EXPECT_TRUE(at::equal(parameters[k].grad(), expected)) << k;
+    }
+  }
 }
 
 TEST(GradientReducer, TakesTotalsAsTheyAre) {
