@@ -49,6 +49,17 @@ void require_same_model(std::string const& path, std::string const& written,
   }
 }
 
+/// Name and sizes, for people.
+std::string describe_network(Config const& config) {
+  bool const keyed = config.text("network.name") == "multigrid";
+  return config.text("network.name") +
+         (keyed ? ", channels " + config.text("network.channels")
+                : ", depth " + config.text("network.depth") + ", base channels " +
+                      config.text("network.base_channels") + ", adaptation " +
+                      config.text("network.adaptation")) +
+         ", norm " + config.text("network.norm");
+}
+
 /// What a run was trained with, as its checkpoint tells; the config at hand may say otherwise.
 Config config_of_run(Invocation const& call, std::string const& identity) {
   Config config = call.config;
@@ -87,8 +98,7 @@ ReportInput report_input(Config const& config, CheckpointHeader const& header,
       {"coefficients", make_family(family_options(config))->signature()},
       {"cycle", config.text("cycle.name") + ": " + path},
       {"budget", budget_text(config) + ", batches of " + config.text("cycle.batch")},
-      {"network", config.text("network.name") + ", channels " + config.text("network.channels") +
-                      ", norm " + config.text("network.norm")},
+      {"network", describe_network(config)},
       {"training", options.loss + ", " + options.optimizer.name + ", " +
                        config.text("train.precision") + ", reduction " +
                        config.text("train.reduction")},

@@ -47,7 +47,8 @@ struct MultigridNetwork::Output {
 };
 
 MultigridNetwork::MultigridNetwork(NetworkOptions const& options, FrameOfGrid frame)
-    : options_(options), frame_(std::move(frame)) {
+    : options_(options), frames_(std::move(frame)) {
+  VOXCYCLE_REQUIRE(!options_.channels.empty(), "network: no levels. Set network.channels.");
   std::int64_t child = 0;
   std::int64_t coarser = 0;
   for (auto const& [n, channels] : options_.channels) {
@@ -97,15 +98,8 @@ std::vector<LevelParameters> MultigridNetwork::levels(Grid3 const& grid) const {
 MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, Grid3 const& grid,
                                                      Units const& log_nu, Units const& from_finer) {
   auto& level = *levels_.at(level_of(grid));
-  auto [frame, is_new] = frames_.try_emplace(grid.name());
-  if (is_new) frame->second = frame_(grid);
-  auto const value_type = pass.dtype == at::kDouble ? at::kDouble : at::kFloat;
-  at::Tensor const mask = frame->second.mask.to(value_type);
-
-  auto const to_compute = [&](at::Tensor const& x) {
-    return x.to(pass.dtype).contiguous(at::MemoryFormat::ChannelsLast3d);
-  };
-  Units h = level.stem->forward(pass, each(log_nu, to_compute));
+  auto const& frame = frames_.at(pass, grid);
+  Units h = level.stem->forward(pass, as_features(pass, log_nu));
   if (!from_finer.empty()) h = each(h, from_finer, [](auto& a, auto& b) { return a + b; });
   h = level.enc->forward(pass, h);
 
@@ -114,8 +108,7 @@ MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, Grid3 con
   if (level.coarsest()) {
     g = h;
     u = each(log_nu, [&](at::Tensor const& x) {
-      auto const& lift = frame->second.lift;
-      return lift.to(value_type).expand({x.size(0), 1, lift.size(2), lift.size(3), lift.size(4)});
+      return frame.lift.expand({x.size(0), -1, -1, -1, -1});
     });
   } else {
     auto const pooled = each(log_nu, [](at::Tensor const& x) {
@@ -135,7 +128,7 @@ MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, Grid3 con
   }
   double const scale = options_.correction_scale / static_cast<double>(level_of(grid));
   u = each(u, level.head->forward(pass, g), [&](at::Tensor const& base, at::Tensor const& head) {
-    return base + mask * (head.to(value_type).contiguous() * scale);
+    return base + frame.mask * (head.to(base.scalar_type()).contiguous() * scale);
   });
   return {u, g};
 }

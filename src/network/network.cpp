@@ -4,6 +4,7 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/network/multigrid_network.hpp"
+#include "voxcycle/network/unet_network.hpp"
 
 #include <algorithm>
 
@@ -20,6 +21,7 @@ std::shared_ptr<Network> make(NetworkOptions const& options, FrameOfGrid frame) 
 /// One line a network.
 std::map<std::string, Maker> const kNetworks{
     {"multigrid", make<MultigridNetwork>},
+    {"unet", make<UnetNetwork>},
 };
 
 }  // namespace
@@ -39,7 +41,6 @@ std::shared_ptr<Network> make_network(NetworkOptions const& options, FrameOfGrid
   VOXCYCLE_REQUIRE(found != kNetworks.end(), "network '" << options.name << "' is unknown. Choose "
                                                          << "one of " << join(network_names())
                                                          << '.');
-  VOXCYCLE_REQUIRE(!options.channels.empty(), "network: no levels. Set network.channels.");
   return found->second(options, std::move(frame));
 }
 

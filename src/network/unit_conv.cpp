@@ -142,6 +142,10 @@ Units UnitConv::forward(Pass const& pass, Units const& x) {
   return ConvFunction::apply(at::TensorList(x), weight, b, options_.kind, &pass);
 }
 
+Units as_features(Pass const& pass, Units const& fields) {
+  return each(fields, [&](at::Tensor const& x) { return x.to(pass.dtype).contiguous(kLayout); });
+}
+
 void initialise_uniform(torch::nn::Module& module, std::uint64_t seed) {
   torch::NoGradGuard const no_grad;
   for (auto& entry : module.named_modules("", /*include_self=*/false)) {

@@ -98,12 +98,15 @@ class CommandLine(Refusal):
             ("train.average_horizon", "0", ">="),
             ("train.loss", "x", ["loss", "energy_normalised"]),
             ("train.optimizer", "x", ["optimiser", "adam, muon, sgd"]),
-            ("network.name", "x", ["network", "multigrid"]),
+            ("network.name", "x", ["network", "multigrid, unet"]),
             ("network.norm", "x", ["norm", "sync_batch"]),
             ("network.channels", "4:8, 8:8", ["16", "network.channels"]),
             ("network.channels", "4:8, 16:8", "double"),
             ("network.channels", "8, 16", "voxels:channels"),
             ("network.channels", "4:0, 8:8, 16:8", ">= 1"),
+            ("network.depth", "0", ">= 1"),
+            ("network.base_channels", "0", ">= 1"),
+            ("network.adaptation", "maybe", "no, yes"),
             ("problem.boundary", "1, 0", "6"),
             ("problem.boundary", "1, nan, flux, flux, flux, flux", "problem.boundary"),
             ("data.modes", "7", "<= 6"),
@@ -120,6 +123,11 @@ class CommandLine(Refusal):
         for path, expect in (("1, 3", "level 3"), ("", "cycle.path"), ("0, 1", ">= 1")):
             with self.subTest(path=path):
                 self.refuse_train("--cycle.name", "custom", "--cycle.path", path, expect=expect)
+
+    def test_a_unet_too_deep_for_the_coarsest_level(self):
+        self.succeed("generate", "--config", "small.cfg")
+        self.refuse_train("--network.name", "unet", "--network.depth", "4",
+                          expect=["8^3", "4 times", "network.depth"])
 
     def test_on_two_processes_one_speaks(self):
         error = self.refuse_train("--cycle.batch", "0", ranks=2, expect=["cycle.batch", "rank 0: on "])
@@ -249,6 +257,7 @@ class Runs(Refusal):
         cases = [
             ("--network.channels", "4:8, 8:8, 16:4", "network.channels"),
             ("--network.norm", "group", "network.norm"),
+            ("--network.name", "unet", "network.name"),
             ("--network.correction_scale", "2", "network.correction_scale"),
             ("--problem.boundary", "1, 2, flux, flux, flux, flux", "problem.boundary"),
             ("--data.seed", "7", "seed"),

@@ -34,9 +34,8 @@ class MultigridNetwork : public Network {
                    Units const& from_finer);
 
   NetworkOptions options_;
-  FrameOfGrid frame_;
+  FrameCache frames_;
   std::map<std::int64_t, std::shared_ptr<Level>> levels_;
-  std::map<std::string, NodalFrame> frames_;
 };
 
 }  // namespace voxcycle

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/network/nodal_frame.hpp"
 #include "voxcycle/network/norm_act.hpp"
 #include "voxcycle/network/pass.hpp"
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -16,23 +16,24 @@
 
 namespace voxcycle {
 
-/// What makes Dirichlet values hold exactly: u = lift + mask * N(nu).
-struct NodalFrame {
-  at::Tensor lift;  ///< [1, 1, nx+1, ny+1, nz+1] float32
-  at::Tensor mask;  ///< the same shape; 0 on Dirichlet nodes, 1 elsewhere
-};
-using FrameOfGrid = std::function<NodalFrame(Grid3 const&)>;
+/// unet: whether every level of the cycle finer than the coarsest brings layers of its own.
+enum class Adaptation { no, yes };
 
 struct NetworkOptions {
   std::string name = "multigrid";
-  /// Channels of each level, keyed by the level's largest voxel count along an axis.
+  /// multigrid: channels of each level, keyed by the level's largest voxel count along an axis.
   std::map<std::int64_t, std::int64_t> channels{{4, 64}, {8, 64}, {16, 32}, {32, 16}, {64, 8}};
   Norm norm = Norm::sync_batch;
-  double correction_scale = 4.0;  ///< s of design: corrections are s/n times the head's output
+  double correction_scale = 4.0;  ///< multigrid: corrections are s/n times the head's output
   std::uint64_t seed = 1;
+  std::int64_t depth = 3;           ///< unet: halvings below the grid of the pass, 1 to 16
+  std::int64_t base_channels = 16;  ///< unet: channels on that grid, doubled by each halving
+  Adaptation adaptation = Adaptation::no;
+  std::vector<std::int64_t> cycle_levels{};  ///< unet with adaptation: coarsest first, e.g. 8, 16
 };
 
-/// The parameters that belong to one level of the network.
+/// The parameters that belong to one level of the network. Their rate follows from it: a level that
+/// an earlier stage trained goes at the stage's old-level factor.
 struct LevelParameters {
   std::int64_t level;  ///< its grid, e.g. 32
   std::vector<at::Tensor> parameters;
@@ -48,7 +49,8 @@ class Network : public torch::nn::Module {
   ///         Dirichlet values. **Collective** with sync_batch.
   virtual Units forward(Pass const& pass, Grid3 const& grid, Units const& log_nu) = 0;
 
-  /// Parameters by level, coarsest first, of the levels that a pass at `grid` uses.
+  /// Parameters by level, coarsest first, of the levels that a pass at `grid` uses. Weights that
+  /// all grids share belong to the level of `grid`: they are never old.
   virtual std::vector<LevelParameters> levels(Grid3 const& grid) const = 0;
 
   /// @throws Error if the network has no level for the grid or cannot halve it often enough.

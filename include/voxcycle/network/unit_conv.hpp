@@ -43,6 +43,9 @@ class UnitConv : public torch::nn::Module {
   ConvOptions options_;
 };
 
+/// Fields as convolutions want them: in pass.dtype, channels last.
+Units as_features(Pass const& pass, Units const& fields);
+
 /// Gives every parameter of `module` that was made with Start::uniform its initial values, uniform
 /// in +-1/sqrt(fan in), as a pure function of (seed, name of the parameter): a level's weights do
 /// not depend on which other levels exist.

@@ -5,57 +5,33 @@
 
 #include <set>
 
+#include "networks.hpp"
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
 namespace voxcycle {
 namespace {
 
-constexpr double kRounding = 1e-11;  // float64 through some 20 layers
-constexpr auto kLayout = at::MemoryFormat::ChannelsLast3d;
-
-NodalFrame default_frame(Grid3 const& grid) {
-  auto const n = grid.voxels[0];
-  std::vector<std::int64_t> const shape{1, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)};
-  at::Tensor const x = at::arange(n + 1, at::kFloat) / static_cast<double>(n);
-  at::Tensor mask = at::ones(shape);
-  mask.select(2, 0).zero_();
-  mask.select(2, n).zero_();
-  return {(1 - x).view({1, 1, -1, 1, 1}).expand(shape).contiguous(), mask};
-}
+using testing::below;
+using testing::default_frame;
+using testing::expect_equals_plain;
+using testing::Parameters;
+using testing::perturb;
+using testing::plain_block;
 
 std::shared_ptr<Network> small_network() {
   return make_network({.channels = {{4, 8}, {8, 4}, {16, 2}}}, default_frame);
 }
 
-/// Moves every parameter off its start, so that zero heads hide nothing.
-void perturb(Network& network) {
-  torch::NoGradGuard const no_grad;
-  torch::manual_seed(3);
-  for (auto& p : network.parameters()) p.add_(at::randn(p.sizes(), p.options()) * 0.3);
-}
-
-using Parameters = std::map<std::string, at::Tensor>;
-
 /// The network of the class comment, written with torch's own operations on the whole batch.
 std::pair<at::Tensor, at::Tensor> plain_level(Parameters const& p, at::Tensor const& log_nu,
                                               at::Tensor const& from_finer) {
   std::int64_t const n = log_nu.size(2);
-  std::string const level = "level" + std::to_string(n) + ".";
-  auto const at_key = [&](std::string const& key) { return p.at(level + key); };
-  auto const block = [&](std::string const& name, at::Tensor x) {
-    for (std::string const k : {"1", "2"}) {
-      x = at::conv3d(x, at_key(name + ".conv" + k + ".weight"), {}, 1, 1);
-      x = at::leaky_relu(
-          at::batch_norm(x, at_key(name + ".norm" + k + ".gamma"),
-                         at_key(name + ".norm" + k + ".beta"), {}, {}, true, 0.1, 1e-5, false),
-          0.1);
-    }
-    return x;
-  };
+  auto const level = below(p, "level" + std::to_string(n) + ".");
+  auto const at_key = [&](std::string const& key) { return level.at(key); };
   at::Tensor h = at::conv3d(log_nu, at_key("stem.weight"), at_key("stem.bias"), 1, 1);
   if (from_finer.defined()) h = h + from_finer;
-  h = block("enc", h);
+  h = plain_block(below(level, "enc."), h);
   auto const frame = default_frame(Grid3::cube(n));
   at::Tensor g = h;
   at::Tensor u = frame.lift.to(at::kDouble).expand({log_nu.size(0), 1, -1, -1, -1});
@@ -63,7 +39,7 @@ std::pair<at::Tensor, at::Tensor> plain_level(Parameters const& p, at::Tensor co
     auto const down = at::conv3d(h, at_key("down.weight"), at_key("down.bias"), 2);
     auto const [uc, gc] = plain_level(p, at::avg_pool3d(log_nu, 2), down);
     auto const up = at::conv_transpose3d(gc, at_key("up.weight"), at_key("up.bias"), 2);
-    g = block("dec", at::cat({h, up}, 1));
+    g = plain_block(below(level, "dec."), at::cat({h, up}, 1));
     auto const w = at::tensor({0.5, 1.0, 0.5}, at::kDouble);
     auto const kernel = at::einsum("i,j,k->ijk", {w, w, w}).view({1, 1, 3, 3, 3});
     u = at::conv_transpose3d(uc, kernel, {}, 2, 1);
@@ -75,41 +51,9 @@ std::pair<at::Tensor, at::Tensor> plain_level(Parameters const& p, at::Tensor co
 TEST(MultigridNetwork, ValueAndGradientsEqualPlainTorch) {
   auto const network = small_network();
   perturb(*network);
-  network->to(at::kDouble);
-  torch::manual_seed(9);
-  at::Tensor const log_nu = at::randn({5, 1, 16, 16, 16}, at::kDouble);
-  at::Tensor const du = at::randn({5, 1, 17, 17, 17}, at::kDouble);
-
-  auto const comm = make_self_communicator();
-  std::vector<at::Tensor> parameters;
-  Parameters plain;
-  for (auto const& entry : network->named_parameters()) {
-    parameters.push_back(entry.value());
-    plain[entry.key()] = entry.value().detach().clone().requires_grad_();
-  }
-  GradientReducer reducer(*comm, parameters, GradientMode::exact);
-  reducer.begin(3);
-  Pass const pass{.comm = *comm,
-                  .reducer = &reducer,
-                  .dtype = at::kDouble,
-                  .total_units = 3,
-                  .total_samples = 5};
-  Units const x{log_nu.narrow(0, 0, 2), log_nu.narrow(0, 2, 2), log_nu.narrow(0, 4, 1)};
-  auto const u = network->forward(pass, Grid3::cube(16), x);
-  torch::autograd::backward(u, {du.narrow(0, 0, 2), du.narrow(0, 2, 2), du.narrow(0, 4, 1)});
-  reducer.finish();
-
-  auto const want = plain_level(plain, log_nu, {}).first;
-  want.backward(du);
-  EXPECT_TRUE(at::allclose(at::cat(u), want, kRounding, kRounding));
-  for (auto const& entry : network->named_parameters()) {
-    auto const& expected = plain.at(entry.key()).grad();
-    ASSERT_TRUE(entry.value().grad().defined()) << entry.key();
-    double const scale = expected.abs().max().item<double>();
-    EXPECT_LE((entry.value().grad() - expected).abs().max().item<double>(),
-              kRounding * scale + kRounding)
-        << entry.key();
-  }
+  expect_equals_plain(*network, [](Parameters const& p, at::Tensor const& log_nu) {
+    return plain_level(p, log_nu, {}).first;
+  });
 }
 
 TEST(MultigridNetwork, NewLevelReproducesTheProlongedCoarseSolution) {

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/network/pass.hpp"
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+
+#include <ATen/core/Tensor.h>
+
+namespace voxcycle {
+
+/// What makes Dirichlet values hold exactly: u = lift + mask * N(nu).
+struct NodalFrame {
+  at::Tensor lift;  ///< [1, 1, nx+1, ny+1, nz+1] float32
+  at::Tensor mask;  ///< the same shape; 0 on Dirichlet nodes, 1 elsewhere
+};
+using FrameOfGrid = std::function<NodalFrame(Grid3 const&)>;
+
+/// float32, or float64 where pass.dtype is.
+at::ScalarType solution_type(Pass const& pass);
+
+/// The frames of the grids that a network has met, each made once.
+class FrameCache {
+ public:
+  explicit FrameCache(FrameOfGrid make) : make_(std::move(make)) {}
+  /// The grid's frame in solution_type(pass); stays valid.
+  NodalFrame const& at(Pass const& pass, Grid3 const& grid);
+
+ private:
+  FrameOfGrid make_;
+  std::map<std::pair<std::string, at::ScalarType>, NodalFrame> frames_;
+};
+
+}  // namespace voxcycle

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/network/network.hpp"
+#include "voxcycle/network/unit_conv.hpp"
+
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace voxcycle {
+
+/// The published baseline: one strided encoder-decoder whose weights serve every grid (MGDiffNet:
+/// Balu et al. 2021, "Distributed multigrid neural solvers on megavoxel domains"). With D = depth
+/// and c = base_channels, on a grid n of any size that can be halved D times,
+///
+///     h_0 = Enc_0( stem(log nu) )               c channels on n
+///     h_k = Enc_k( down_k(h_{k-1}) )            c 2^k channels on n / 2^k,  k = 1 .. D
+///     g_D = h_D
+///     g_k = Dec_k( cat(h_k, up_k(g_{k+1})) )    k = D-1 .. 0
+///     u   = lift + mask * head(g_0)
+///
+/// Enc and Dec are Blocks; down and up have kernel 2, stride 2. The head starts at zero, so u
+/// starts as the lift. Kernels act on voxels: on a finer grid the same weights see a smaller part
+/// of the box, so the error jumps on entering it.
+///
+/// Architectural adaptation: every level l of the cycle but the coarsest brings two layers of its
+/// own, before_l and after_l, of the form x + conv( leaky(norm( conv(x) )) ) with 3^3 convolutions
+/// c -> c. On grid n they are added for all l <= n around the shared part, the finest outermost:
+/// before_l right after the stem, after_l right before the head. Their second convolution (with
+/// bias) starts at zero: entering a level does not change u. Each level adds 108 c^2 + 6 c
+/// parameters.
+///
+/// Shared weights count as the visited grid's own in levels(), so the old-level factor of a stage
+/// slows only the layers of coarser levels.
+class UnetNetwork : public Network {
+ public:
+  UnetNetwork(NetworkOptions const& options, FrameOfGrid frame);
+  ~UnetNetwork() override;
+
+  Units forward(Pass const& pass, Grid3 const& grid, Units const& log_nu) override;
+  std::vector<LevelParameters> levels(Grid3 const& grid) const override;
+  void require_fits(Grid3 const& grid) const override;
+
+ private:
+  class Core;
+  class Extra;
+
+  NetworkOptions options_;
+  FrameCache frames_;
+  bool lone_channels_ = false;  ///< the coarsest features are normalised a sample and channel
+  std::shared_ptr<UnitConv> stem_;
+  std::shared_ptr<Core> core_;
+  std::shared_ptr<UnitConv> head_;
+  std::map<std::int64_t, std::shared_ptr<Extra>> extras_;  ///< by level
+};
+
+}  // namespace voxcycle

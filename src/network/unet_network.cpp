@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/network/unet_network.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/network/block.hpp"
+
+#include <algorithm>
+
+#include <torch/torch.h>
+
+namespace voxcycle {
+namespace {
+
+constexpr std::int64_t kMostDepth = 16;
+constexpr std::int64_t kMostChannels = std::int64_t{1} << 20;
+
+std::shared_ptr<UnitConv> conv(ConvOptions const& options) {
+  return std::make_shared<UnitConv>(options);
+}
+
+Units sum(Units const& a, Units const& b) {
+  return each(a, b, [](at::Tensor const& x, at::Tensor const& y) { return x + y; });
+}
+
+/// x + conv( leaky(norm( conv(x) )) ); the second convolution starts at zero.
+class Residual : public torch::nn::Module {
+ public:
+  Residual(std::int64_t channels, Norm norm)
+      : conv1_(register_module("conv1", conv({.in = channels, .out = channels}))),
+        norm_(register_module(
+            "norm", std::make_shared<NormAct>(NormOptions{.norm = norm, .channels = channels}))),
+        conv2_(register_module(
+            "conv2",
+            conv({.in = channels, .out = channels, .bias = Bias::yes, .start = Start::zero}))) {}
+  Units forward(Pass const& pass, Units const& x) {
+    return sum(x, conv2_->forward(pass, norm_->forward(pass, conv1_->forward(pass, x))));
+  }
+
+ private:
+  std::shared_ptr<UnitConv> conv1_;
+  std::shared_ptr<NormAct> norm_;
+  std::shared_ptr<UnitConv> conv2_;
+};
+
+std::string extra_name(std::int64_t level) {
+  return "extra" + std::to_string(level);
+}
+
+}  // namespace
+
+/// Encoder and decoder between stem and head.
+class UnetNetwork::Core : public torch::nn::Module {
+ public:
+  Core(std::int64_t depth, std::int64_t channels, Norm norm) : depth_(depth) {
+    for (std::int64_t k = 0; k <= depth; ++k, channels *= 2) {
+      auto const number = std::to_string(k);
+      enc_.push_back(
+          register_module("enc" + number, std::make_shared<Block>(channels, channels, norm)));
+      if (k == depth) break;
+      down_.push_back(register_module(
+          "down" + number,
+          conv({.kind = ConvKind::down, .in = channels, .out = 2 * channels, .bias = Bias::yes})));
+      up_.push_back(register_module(
+          "up" + number,
+          conv({.kind = ConvKind::up, .in = 2 * channels, .out = channels, .bias = Bias::yes})));
+      dec_.push_back(
+          register_module("dec" + number, std::make_shared<Block>(2 * channels, channels, norm)));
+    }
+  }
+
+  Units forward(Pass const& pass, Units const& x, std::int64_t k = 0) {
+    auto const at = static_cast<std::size_t>(k);
+    Units h = enc_[at]->forward(pass, x);
+    if (k == depth_) return h;
+    Units const coarse = forward(pass, down_[at]->forward(pass, h), k + 1);
+    Units const up = up_[at]->forward(pass, coarse);
+    return dec_[at]->forward(pass, each(h, up, [](at::Tensor const& a, at::Tensor const& b) {
+                               return at::cat({a, b}, 1);
+                             }));
+  }
+
+ private:
+  std::int64_t depth_;
+  std::vector<std::shared_ptr<Block>> enc_, dec_;
+  std::vector<std::shared_ptr<UnitConv>> down_, up_;
+};
+
+/// The layers that one level brings.
+class UnetNetwork::Extra : public torch::nn::Module {
+ public:
+  Extra(std::int64_t channels, Norm norm)
+      : before(register_module("before", std::make_shared<Residual>(channels, norm))),
+        after(register_module("after", std::make_shared<Residual>(channels, norm))) {}
+  std::shared_ptr<Residual> before, after;
+};
+
+UnetNetwork::UnetNetwork(NetworkOptions const& options, FrameOfGrid frame)
+    : options_(options), frames_(std::move(frame)) {
+  VOXCYCLE_REQUIRE(options_.depth >= 1 && options_.depth <= kMostDepth,
+                   "network: depth " << options_.depth << " is out of range. Set network.depth to "
+                                     << "1 ... " << kMostDepth << '.');
+  std::int64_t const channels = options_.base_channels;
+  VOXCYCLE_REQUIRE(channels >= 1 && channels <= (kMostChannels >> options_.depth),
+                   "network: " << channels << " channels, doubled " << options_.depth
+                               << " times, are out of range. Lower network.base_channels or "
+                               << "network.depth.");
+  lone_channels_ =
+      options_.norm == Norm::instance ||
+      (options_.norm == Norm::group && (channels << options_.depth) <= NormOptions{}.groups);
+  stem_ = register_module("stem", conv({.in = 1, .out = channels, .bias = Bias::yes}));
+  core_ = register_module("core", std::make_shared<Core>(options_.depth, channels, options_.norm));
+  head_ = register_module("head", conv({.kind = ConvKind::node,
+                                        .in = channels,
+                                        .out = 1,
+                                        .bias = Bias::yes,
+                                        .start = Start::zero}));
+  if (options_.adaptation == Adaptation::yes) {
+    VOXCYCLE_REQUIRE(!options_.cycle_levels.empty(),
+                     "network: adaptation without levels. Set cycle.levels.");
+    for (std::size_t k = 1; k < options_.cycle_levels.size(); ++k) {
+      auto const level = options_.cycle_levels[k];
+      extras_[level] =
+          register_module(extra_name(level), std::make_shared<Extra>(channels, options_.norm));
+    }
+  }
+  initialise_uniform(*this, options_.seed);
+}
+
+UnetNetwork::~UnetNetwork() = default;
+
+void UnetNetwork::require_fits(Grid3 const& grid) const {
+  require_valid(grid);
+  int fitting = 0;
+  while (fitting < options_.depth && grid.divisible(fitting + 1)) ++fitting;
+  VOXCYCLE_REQUIRE(fitting == options_.depth,
+                   "network: level " << grid.label() << " cannot be halved " << options_.depth
+                                     << " times (the coarsest features would be smaller than a "
+                                     << "voxel or cut one). Set network.depth to " << fitting
+                                     << " or less, or use a finer coarsest level.");
+  bool const one_voxel = level_of(grid) >> options_.depth == 1;
+  VOXCYCLE_REQUIRE(!one_voxel || !lone_channels_,
+                   "network: level " << grid.label() << " halved " << options_.depth
+                                     << " times is one voxel, which " << to_string(options_.norm)
+                                     << " norm turns into zero. Lower network.depth or use another "
+                                     << "network.norm.");
+  if (options_.adaptation == Adaptation::no) return;
+  auto const& known = options_.cycle_levels;
+  VOXCYCLE_REQUIRE(std::find(known.begin(), known.end(), level_of(grid)) != known.end(),
+                   "network: level " << grid.label() << " has no layers of its own, as "
+                                     << "network.adaptation asks for. Add it to cycle.levels and "
+                                     << "train it.");
+}
+
+std::vector<LevelParameters> UnetNetwork::levels(Grid3 const& grid) const {
+  std::int64_t const finest = level_of(grid);
+  LevelParameters own{finest, {}, {}};
+  auto const add = [](LevelParameters& to, std::string const& prefix, Module const& module) {
+    for (auto const& parameter : module.named_parameters()) {
+      to.parameters.push_back(parameter.value());
+      to.names.push_back(prefix + "." + parameter.key());
+    }
+  };
+  add(own, "stem", *stem_);
+  add(own, "core", *core_);
+  add(own, "head", *head_);
+  std::vector<LevelParameters> all;
+  for (auto const& [level, extra] : extras_) {
+    if (level > finest) break;
+    LevelParameters entry{level, {}, {}};
+    add(level == finest ? own : entry, extra_name(level), *extra);
+    if (level < finest) all.push_back(std::move(entry));
+  }
+  all.push_back(std::move(own));
+  return all;
+}
+
+Units UnetNetwork::forward(Pass const& pass, Grid3 const& grid, Units const& log_nu) {
+  require_fits(grid);
+  auto const& frame = frames_.at(pass, grid);
+  auto const beyond = extras_.upper_bound(level_of(grid));
+  Units h = stem_->forward(pass, as_features(pass, log_nu));
+  for (auto place = beyond; place != extras_.begin();) {
+    h = (--place)->second->before->forward(pass, h);
+  }
+  Units g = core_->forward(pass, h);
+  for (auto place = extras_.begin(); place != beyond; ++place) {
+    g = place->second->after->forward(pass, g);
+  }
+  return each(head_->forward(pass, g), [&](at::Tensor const& n) {
+    return frame.lift + frame.mask * n.to(solution_type(pass)).contiguous();
+  });
+}
+
+}  // namespace voxcycle

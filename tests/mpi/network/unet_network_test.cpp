@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/network/unet_network.hpp"
+
+#include "voxcycle/grid/units.hpp"
+
+#include "../../unit/network/networks.hpp"
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+namespace voxcycle {
+namespace {
+
+constexpr std::int64_t kSamples = 7;  // four units of two; of 3 ranks one owns two of them
+
+struct Outcome {
+  std::vector<at::Tensor> gradients;   ///< undefined where no rank touched the parameter
+  std::vector<at::Tensor> statistics;  ///< running statistics
+};
+
+/// One training pass over kSamples samples spread over the ranks of `comm`.
+Outcome pass_over(Communicator const& comm, Norm norm, at::ScalarType dtype) {
+  auto const network = make_network({.name = "unet",
+                                     .norm = norm,
+                                     .depth = 2,
+                                     .base_channels = 4,
+                                     .adaptation = Adaptation::yes,
+                                     .cycle_levels = {4, 8}},
+                                    testing::default_frame);
+  testing::perturb(*network);
+  if (dtype == at::kDouble) network->to(at::kDouble);
+  torch::manual_seed(4);
+  auto const type = dtype == at::kDouble ? at::kDouble : at::kFloat;
+  at::Tensor const log_nu = at::randn({kSamples, 1, 8, 8, 8}, type);
+  at::Tensor const du = at::randn({kSamples, 1, 9, 9, 9}, type);
+  Units x;
+  std::vector<at::Tensor> slopes;
+  for (auto const& unit : units_of_rank(kSamples, 2, comm.size(), comm.rank())) {
+    x.push_back(log_nu.narrow(0, unit.begin, unit.size()));
+    slopes.push_back(du.narrow(0, unit.begin, unit.size()));
+  }
+  GradientReducer reducer(comm, network->parameters(), GradientMode::exact);
+  Pass const pass{.comm = comm,
+                  .reducer = &reducer,
+                  .dtype = dtype,
+                  .total_units = unit_count(kSamples, 2),
+                  .total_samples = kSamples};
+  reducer.begin(pass.total_units);
+  torch::autograd::backward(network->forward(pass, Grid3::cube(8), x), slopes);
+  reducer.finish();
+  Outcome outcome;
+  for (auto const& p : network->parameters()) outcome.gradients.push_back(p.grad());
+  outcome.statistics = network->buffers();
+  return outcome;
+}
+
+TEST(UnetNetwork, GradientsHaveTheSameBitsHoweverUnitsAreSpread) {
+  auto const all = make_mpi_communicator();
+  auto const self = make_self_communicator();
+  for (auto norm : {Norm::sync_batch, Norm::group, Norm::instance, Norm::none}) {
+    for (auto dtype : {at::kBFloat16, at::kFloat, at::kDouble}) {
+      auto const together = pass_over(*all, norm, dtype);
+      auto const alone = pass_over(*self, norm, dtype);
+      auto const what = to_string(norm) + " " + at::toString(dtype);
+      for (std::size_t k = 0; k < alone.gradients.size(); ++k) {
+        EXPECT_TRUE(alone.gradients[k].defined() && together.gradients[k].defined()) << what;
+        EXPECT_TRUE(at::equal(together.gradients[k], alone.gradients[k])) << what << ' ' << k;
+      }
+      for (std::size_t k = 0; k < alone.statistics.size(); ++k) {
+        EXPECT_TRUE(at::equal(together.statistics[k], alone.statistics[k])) << what << ' ' << k;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace voxcycle
