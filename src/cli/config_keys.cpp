@@ -62,6 +62,18 @@ std::vector<ConfigKey> all_config_keys() {
       {"train.average_horizon", "0.05",
        "horizon of the averaged weights as a share of a visit's steps, (0, 1]"},
       {"train.checkpoint_seconds", "60", "seconds between checkpoints within a visit"},
+
+      {"ablate.directory", "runs/ablation", "where a study's runs and its report go"},
+      {"ablate.jobs", "1", "runs at once, >= 1; they share this process's threads"},
+      {"ablate.processes", "1", "processes a run, >= 1"},
+      {"ablate.launcher", "mpirun -n {} --oversubscribe --bind-to none",
+       "what starts the {} processes of a run; unused for 1 process"},
+      {"ablate.baseline", "", "case that times are compared with; empty: the first"},
+      {"ablate.target_metric", "rel_l2", "error of the target: rel_l2, energy_gap, energy_norm"},
+      {"ablate.target_error", "0",
+       "held-out error (a fraction) whose time is compared; 0: what all seeds of the baseline end "
+       "at"},
+      {"ablate.spectrum_samples", "8", "held-out samples in the spectra of the error; 0: none"},
   };
 }
 
@@ -69,7 +81,8 @@ bool is_identity_key(std::string const& name) {
   constexpr std::array<char const*, 5> places{"run.directory", "data.directory",
                                               "data.shard_samples", "cycle.evaluations",
                                               "train.checkpoint_seconds"};
-  return std::find(places.begin(), places.end(), name) == places.end();
+  return !name.starts_with("ablate.") &&
+         std::find(places.begin(), places.end(), name) == places.end();
 }
 
 }  // namespace voxcycle
