@@ -6,7 +6,9 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/evaluate/study.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <set>
@@ -40,10 +42,17 @@ void require_valid(std::vector<PlannedRun> const& runs) {
   }
 }
 
+/// What only the report reads, likewise.
+void require_report_options(Config const& config) {
+  parse_study_metric(config.text("ablate.target_metric"));
+  config.real("ablate.target_error", 0.0, 1e6);
+  config.integer("ablate.spectrum_samples", 0, 1 << 20);
+}
+
 void generate_missing_shards(std::vector<PlannedRun> const& runs, Communicator const& comm) {
   std::set<std::string> done;
   for (auto const& run : runs) {
-    if (state_of(run) == RunState::finished) continue;
+    if (progress_of(run) == RunProgress::finished) continue;
     if (done.insert(data_identity(run.config)).second) generate_shards(run.config, comm);
   }
 }
@@ -53,7 +62,7 @@ void print_list(std::vector<PlannedRun> const& runs) {
   std::size_t longest = 0;
   for (auto const& run : runs) longest = std::max(longest, run.directory.size());
   for (auto const& run : runs) {
-    std::printf("%4d  %-18s %-*s  %s\n", run.number, to_string(state_of(run)).c_str(),
+    std::printf("%4d  %-18s %-*s  %s\n", run.number, to_string(progress_of(run)).c_str(),
                 static_cast<int>(longest), run.directory.c_str(), run.label.c_str());
   }
 }
@@ -76,6 +85,7 @@ int ablate(Invocation const& call) {
                    "--list, --data, --run and --report exclude each other. Choose one.");
   auto const options = runs_options(call.config);
   auto const runs = plan_study(call.config);
+  require_report_options(call.config);
   require_valid(runs);
   if (only_list) {
     print_list(runs);
@@ -88,7 +98,7 @@ int ablate(Invocation const& call) {
   auto const chosen = only_run ? std::vector<PlannedRun>{run_of(runs, call.flags.at("run"))} : runs;
   generate_missing_shards(chosen, call.comm);
   if (only_data) return 0;
-  auto const result = train_runs(chosen, options, call.comm);
+  auto const result = train_runs(chosen, options);
   if (result.stopped) {
     std::printf("stopped; the same command goes on from the checkpoints in %s\n",
                 call.config.text("ablate.directory").c_str());

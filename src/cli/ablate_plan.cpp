@@ -140,7 +140,11 @@ std::vector<PlannedRun> plan_study(Config const& config) {
     }
   }
   make_distinct(runs, config.text("ablate.directory"));
-  for (auto& run : runs) run.config.set("run.directory", run.directory);
+  bool const spectra = config.text("ablate.spectrum_samples") != "0";
+  for (auto& run : runs) {
+    run.config.set("run.directory", run.directory);
+    if (spectra) run.config.set("train.keep_stages", "yes");
+  }
   return runs;
 }
 

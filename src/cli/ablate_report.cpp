@@ -27,8 +27,8 @@ std::vector<StudyPoint> curve_of(PlannedRun const& run) {
   if (!std::filesystem::exists(path)) return curve;
   for (auto const& row : metrics_from_csv(read_file(path))) {
     if (std::isnan(row.rel_l2_mean)) continue;
-    curve.push_back({row.stage, row.grid, row.step, row.seconds, row.work, row.rel_l2_mean,
-                     row.energy_gap_mean, row.energy_norm_error_mean});
+    curve.push_back({row.stage, row.grid, row.step, row.seconds, static_cast<double>(row.work),
+                     row.rel_l2_mean, row.energy_gap_mean, row.energy_norm_error_mean});
   }
   return curve;
 }
@@ -52,10 +52,11 @@ StudyRun read_run(PlannedRun const& planned) {
   run.loss = options.loss;
   run.norm = planned.config.text("network.norm");
   run.seed = planned.config.integer("run.seed");
-  auto const state = state_of(planned);
+  auto const state = progress_of(planned);
   run.state = to_string(state);
-  run.finished = state == RunState::finished;
-  if (state == RunState::finished || state == RunState::unfinished) run.curve = curve_of(planned);
+  run.finished = state == RunProgress::finished;
+  if (state == RunProgress::finished || state == RunProgress::unfinished)
+    run.curve = curve_of(planned);
   return run;
 }
 

@@ -64,11 +64,11 @@ class Session {
     threads_ =
         std::max(1, at::get_num_threads() / static_cast<int>(options.jobs * options.processes));
     for (auto const& run : runs) {
-      switch (state_of(run)) {
-        case RunState::finished:
+      switch (progress_of(run)) {
+        case RunProgress::finished:
           ++finished_;
           break;
-        case RunState::foreign:
+        case RunProgress::foreign:
           fail(run, run.directory +
                         " holds a run of another config. Remove it, or choose another "
                         "ablate.directory.");
@@ -120,7 +120,8 @@ class Session {
 
   void start(PlannedRun const& run) {
     auto const config = run.directory + "/config.cfg";
-    if (state_of(run) == RunState::not_begun) write_file_atomically(config, run.config.dump());
+    if (progress_of(run) == RunProgress::not_begun)
+      write_file_atomically(config, run.config.dump());
     auto const command =
         own_command(options_.processes > 1 ? options_.launcher : "", options_.processes, threads_,
                     {"train", "--config", config, "--run.directory", run.directory});
@@ -131,7 +132,7 @@ class Session {
 
   void conclude(Active const& one, int status) {
     auto const& run = one.run;
-    if (state_of(run) == RunState::finished) {
+    if (progress_of(run) == RunProgress::finished) {
       ++finished_;
       log_info(format("%zu of %zu: run %d, %s, after %s: %s", finished_, total_, run.number,
                       run.label.c_str(), format_seconds(one.timer.seconds()).c_str(),
@@ -162,35 +163,34 @@ class Session {
 
 }  // namespace
 
-std::string to_string(RunState state) {
+std::string to_string(RunProgress state) {
   switch (state) {
-    case RunState::not_begun:
+    case RunProgress::not_begun:
       return "not begun";
-    case RunState::unfinished:
+    case RunProgress::unfinished:
       return "unfinished";
-    case RunState::finished:
+    case RunProgress::finished:
       return "finished";
-    case RunState::foreign:
+    case RunProgress::foreign:
       return "of another config";
   }
   return "";
 }
 
-RunState state_of(PlannedRun const& run) {
+RunProgress progress_of(PlannedRun const& run) {
   bool const done = fs::exists(run.directory + "/DONE");
-  if (!done && !fs::exists(checkpoint_path(run.directory))) return RunState::not_begun;
-  if (identity_in(run.directory) != run.config.identity()) return RunState::foreign;
-  return done ? RunState::finished : RunState::unfinished;
+  if (!done && !fs::exists(checkpoint_path(run.directory))) return RunProgress::not_begun;
+  if (identity_in(run.directory) != run.config.identity()) return RunProgress::foreign;
+  return done ? RunProgress::finished : RunProgress::unfinished;
 }
 
-RunsResult train_runs(std::vector<PlannedRun> const& runs, RunsOptions const& options,
-                      Communicator const& self) {
+RunsResult train_runs(std::vector<PlannedRun> const& runs, RunsOptions const& options) {
   StopSignal const stop;
   Session session(runs, options);
   session.start_what_fits();
   while (session.busy()) {
     std::this_thread::sleep_for(kPause);
-    if (!session.result().stopped && stop.requested(self)) {
+    if (!session.result().stopped && stop.requested()) {
       log_info("stopping all runs with a checkpoint");
       session.request_stop();
     }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/comm/communicator.hpp"
-
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -11,17 +9,17 @@
 
 namespace voxcycle {
 
-enum class RunState {
+enum class RunProgress {
   not_begun,
   unfinished,  ///< has a checkpoint to go on from
   finished,    ///< has its DONE file
   foreign,     ///< the directory holds a run of another config
 };
 
-std::string to_string(RunState state);
+std::string to_string(RunProgress state);
 
 /// What the run's directory holds.
-RunState state_of(PlannedRun const& run);
+RunProgress progress_of(PlannedRun const& run);
 
 struct RunsOptions {
   std::int64_t jobs = 1;       ///< runs at once
@@ -37,7 +35,6 @@ struct RunsResult {
 /// Trains the runs that are not finished, each as a child process of this program with its output
 /// in <directory>/output.txt. A run that fails is named with the end of its output; the others go
 /// on. SIGINT, SIGTERM and SIGUSR1 stop all children with a checkpoint.
-RunsResult train_runs(std::vector<PlannedRun> const& runs, RunsOptions const& options,
-                      Communicator const& self);
+RunsResult train_runs(std::vector<PlannedRun> const& runs, RunsOptions const& options);
 
 }  // namespace voxcycle

@@ -89,10 +89,6 @@ void keep_spectrum(std::string const& path, std::string const& signature,
 
 }  // namespace
 
-std::string stage_path(std::string const& run_directory, int stage) {
-  return run_directory + format("/stages/%02d.h5", stage + 1);
-}
-
 std::vector<StageSpectrum> spectra_of_run(PlannedRun const& run, std::int64_t samples,
                                           Communicator const& self) {
   std::vector<StageSpectrum> all;

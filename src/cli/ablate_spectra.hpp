@@ -19,7 +19,4 @@ namespace voxcycle {
 std::vector<StageSpectrum> spectra_of_run(PlannedRun const& run, std::int64_t samples,
                                           Communicator const& self);
 
-/// <run>/stages/NN.h5 of a stage counted from 0.
-std::string stage_path(std::string const& run_directory, int stage);
-
 }  // namespace voxcycle

@@ -103,7 +103,7 @@ class StepBench {
     for (auto const& unit :
          units_of_rank(batch_, options_.unit_size, call.comm.size(), call.comm.rank())) {
       data_.nu.push_back(at::exp(at::randn({unit.size(), 1, n[0], n[1], n[2]})));
-      data_.index.emplace_back(unit.size(), 0);
+      data_.origin.emplace_back(unit.size());
     }
   }
   StepTimes step() { return train_step(context_, data_, 1e-4).times; }

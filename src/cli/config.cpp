@@ -120,6 +120,10 @@ std::vector<double> Config::reals_a_level(std::string const& name, std::size_t l
       levels);
 }
 
+std::vector<std::string> Config::texts_a_level(std::string const& name, std::size_t levels) const {
+  return one_a_level(name, split_list(text(name)), levels);
+}
+
 std::map<std::int64_t, std::int64_t> Config::integer_map(std::string const& name) const {
   std::map<std::int64_t, std::int64_t> values;
   for (auto const& part : split_list(text(name))) {
@@ -131,6 +135,10 @@ std::map<std::int64_t, std::int64_t> Config::integer_map(std::string const& name
     values[key] = parse_number<std::int64_t>(name, part.substr(colon + 1), 1, most);
   }
   return values;
+}
+
+double parse_real(std::string const& name, std::string const& text, double low, double high) {
+  return parse_number(name, text, low, high);
 }
 
 std::string Config::dump() const {

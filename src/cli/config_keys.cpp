@@ -20,6 +20,10 @@ std::vector<ConfigKey> all_config_keys() {
       {"data.modes", "4", "kl: number of modes, 1 to 6"},
       {"data.omega_range", "3", "kl: omega lies in [-range, range]^modes, > 0"},
       {"data.seed", "1", "seed of the samples, >= 0"},
+      {"data.more", "",
+       "more shard directories mixed into training as DIRECTORY:WEIGHT, ...; samples are drawn "
+       "with "
+       "probabilities relative to 1 of data.directory"},
       {"data.train_samples", "1024", "training samples, one number or one a level"},
       {"data.held_out_samples", "32", "samples with reference solutions, never trained on"},
       {"data.shard_samples", "512", "most samples in one shard file"},
@@ -28,11 +32,23 @@ std::vector<ConfigKey> all_config_keys() {
       {"cycle.name", "half_v", "resolution cycle: half_v, v, w, f, custom"},
       {"cycle.path", "", "custom: levels in the order of their visits, 1 the coarsest"},
       {"cycle.levels", "8, 16, 32", "voxels an axis of each level, coarsest first"},
-      {"cycle.steps", "500", "steps a visit, one number or one a level"},
+      {"cycle.steps", "0",
+       "steps a visit, one number or one a level; a visit ends at the first of its limits (steps, "
+       "epochs, seconds); 0: no such limit"},
+      {"cycle.epochs", "0", "passes over the training samples a visit, one number or one a level"},
+      {"cycle.seconds", "0",
+       "training seconds a visit, one number or one a level (such runs are not reproducible bit by "
+       "bit)"},
+      {"cycle.patience", "0",
+       "a visit ends after so many held-out evaluations without improvement (0: never), one number "
+       "or one a level"},
+      {"cycle.improvement", "0.01",
+       "relative fall of the held-out energy gap that counts as improvement, [0, 1), or one a "
+       "level"},
       {"cycle.batch", "8", "global batch size, one number or one a level"},
       {"cycle.rate", "3e-3", "peak rate, one number or one a level"},
       {"cycle.warm_up", "0.1",
-       "share of a visit's steps with a rising rate, [0, 1), or one a level"},
+       "share of a visit's budget with a rising rate, [0, 1), or one a level"},
       {"cycle.old_level_factor", "0.1",
        "rate of already trained coarser levels relative to the visited one, [0, 1], or one a "
        "level"},
@@ -45,7 +61,8 @@ std::vector<ConfigKey> all_config_keys() {
       {"network.correction_scale", "4", "corrections are scale/n times the head's output, > 0"},
 
       {"train.loss", "energy_normalised", "loss: energy_normalised, energy"},
-      {"train.optimizer", "adam", "optimiser: adam, muon, sgd"},
+      {"train.optimizer", "adam", "optimiser: adam, muon, sgd; one or one a level"},
+      {"train.decay", "cosine", "how the rate falls over a visit: cosine, linear, none"},
       {"train.beta1", "0.9", "adam: decay of the first moments, [0, 1)"},
       {"train.beta2", "0.999", "adam: decay of the second moments, [0, 1)"},
       {"train.momentum", "0.9", "sgd: momentum, [0, 1)"},
@@ -62,6 +79,11 @@ std::vector<ConfigKey> all_config_keys() {
       {"train.average_horizon", "0.05",
        "horizon of the averaged weights as a share of a visit's steps, (0, 1]"},
       {"train.checkpoint_seconds", "60", "seconds between checkpoints within a visit"},
+      {"train.keep_best", "yes",
+       "keep the averaged weights of the least held-out energy gap at the finest grid in best.h5: "
+       "yes, no"},
+      {"train.keep_stages", "no",
+       "keep the averaged weights that each stage ends with in stages/NN.h5: yes, no"},
 
       {"ablate.directory", "runs/ablation", "where a study's runs and its report go"},
       {"ablate.jobs", "1", "runs at once, >= 1; they share this process's threads"},
@@ -78,9 +100,9 @@ std::vector<ConfigKey> all_config_keys() {
 }
 
 bool is_identity_key(std::string const& name) {
-  constexpr std::array<char const*, 5> places{"run.directory", "data.directory",
-                                              "data.shard_samples", "cycle.evaluations",
-                                              "train.checkpoint_seconds"};
+  constexpr std::array<char const*, 6> places{"run.directory",      "data.directory",
+                                              "data.shard_samples", "train.checkpoint_seconds",
+                                              "train.keep_best",    "train.keep_stages"};
   return !name.starts_with("ablate.") &&
          std::find(places.begin(), places.end(), name) == places.end();
 }

@@ -61,6 +61,16 @@ Config config_of_run(Invocation const& call, std::string const& identity) {
   return config;
 }
 
+/// e.g. "steps 100, 200; seconds 60"
+std::string budget_text(Config const& config) {
+  std::vector<std::string> limits;
+  for (std::string const limit : {"steps", "epochs", "seconds"}) {
+    auto const& value = config.text("cycle." + limit);
+    if (value != "0") limits.push_back(limit + " " + value);
+  }
+  return join(limits, "; ");
+}
+
 ReportInput report_input(Config const& config, CheckpointHeader const& header,
                          Evaluation const& evaluation) {
   TrainOptions const options = train_options(config);
@@ -76,7 +86,7 @@ ReportInput report_input(Config const& config, CheckpointHeader const& header,
        "-div(nu grad u) = 0; faces x-, x+, y-, y+, z-, z+: " + to_string(options.boundary)},
       {"coefficients", make_family(family_options(config))->signature()},
       {"cycle", config.text("cycle.name") + ": " + path},
-      {"steps", config.text("cycle.steps") + " in batches of " + config.text("cycle.batch")},
+      {"budget", budget_text(config) + ", batches of " + config.text("cycle.batch")},
       {"network", config.text("network.name") + ", channels " + config.text("network.channels") +
                       ", norm " + config.text("network.norm")},
       {"training", options.loss + ", " + options.optimizer.name + ", " +

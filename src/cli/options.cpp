@@ -43,6 +43,23 @@ double decay(Config const& config, std::string const& name) {
   return value;
 }
 
+bool yes_or_no(Config const& config, std::string const& name) {
+  return choose<bool>(config, name, {{"yes", true}, {"no", false}});
+}
+
+/// "DIRECTORY:WEIGHT, ..."
+std::vector<MoreData> more_data(Config const& config) {
+  std::vector<MoreData> all;
+  for (auto const& entry : split_list(config.text("data.more"))) {
+    auto const colon = entry.rfind(':');
+    VOXCYCLE_REQUIRE(colon != std::string::npos && colon > 0,
+                     "data.more: '" << entry << "' has no weight. Write DIRECTORY:WEIGHT.");
+    all.push_back(
+        {entry.substr(0, colon), parse_real("data.more", entry.substr(colon + 1), 1e-12, 1e12)});
+  }
+  return all;
+}
+
 LevelPath custom_path(Config const& config) {
   LevelPath path;
   for (auto level : config.integers("cycle.path", 1)) path.push_back(static_cast<int>(level) - 1);
@@ -53,6 +70,11 @@ std::vector<LevelPlan> level_plans(Config const& config) {
   auto const grids = level_grids(config);
   std::size_t const count = grids.size();
   auto const steps = config.integers_a_level("cycle.steps", count, 0);
+  auto const epochs = config.reals_a_level("cycle.epochs", count, 0.0, 1e9);
+  auto const seconds = config.reals_a_level("cycle.seconds", count, 0.0, 1e9);
+  auto const patience = config.integers_a_level("cycle.patience", count, 0);
+  auto const improvement = config.reals_a_level("cycle.improvement", count, 0.0, 1.0);
+  auto const optimizer = config.texts_a_level("train.optimizer", count);
   auto const batch = config.integers_a_level("cycle.batch", count, 1);
   auto const rate = config.reals_a_level("cycle.rate", count, 0.0, 1e3);
   auto const warm_up = config.reals_a_level("cycle.warm_up", count, 0.0, 1.0);
@@ -60,8 +82,15 @@ std::vector<LevelPlan> level_plans(Config const& config) {
   auto const evaluations = config.integers_a_level("cycle.evaluations", count, 1);
   std::vector<LevelPlan> plans;
   for (std::size_t k = 0; k < count; ++k) {
-    plans.push_back({grids[k], steps[k], batch[k], rate[k], warm_up[k], old_factor[k],
-                     static_cast<int>(evaluations[k])});
+    plans.push_back({.grid = grids[k],
+                     .budget = {steps[k], epochs[k], seconds[k]},
+                     .stall = {static_cast<int>(patience[k]), improvement[k]},
+                     .batch = batch[k],
+                     .optimizer = optimizer[k],
+                     .rate = rate[k],
+                     .warm_up = warm_up[k],
+                     .old_level_factor = old_factor[k],
+                     .evaluations = static_cast<int>(evaluations[k])});
   }
   return plans;
 }
@@ -123,12 +152,15 @@ TrainOptions train_options(Config const& config) {
                            custom_path(config));
   options.boundary = boundary_of(config);
   options.network = network_options(config);
-  options.optimizer = {.name = config.text("train.optimizer"),
+  options.optimizer = {.name = options.levels.back().optimizer,
                        .beta1 = decay(config, "train.beta1"),
                        .beta2 = decay(config, "train.beta2"),
                        .momentum = decay(config, "train.momentum"),
                        .muon_momentum = decay(config, "train.muon_momentum"),
                        .adam_ratio = config.real("train.adam_ratio", 1e-9, 1e3)};
+  options.decay =
+      choose<Decay>(config, "train.decay",
+                    {{"cosine", Decay::cosine}, {"linear", Decay::linear}, {"none", Decay::none}});
   options.loss = config.text("train.loss");
   options.seed = static_cast<std::uint64_t>(config.integer("run.seed"));
   options.dtype =
@@ -140,6 +172,9 @@ TrainOptions train_options(Config const& config) {
   options.sample_block = config.integer("train.sample_block", 1, 1 << 20);
   options.average_horizon = config.real("train.average_horizon", 1e-9, 1.0);
   options.checkpoint_seconds = config.real("train.checkpoint_seconds", 0.0, 1e9);
+  options.keep_best = yes_or_no(config, "train.keep_best");
+  options.keep_stages = yes_or_no(config, "train.keep_stages");
+  options.more_data = more_data(config);
   return options;
 }
 

@@ -90,11 +90,28 @@ class Verification {
   /// Runs `ranks` processes and returns what rank 0 recorded.
   std::vector<StepRecord> run(std::int64_t ranks, std::string const& reduction) const {
     auto const name = scratch_ + "/" + reduction + "-" + std::to_string(ranks);
-    auto const command = own_command(
-        launcher_, ranks, at::get_num_threads(),
-        {"verify", "--worker", name + ".txt", "--config", scratch_ + "/config.cfg",
-         "--run.directory", name, "--train.reduction", reduction, "--cycle.steps", steps_,
-         "--cycle.evaluations", "1", "--run.threads", std::to_string(at::get_num_threads())});
+    auto const command = own_command(launcher_, ranks, at::get_num_threads(),
+                                     {"verify",
+                                      "--worker",
+                                      name + ".txt",
+                                      "--config",
+                                      scratch_ + "/config.cfg",
+                                      "--run.directory",
+                                      name,
+                                      "--train.reduction",
+                                      reduction,
+                                      "--cycle.steps",
+                                      steps_,
+                                      "--cycle.epochs",
+                                      "0",
+                                      "--cycle.seconds",
+                                      "0",
+                                      "--cycle.patience",
+                                      "0",
+                                      "--cycle.evaluations",
+                                      "1",
+                                      "--run.threads",
+                                      std::to_string(at::get_num_threads())});
     log_info(format("%s reduction on %ld %s", reduction.c_str(), static_cast<long>(ranks),
                     ranks == 1 ? "process" : "processes"));
     int const status = ChildProcess(command, name + ".log").wait();

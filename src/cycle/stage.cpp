@@ -4,6 +4,7 @@
 #include "voxcycle/core/error.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace voxcycle {
 namespace {
@@ -11,8 +12,16 @@ namespace {
 void require_valid(Stage const& stage) {
   auto const& plan = stage.plan;
   auto const name = "stage " + std::to_string(stage.number + 1) + " (" + plan.grid.label() + ")";
-  VOXCYCLE_REQUIRE(plan.steps >= 1, name << " has no budget: " << plan.steps
-                                         << " steps. Give it at least one step.");
+  auto const& budget = plan.budget;
+  VOXCYCLE_REQUIRE(!budget.empty(), name << " has no budget. Give it steps, epochs or seconds "
+                                            "(cycle.steps, cycle.epochs, cycle.seconds).");
+  VOXCYCLE_REQUIRE(budget.steps >= 0 && budget.epochs >= 0 && budget.seconds >= 0,
+                   name << " has a negative budget. Give numbers above zero, or 0 for no limit.");
+  VOXCYCLE_REQUIRE(plan.stall.patience >= 0 && plan.stall.improvement >= 0 &&
+                       plan.stall.improvement < 1,
+                   name << " has a stop rule that means nothing (patience " << plan.stall.patience
+                        << ", improvement " << plan.stall.improvement
+                        << "). Choose a patience >= 0 and an improvement in [0, 1).");
   VOXCYCLE_REQUIRE(plan.batch >= 1, name << " has a batch of " << plan.batch
                                          << ". Batches need at least one sample.");
   VOXCYCLE_REQUIRE(plan.rate > 0, name << " has the rate " << plan.rate << ". Rates are positive.");
@@ -48,9 +57,9 @@ double level_rate_factor(Stage const& stage, std::int64_t level) {
   return is_old ? stage.plan.old_level_factor : 1.0;
 }
 
-bool evaluation_due(Stage const& stage, std::int64_t done) {
-  auto const count = std::min<std::int64_t>(stage.plan.evaluations, stage.plan.steps);
-  return done > 0 && done * count / stage.plan.steps > (done - 1) * count / stage.plan.steps;
+bool evaluation_due(Stage const& stage, double before, double after) {
+  double const count = stage.plan.evaluations;
+  return std::floor(after * count) > std::floor(before * count);
 }
 
 }  // namespace voxcycle

@@ -18,9 +18,8 @@ namespace voxcycle {
 
 /// The thread and the queue between it and next(). Members below `mutex` are guarded by it.
 struct Prefetcher::Impl {
-  Impl(ShardSet set, Sampler order, PrefetchOptions const& chosen)
-      : shards(std::move(set)),
-        sampler(order),
+  Impl(Mixture mixture, PrefetchOptions const& chosen)
+      : samples(std::move(mixture)),
         options(chosen),
         units(units_of_rank(chosen.batch, chosen.unit_size, chosen.ranks, chosen.rank)),
         step(chosen.first_step),
@@ -37,12 +36,11 @@ struct Prefetcher::Impl {
 
   void read_ahead();
   std::optional<LocalBatch> read_batch(std::int64_t number);
-  std::optional<at::Tensor> read_unit(std::vector<std::int64_t> const& indices);
+  std::optional<at::Tensor> read_unit(std::vector<SampleOrigin> const& origins);
   bool stopping();
   LocalBatch next();
 
-  ShardSet shards;
-  Sampler const sampler;
+  Mixture samples;
   PrefetchOptions const options;
   std::vector<Unit> const units;
   std::int64_t step;  ///< of the next call of next()
@@ -63,13 +61,13 @@ bool Prefetcher::Impl::stopping() {
 }
 
 /// @return nothing when told to stop.
-std::optional<at::Tensor> Prefetcher::Impl::read_unit(std::vector<std::int64_t> const& indices) {
-  auto const& n = shards.info().grid.voxels;
-  at::Tensor nu = at::empty({std::ssize(indices), 1, n[0], n[1], n[2]}, at::kFloat);
+std::optional<at::Tensor> Prefetcher::Impl::read_unit(std::vector<SampleOrigin> const& origins) {
+  auto const& n = samples.info().grid.voxels;
+  at::Tensor nu = at::empty({std::ssize(origins), 1, n[0], n[1], n[2]}, at::kFloat);
   auto* out = nu.mutable_data_ptr<float>();
-  for (std::int64_t const index : indices) {
+  for (SampleOrigin const& origin : origins) {
     if (stopping()) return std::nullopt;
-    std::vector<float> const values = shards.read(index).nu;
+    std::vector<float> const values = samples.read(origin).nu;
     out = std::copy(values.begin(), values.end(), out);
   }
   return nu;
@@ -78,14 +76,14 @@ std::optional<at::Tensor> Prefetcher::Impl::read_unit(std::vector<std::int64_t> 
 std::optional<LocalBatch> Prefetcher::Impl::read_batch(std::int64_t number) {
   LocalBatch batch;
   for (Unit const& unit : units) {
-    std::vector<std::int64_t> indices;
+    std::vector<SampleOrigin> origins;
     for (std::int64_t place = unit.begin; place < unit.end; ++place) {
-      indices.push_back(sampler(number * options.batch + place));
+      origins.push_back(samples.at(number * options.batch + place));
     }
-    auto nu = read_unit(indices);
+    auto nu = read_unit(origins);
     if (!nu) return std::nullopt;
     batch.nu.push_back(std::move(*nu));
-    batch.index.push_back(std::move(indices));
+    batch.origin.push_back(std::move(origins));
   }
   return batch;
 }
@@ -122,12 +120,12 @@ LocalBatch Prefetcher::Impl::next() {
   return batch;
 }
 
-Prefetcher::Prefetcher(ShardSet shards, Sampler sampler, PrefetchOptions const& options) {
+Prefetcher::Prefetcher(Mixture samples, PrefetchOptions const& options) {
   VOXCYCLE_REQUIRE(options.batch > 0 && options.depth > 0 && options.first_step >= 0,
                    "cannot read ahead batches of " << options.batch << " from step "
                                                    << options.first_step << ", " << options.depth
                                                    << " at a time.");
-  impl_ = std::make_unique<Impl>(std::move(shards), sampler, options);
+  impl_ = std::make_unique<Impl>(std::move(samples), options);
 }
 
 Prefetcher::~Prefetcher() = default;

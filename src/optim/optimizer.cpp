@@ -4,10 +4,7 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <map>
-#include <numbers>
 
 #include "optim/optimizers.hpp"
 
@@ -38,14 +35,6 @@ std::unique_ptr<Optimizer> make_optimizer(OptimizerOptions const& options,
                                                              << "' is unknown. Choose one of "
                                                              << join(optimizer_names()) << '.');
   return found->second(options, std::move(groups));
-}
-
-double cosine_rate(std::int64_t step, std::int64_t steps, double warm_up) {
-  double const progress =
-      static_cast<double>(step) / static_cast<double>(std::max<std::int64_t>(1, steps));
-  double const ramp = warm_up * static_cast<double>(steps);
-  double const warmed = ramp < 1.0 ? 1.0 : std::min(1.0, static_cast<double>(step + 1) / ramp);
-  return warmed * 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
 }
 
 }  // namespace voxcycle

@@ -23,9 +23,8 @@ AveragedWeights::AveragedWeights(Network const& network, std::shared_ptr<Network
   for (std::size_t k = 0; k < from_.size(); ++k) to_[k].copy_(from_[k]);
 }
 
-void AveragedWeights::begin_stage(double horizon) {
-  horizon_ = std::max(1.0, horizon);
-  updates_ = 0;
+void AveragedWeights::set_horizon(double steps) {
+  horizon_ = std::max(1.0, steps);
 }
 
 void AveragedWeights::update() {

@@ -13,6 +13,8 @@
 namespace voxcycle {
 namespace {
 
+constexpr std::int64_t kPositions = 6;
+
 using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 
 NamedTensors values_of(Network const& network) {
@@ -35,17 +37,31 @@ void add_all(ArchiveWriter& archive, std::string const& prefix, NamedTensors con
   }
 }
 
+void add_header(ArchiveWriter& archive, CheckpointHeader const& header) {
+  archive.add_text("identity", header.identity);
+  archive.add_text("metrics", header.metrics);
+  std::vector<std::int64_t> const position{header.stage,       header.step,
+                                           header.global_step, header.averaged_updates,
+                                           header.work,        header.finished ? 1 : 0};
+  archive.add("position", std::span<std::int64_t const>(position), {kPositions});
+  std::vector<double> const seconds{header.seconds, header.stage_seconds};
+  archive.add("seconds", std::span<double const>(seconds), {2});
+}
+
 }  // namespace
+
+void write_averages(std::string const& path, CheckpointHeader const& header,
+                    Network const& average) {
+  ArchiveWriter archive;
+  add_header(archive, header);
+  add_all(archive, "average/", values_of(average));
+  archive.save(path);
+}
 
 void write_checkpoint(std::string const& path, CheckpointHeader const& header,
                       Network const& network, Network const& average, Optimizer* optimizer) {
   ArchiveWriter archive;
-  archive.add_text("identity", header.identity);
-  archive.add_text("metrics", header.metrics);
-  std::vector<std::int64_t> const position{header.stage, header.step, header.global_step,
-                                           header.averaged_updates, header.finished ? 1 : 0};
-  archive.add("position", std::span<std::int64_t const>(position), {5});
-  archive.add("seconds", std::span<double const>(&header.seconds, 1), {1});
+  add_header(archive, header);
   add_all(archive, "network/", values_of(network));
   add_all(archive, "average/", values_of(average));
   if (optimizer != nullptr) add_all(archive, "optimizer/", optimizer->state());
@@ -81,13 +97,17 @@ CheckpointReader::CheckpointReader(std::string const& path)
   header.identity = impl_->archive.read_text("identity");
   header.metrics = impl_->archive.read_text("metrics");
   auto const position = impl_->archive.read_int64("position");
-  VOXCYCLE_REQUIRE(position.size() == 5, path << " is no checkpoint of this version.");
+  auto const seconds = impl_->archive.read_double("seconds");
+  VOXCYCLE_REQUIRE(position.size() == kPositions && seconds.size() == 2,
+                   path << " is no checkpoint of this version. Train again, with --fresh.");
   header.stage = static_cast<int>(position[0]);
   header.step = position[1];
   header.global_step = position[2];
   header.averaged_updates = position[3];
-  header.finished = position[4] != 0;
-  header.seconds = impl_->archive.read_double("seconds").at(0);
+  header.work = position[4];
+  header.finished = position[5] != 0;
+  header.seconds = seconds[0];
+  header.stage_seconds = seconds[1];
 }
 
 CheckpointReader::~CheckpointReader() = default;

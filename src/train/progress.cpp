@@ -32,14 +32,18 @@ bool on_terminal() {
 }  // namespace
 
 std::string progress_text(ProgressState const& s) {
-  std::string text = format("stage %d/%d  %s  step %ld/%ld", s.stage + 1, s.stages, s.grid.c_str(),
-                            static_cast<long>(s.step), static_cast<long>(s.steps));
+  std::string text = format("stage %d/%d  %s  step %ld", s.stage + 1, s.stages, s.grid.c_str(),
+                            static_cast<long>(s.step));
+  if (s.steps > 0) text += format("/%ld", static_cast<long>(s.steps));
   if (!std::isnan(s.energy_gap)) text += "  gap " + format_percent(s.energy_gap);
   text += format("  loss %.5f  rate %.1e", s.loss, s.rate);
   if (s.step_seconds > 0) {
     text += "  " + format_seconds(s.step_seconds) + "/step";
     text += format("  %.0f samples/s", static_cast<double>(s.batch) / s.step_seconds);
-    text += "  left " + format_seconds(static_cast<double>(s.steps - s.step) * s.step_seconds);
+    if (s.progress > 0) {
+      double const steps = static_cast<double>(s.step) * (1.0 - s.progress) / s.progress;
+      text += "  left " + format_seconds(steps * s.step_seconds);
+    }
   }
   return text;
 }

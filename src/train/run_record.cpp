@@ -14,7 +14,7 @@ namespace voxcycle {
 namespace {
 
 constexpr char const* kHeader =
-    "stage,grid,step,seconds,loss,rel_l2_mean,energy_gap_mean,energy_norm_error_mean";
+    "stage,grid,step,seconds,work,loss,rel_l2_mean,energy_gap_mean,energy_norm_error_mean";
 
 std::string cell(double value) {
   return std::isnan(value) ? "" : format("%.9g", value);
@@ -30,7 +30,7 @@ std::string metrics_to_csv(std::vector<MetricRow> const& rows) {
   std::string text = std::string(kHeader) + "\n";
   for (auto const& row : rows) {
     text += std::to_string(row.stage) + "," + row.grid + "," + std::to_string(row.step) + "," +
-            cell(row.seconds) + "," + cell(row.loss) + "," + cell(row.rel_l2_mean) + "," +
+            cell(row.seconds) + "," + std::to_string(row.work) + "," + cell(row.loss) + "," + cell(row.rel_l2_mean) + "," +
             cell(row.energy_gap_mean) + "," + cell(row.energy_norm_error_mean) + "\n";
   }
   return text;
@@ -46,10 +46,11 @@ std::vector<MetricRow> metrics_from_csv(std::string const& text) {
   while (std::getline(lines, line)) {
     // A trailing empty cell counts too.
     auto const cells = split_list(line + ",end");
-    VOXCYCLE_REQUIRE(cells.size() == 9, "metrics: the line '" << line << "' has not 8 cells.");
+    VOXCYCLE_REQUIRE(cells.size() == 10, "metrics: the line '" << line << "' has not 9 cells.");
     try {
       rows.push_back({std::stoi(cells[0]), cells[1], std::stoll(cells[2]), number(cells[3]),
-                      number(cells[4]), number(cells[5]), number(cells[6]), number(cells[7])});
+                      std::stoll(cells[4]), number(cells[5]), number(cells[6]), number(cells[7]),
+                      number(cells[8])});
     } catch (std::logic_error const&) {
       throw Error("metrics: the line '" + line + "' holds a cell that is no number.");
     }

@@ -4,8 +4,6 @@
 #include <array>
 #include <csignal>
 
-#include <ATen/ATen.h>
-
 namespace voxcycle {
 namespace {
 
@@ -31,10 +29,8 @@ StopSignal::~StopSignal() {
   for (int number : kSignals) std::signal(number, SIG_DFL);
 }
 
-bool StopSignal::requested(Communicator const& comm) const {
-  at::Tensor flag = at::full({1}, stop_requested != 0 ? 1 : 0, at::kInt);
-  comm.all_reduce(flag, ReduceOperation::max);
-  return flag.item<int>() != 0;
+bool StopSignal::requested() const {
+  return stop_requested != 0;
 }
 
 }  // namespace voxcycle

@@ -24,10 +24,13 @@ Units local_units(StepContext const& c, LocalBatch const& batch) {
 /// Samples whose loss is not finite, in words; empty if all are.
 std::string describe_bad_samples(LocalBatch const& batch, std::vector<LossTerms> const& terms) {
   std::string text;
-  for (std::size_t k = 0; k < batch.index.size(); ++k) {
-    for (std::size_t i = 0; i < batch.index[k].size(); ++i) {
+  for (std::size_t k = 0; k < batch.origin.size(); ++k) {
+    for (std::size_t i = 0; i < batch.origin[k].size(); ++i) {
       double const value = terms[k].values[static_cast<std::int64_t>(i)].item<double>();
-      if (!std::isfinite(value)) text.append(" ").append(std::to_string(batch.index[k][i]));
+      if (std::isfinite(value)) continue;
+      auto const& origin = batch.origin[k][i];
+      text += format(" %ld", static_cast<long>(origin.index));
+      if (origin.set > 0) text += format(" (data set %d)", origin.set + 1);
     }
   }
   if (text.empty()) return text;

@@ -5,262 +5,233 @@
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/timer.hpp"
-#include "voxcycle/grid/units.hpp"
 #include "voxcycle/train/agreement.hpp"
-#include "voxcycle/train/checkpoint.hpp"
 #include "voxcycle/train/held_out.hpp"
 #include "voxcycle/train/progress.hpp"
 #include "voxcycle/train/stop_signal.hpp"
 
-#include <filesystem>
 #include <limits>
 #include <memory>
-#include <optional>
 
+#include "train/run_state.hpp"
 #include <ATen/Parallel.h>
 #include <torch/torch.h>
 
 namespace voxcycle {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 /// Weight of the newest step in the mean that the progress line shows.
 constexpr double kStepMeanWeight = 0.1;
-
-/// First line in which two resolved configs differ.
-std::string first_difference(std::string const& a, std::string const& b) {
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i < std::min(a.size(), b.size()) && a[i] == b[i]; ++i) {
-    if (a[i] == '\n') begin = i + 1;
-  }
-  auto const line = [&](std::string const& text) {
-    return text.substr(begin, text.find('\n', begin) - begin);
-  };
-  return format("'%s' there, '%s' now", line(a).c_str(), line(b).c_str());
-}
 
 class Trainer {
  public:
   Trainer(TrainOptions const& options, Communicator const& comm)
       : o_(options),
         comm_(comm),
-        stages_(plan_stages(options.path, options.levels)),
-        network_(make_network(options.network, frame_of(options.boundary))),
-        averaged_(*network_, make_network(options.network, frame_of(options.boundary))),
-        reducer_(comm, network_->parameters(), options.reduction),
+        state_(options, comm, plan_stages(options.path, options.levels)),
+        reducer_(comm, state_.network().parameters(), options.reduction),
         progress_(comm.rank() == 0 ? ProgressLine::Visible::yes : ProgressLine::Visible::no) {
-    for (auto const& stage : stages_) network_->require_fits(stage.plan.grid);
-    if (o_.dtype == at::kDouble) {
-      network_->to(at::kDouble);
-      averaged_.network().to(at::kDouble);
-    }
-    position_.identity = o_.identity;
     require_agreement(comm_, {{"config", text_hash(o_.identity)},
                               {"run directory", o_.directory},
                               {"threads a process", std::to_string(at::get_num_threads())},
                               {"program (hash)", program_hash()},
                               {"shards", describe_shards()}});
-    open_checkpoint();
-    if (comm_.rank() == 0) {
-      record_.emplace(o_.directory, position_.metrics.empty()
-                                        ? std::vector<MetricRow>{}
-                                        : metrics_from_csv(position_.metrics));
+    for (auto const& stage : state_.stages()) {
+      // Refuse unknown names and data that do not fit together before the first step.
+      make_optimizer(options_of(stage), {});
+      samples_of(stage);
     }
+    state_.open();
   }
 
   TrainSummary run() {
-    TrainSummary summary;
-    summary.finished = true;
-    for (int k = position_.stage; k < static_cast<int>(stages_.size()); ++k) {
-      if (position_.finished) break;
-      if (!run_stage(stages_[static_cast<std::size_t>(k)])) {
-        summary.finished = false;
-        break;
-      }
+    auto const& at = state_.position();
+    while (!at.finished) {
+      if (!run_stage(state_.stages().at(static_cast<std::size_t>(at.stage)))) break;
     }
-    if (summary.finished && !position_.finished) {
-      position_.finished = true;
-      save(nullptr);
-    }
-    summary.seconds = position_.seconds;
-    summary.times = times_;
-    if (record_) summary.rows = record_->rows();
-    return summary;
+    return {at.finished, at.seconds, times_, state_.rows()};
   }
 
  private:
   std::string describe_shards() const;
-  void open_checkpoint();
+  Mixture samples_of(Stage const& stage) const;
+  OptimizerOptions options_of(Stage const& stage) const;
+  std::vector<ParameterGroup> groups_of(Stage const& stage);
   bool run_stage(Stage const& stage);
+  double step(Stage const& stage, Budget const& budget, StepContext const& context,
+              Prefetcher& prefetch);
   void evaluate(Stage const& stage, HeldOutSet const& held_out);
-  void save(Optimizer* optimizer);
-  std::vector<ParameterGroup> groups_of(Stage const& stage) const;
-  void add_row(Stage const& stage, double loss, HeldOutErrors const* errors);
+  bool stop_requested();
 
   TrainOptions const& o_;
   Communicator const& comm_;
-  std::vector<Stage> stages_;
-  std::shared_ptr<Network> network_;
-  AveragedWeights averaged_;
+  RunState state_;
   GradientReducer reducer_;
   ProgressLine progress_;
   StopSignal stop_;
-  std::optional<CheckpointReader> resumed_;
-  CheckpointHeader position_;
-  std::optional<RunRecord> record_;
   StepTimes times_;
-  double gap_ = kNan;
+  double step_seconds_ = 0.0;  ///< recent mean
   std::int64_t session_steps_ = 0;
 };
 
 /// What this rank's shards say of themselves, for the comparison with other ranks.
 std::string Trainer::describe_shards() const {
   std::string text;
-  for (auto const& stage : stages_) {
-    for (auto const* split : {"train", "held_out"}) {
-      ShardSet const shards(shard_directory(o_.data, split, stage.plan.grid));
-      auto const& info = shards.info();
-      text +=
-          format("%s %s %s seed %llu samples %ld; ", info.split.c_str(), info.grid.label().c_str(),
-                 info.family.c_str(), static_cast<unsigned long long>(info.seed),
-                 static_cast<long>(shards.samples()));
-    }
+  auto const add = [&](std::string const& root, char const* split, Grid3 const& grid) {
+    ShardSet const shards(shard_directory(root, split, grid));
+    auto const& info = shards.info();
+    text += format("%s %s %s seed %llu samples %ld; ", info.split.c_str(),
+                   info.grid.label().c_str(), info.family.c_str(),
+                   static_cast<unsigned long long>(info.seed), static_cast<long>(shards.samples()));
+  };
+  for (auto const& stage : state_.stages()) {
+    add(o_.data, "held_out", stage.plan.grid);
+    add(o_.data, "train", stage.plan.grid);
+    for (auto const& other : o_.more_data) add(other.directory, "train", stage.plan.grid);
   }
   return text;
 }
 
-void Trainer::open_checkpoint() {
-  std::string const path = checkpoint_path(o_.directory);
-  if (o_.restart == Restart::fresh || !std::filesystem::exists(path)) return;
-  resumed_.emplace(path);
-  VOXCYCLE_REQUIRE(resumed_->header().identity == o_.identity,
-                   o_.directory << " holds a run of another config ("
-                                << first_difference(resumed_->header().identity, o_.identity)
-                                << "). Choose another run.directory, or start over with --fresh.");
-  position_ = resumed_->header();
-  resumed_->restore_network(*network_);
-  resumed_->restore_average(averaged_.network());
-  if (position_.finished) {
-    log_info(o_.directory + " holds the finished run already. Start over with --fresh.");
-  } else {
-    log_info(format("going on with stage %d after %ld of its steps", position_.stage + 1,
-                    static_cast<long>(position_.step)));
+Mixture Trainer::samples_of(Stage const& stage) const {
+  std::vector<ShardSet> sets;
+  std::vector<double> weights{1.0};
+  sets.emplace_back(shard_directory(o_.data, "train", stage.plan.grid));
+  for (auto const& other : o_.more_data) {
+    sets.emplace_back(shard_directory(other.directory, "train", stage.plan.grid));
+    weights.push_back(other.weight);
   }
+  return {std::move(sets),
+          weights,
+          {.seed = o_.seed, .stage = stage.number, .block = o_.sample_block}};
 }
 
-std::vector<ParameterGroup> Trainer::groups_of(Stage const& stage) const {
+OptimizerOptions Trainer::options_of(Stage const& stage) const {
+  OptimizerOptions options = o_.optimizer;
+  options.name = stage.plan.optimizer;
+  return options;
+}
+
+std::vector<ParameterGroup> Trainer::groups_of(Stage const& stage) {
   std::vector<ParameterGroup> groups;
-  for (auto const& level : network_->levels(stage.plan.grid)) {
+  for (auto const& level : state_.network().levels(stage.plan.grid)) {
     groups.push_back({level.parameters, level.names, level_rate_factor(stage, level.level)});
   }
   return groups;
 }
 
-void Trainer::add_row(Stage const& stage, double loss, HeldOutErrors const* errors) {
-  if (!record_) return;
-  MetricRow row{
-      stage.number, stage.plan.grid.label(), position_.step, position_.seconds, loss, kNan, kNan,
-      kNan};
-  if (errors != nullptr) {
-    row.rel_l2_mean = errors->rel_l2.mean().item<double>();
-    row.energy_gap_mean = errors->energy_gap.mean().item<double>();
-    row.energy_norm_error_mean = errors->energy_norm_error.mean().item<double>();
-  }
-  record_->add(row, position_.global_step);
-}
-
 void Trainer::evaluate(Stage const& stage, HeldOutSet const& held_out) {
-  auto const errors =
-      evaluate_held_out(comm_, averaged_.network(), held_out, {.unit_size = o_.unit_size});
-  gap_ = errors.energy_gap.mean().item<double>();
-  add_row(stage, kNan, &errors);
+  auto const errors = evaluate_held_out(comm_, state_.averaged().network(), held_out,
+                                        {.unit_size = o_.unit_size});
+  state_.add_errors(errors);
   progress_.finish();
   log_info(format("%s after %ld steps: relative L2 %s, energy gap %s, energy-norm error %s",
-                  stage.plan.grid.label().c_str(), static_cast<long>(position_.step),
+                  stage.plan.grid.label().c_str(), static_cast<long>(state_.position().step),
                   format_percent(errors.rel_l2.mean().item<double>()).c_str(),
-                  format_percent(gap_).c_str(),
+                  format_percent(errors.energy_gap.mean().item<double>()).c_str(),
                   format_percent(errors.energy_norm_error.mean().item<double>()).c_str()));
 }
 
-void Trainer::save(Optimizer* optimizer) {
-  if (comm_.rank() != 0) return;
-  record_->save();
-  position_.metrics = metrics_to_csv(record_->rows());
-  position_.averaged_updates = averaged_.updates();
-  write_checkpoint(checkpoint_path(o_.directory), position_, *network_, averaged_.network(),
-                   optimizer);
+/// Whether any rank was asked to stop. All ranks take rank 0's clock, so that budgets in seconds
+/// end, and rates fall, at the same step everywhere.
+bool Trainer::stop_requested() {
+  auto& at = state_.position();
+  bool const local = stop_.requested() || session_steps_ == o_.stop_after_steps;
+  double const never = -std::numeric_limits<double>::infinity();
+  bool const leads = comm_.rank() == 0;
+  at::Tensor vote = at::tensor({local ? 1.0 : 0.0, leads ? at.seconds : never,
+                                leads ? at.stage_seconds : never, leads ? step_seconds_ : never},
+                               at::kDouble);
+  comm_.all_reduce(vote, ReduceOperation::max);
+  auto const* value = vote.const_data_ptr<double>();
+  at.seconds = value[1];
+  at.stage_seconds = value[2];
+  step_seconds_ = value[3];
+  return value[0] > 0.0;
+}
+
+/// One step of the stage. @return the loss
+double Trainer::step(Stage const& stage, Budget const& budget, StepContext const& context,
+                     Prefetcher& prefetch) {
+  auto& at = state_.position();
+  double const progress = progress_of(budget, at.step, at.stage_seconds);
+  double const share = std::max(1e-9, progress_of(budget, 1, step_seconds_));
+  double const rate =
+      stage.plan.rate * scheduled_rate(o_.decay, progress, share, stage.plan.warm_up);
+  state_.averaged().set_horizon(o_.average_horizon / share);
+  Timer timer;
+  LocalBatch const batch = prefetch.next();
+  double const waited = timer.seconds();
+  StepResult result;
+  try {
+    result = train_step(context, batch, rate);
+  } catch (Error const& error) {
+    throw Error(format("stage %d (%s), step %ld: ", stage.number + 1,
+                       stage.plan.grid.label().c_str(), static_cast<long>(at.step)) +
+                error.what());
+  }
+  result.times.data = waited;
+  times_ += result.times;
+  ++at.step;
+  ++at.global_step;
+  at.work += stage.plan.batch * stage.plan.grid.voxel_count();
+  at.seconds += timer.seconds();
+  at.stage_seconds += timer.seconds();
+  step_seconds_ += (step_seconds_ == 0.0 ? 1.0 : kStepMeanWeight) *
+                   (timer.seconds() - step_seconds_);
+  state_.add_loss(result.loss);
+  if (o_.after_step) o_.after_step({stage.number, at.step, result.loss, state_.network()});
+  progress_.show({stage.number, static_cast<int>(state_.stages().size()), stage.plan.grid.label(),
+                  at.step, budget.steps, progress_of(budget, at.step, at.stage_seconds),
+                  result.loss, state_.gaps().back(), rate, step_seconds_, stage.plan.batch});
+  return result.loss;
 }
 
 /// @return whether the stage ended (false: a stop was requested)
 bool Trainer::run_stage(Stage const& stage) {
+  auto& at = state_.position();
   auto const& plan = stage.plan;
-  auto const optimizer = make_optimizer(o_.optimizer, groups_of(stage));
+  auto const optimizer = make_optimizer(options_of(stage), groups_of(stage));
   auto const loss = make_loss(o_.loss, plan.grid, o_.boundary);
-  averaged_.begin_stage(o_.average_horizon * static_cast<double>(plan.steps));
-  if (resumed_ && position_.step > 0) {
-    resumed_->restore_optimizer(*optimizer);
-    averaged_.restore(position_.averaged_updates);
-  }
-  resumed_.reset();
-
   ShardSet held_out_shards(shard_directory(o_.data, "held_out", plan.grid));
   HeldOutSet const held_out = read_held_out(held_out_shards);
-  ShardSet shards(shard_directory(o_.data, "train", plan.grid));
-  Sampler const sampler(o_.seed, stage.number, shards.samples(), o_.sample_block);
-  Prefetcher prefetch(std::move(shards), sampler,
+  std::int64_t const samples =
+      ShardSet(shard_directory(o_.data, "train", plan.grid)).samples();
+  Budget const budget = resolve_epochs(plan.budget, samples, plan.batch);
+  Prefetcher prefetch(samples_of(stage),
                       {.batch = plan.batch,
                        .unit_size = o_.unit_size,
-                       .steps = plan.steps,
-                       .first_step = position_.step,
+                       .steps = budget.steps > 0 ? budget.steps
+                                                 : std::numeric_limits<std::int64_t>::max(),
+                       .first_step = at.step,
                        .ranks = comm_.size(),
                        .rank = comm_.rank()});
-  StepContext const context{comm_,     *network_, *loss,    reducer_,   *optimizer,
-                            averaged_, plan.grid, o_.dtype, plan.batch, o_.unit_size};
-  if (position_.step == 0) evaluate(stage, held_out);
+  StepContext const context{comm_,      state_.network(),  *loss,     reducer_, *optimizer,
+                            state_.averaged(), plan.grid, o_.dtype, plan.batch, o_.unit_size};
+  state_.begin_stage(*optimizer);
+  step_seconds_ = 0.0;
+  if (at.step == 0) evaluate(stage, held_out);
 
-  double mean_seconds = 0.0;
   Timer since_checkpoint;
-  while (position_.step < plan.steps) {
-    Timer step_timer;
-    LocalBatch const batch = prefetch.next();
-    double const waited = step_timer.seconds();
-    double const rate = plan.rate * cosine_rate(position_.step, plan.steps, plan.warm_up);
-    StepResult result;
-    try {
-      result = train_step(context, batch, rate);
-    } catch (Error const& error) {
-      throw Error(format("stage %d (%s), step %ld: ", stage.number + 1, plan.grid.label().c_str(),
-                         static_cast<long>(position_.step)) +
-                  error.what());
-    }
-    result.times.data = waited;
-    times_ += result.times;
-    ++position_.step;
-    ++position_.global_step;
-    position_.seconds += step_timer.seconds();
-    mean_seconds = mean_seconds == 0.0 ? step_timer.seconds()
-                                       : (1 - kStepMeanWeight) * mean_seconds +
-                                             kStepMeanWeight * step_timer.seconds();
-    add_row(stage, result.loss, nullptr);
-    if (o_.after_step) o_.after_step({stage.number, position_.step, result.loss, *network_});
-    progress_.show({stage.number, static_cast<int>(stages_.size()), plan.grid.label(),
-                    position_.step, plan.steps, result.loss, gap_, rate, mean_seconds, plan.batch});
-    if (evaluation_due(stage, position_.step)) evaluate(stage, held_out);
+  double progress = progress_of(budget, at.step, at.stage_seconds);
+  while (progress < 1.0 && !has_stalled(state_.gaps(), plan.stall)) {
+    step(stage, budget, context, prefetch);
     ++session_steps_;
-    if (session_steps_ == o_.stop_after_steps || stop_.requested(comm_)) {
+    bool const stop = stop_requested();
+    double const before = progress;
+    progress = progress_of(budget, at.step, at.stage_seconds);
+    if (evaluation_due(stage, before, progress)) evaluate(stage, held_out);
+    if (stop) {
       progress_.finish();
-      save(optimizer.get());
+      state_.save(optimizer.get());
       return false;
     }
     if (since_checkpoint.seconds() > o_.checkpoint_seconds) {
-      save(optimizer.get());
+      state_.save(optimizer.get());
       since_checkpoint.restart();
     }
   }
   progress_.finish();
-  ++position_.stage;
-  position_.step = 0;
-  save(nullptr);
+  state_.end_stage();
   return true;
 }
 
@@ -274,6 +245,14 @@ FrameOfGrid frame_of(Boundary const& boundary) {
 
 std::string checkpoint_path(std::string const& directory) {
   return directory + "/checkpoint.h5";
+}
+
+std::string best_path(std::string const& directory) {
+  return directory + "/best.h5";
+}
+
+std::string stage_path(std::string const& directory, int stage) {
+  return directory + format("/stages/%02d.h5", stage + 1);
 }
 
 TrainSummary train(TrainOptions const& options, Communicator const& comm) {

@@ -65,9 +65,9 @@ class Resume(harness.Case):
 
     def test_stopped_in_each_stage_on_other_numbers_of_processes(self):
         self.stop(signal.SIGINT, after=20)
-        self.stop(signal.SIGUSR1, after=self.steps_done("run") + 20, ranks=2)
+        self.stop(signal.SIGUSR1, after=self.steps_done("run") + 20, ranks=3)
         self.stop(signal.SIGTERM, after=STEPS[0] + 10, ranks=0)
-        result = self.finish(ranks=3)
+        result = self.finish(ranks=2)
         self.assertRegex(result.err, r"going on with stage 2 after \d+ of its steps")
         self.expect_as_uninterrupted()
 

@@ -58,6 +58,7 @@ class Config {
                                              std::int64_t low) const;
   std::vector<double> reals_a_level(std::string const& name, std::size_t levels, double low,
                                     double high) const;
+  std::vector<std::string> texts_a_level(std::string const& name, std::size_t levels) const;
   /// "4:64, 8:64" as a map.
   std::map<std::int64_t, std::int64_t> integer_map(std::string const& name) const;
 
@@ -83,5 +84,8 @@ class Config {
   std::vector<ConfigKey> keys_;
   ConfigStudy study_;
 };
+
+/// @throws Error naming the key `name` unless the text is a number in [low, high].
+double parse_real(std::string const& name, std::string const& text, double low, double high);
 
 }  // namespace voxcycle

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/cycle/budget.hpp"
 #include "voxcycle/cycle/cycle.hpp"
 #include "voxcycle/grid/grid3.hpp"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace voxcycle {
@@ -12,12 +14,14 @@ namespace voxcycle {
 /// How each visit of one level trains.
 struct LevelPlan {
   Grid3 grid;
-  std::int64_t steps = 100;       ///< a visit, >= 1
-  std::int64_t batch = 8;         ///< global batch size, >= 1
-  double rate = 1e-3;             ///< peak rate, > 0
-  double warm_up = 0.1;           ///< share of the steps with a rising rate, [0, 1)
-  double old_level_factor = 0.1;  ///< rate of coarser, already trained levels relative to this one
-  int evaluations = 4;            ///< held-out evaluations a visit, >= 1 (the last at its end)
+  Budget budget = {};              ///< of a visit
+  StallRule stall = {};            ///< ends a visit early
+  std::int64_t batch = 8;          ///< global batch size, >= 1
+  std::string optimizer = "adam";  ///< one of optimizer_names()
+  double rate = 1e-3;              ///< peak rate, > 0
+  double warm_up = 0.1;            ///< share of the budget with a rising rate, [0, 1)
+  double old_level_factor = 0.1;   ///< rate of coarser, already trained levels relative to this one
+  int evaluations = 4;             ///< held-out evaluations a visit, >= 1 (the last at its end)
 };
 
 /// One visit of a level on the path of a cycle.
@@ -37,7 +41,8 @@ std::vector<Stage> plan_stages(LevelPath const& path, std::vector<LevelPlan> con
 /// factor; with 1 for all levels the error first rises threefold.
 double level_rate_factor(Stage const& stage, std::int64_t level);
 
-/// Whether a held-out evaluation follows after `done` steps of the stage.
-bool evaluation_due(Stage const& stage, std::int64_t done);
+/// Whether a held-out evaluation follows a step that took the visit's progress (see progress_of)
+/// from `before` to `after`.
+bool evaluation_due(Stage const& stage, double before, double after);
 
 }  // namespace voxcycle

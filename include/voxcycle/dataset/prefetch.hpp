@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/dataset/sampler.hpp"
+#include "voxcycle/dataset/mixture.hpp"
 #include "voxcycle/grid/units.hpp"
 #include "voxcycle/io/shard.hpp"
 
@@ -15,8 +15,8 @@ namespace voxcycle {
 
 /// The part of a global batch that one rank owns: one tensor a unit.
 struct LocalBatch {
-  std::vector<at::Tensor> nu;                    ///< each [unit size, 1, nx, ny, nz], float32
-  std::vector<std::vector<std::int64_t>> index;  ///< sample indices of each unit
+  std::vector<at::Tensor> nu;                     ///< each [unit size, 1, nx, ny, nz], float32
+  std::vector<std::vector<SampleOrigin>> origin;  ///< of the samples of each unit
 };
 
 struct PrefetchOptions {
@@ -33,7 +33,7 @@ struct PrefetchOptions {
 /// samples. An exception of the thread is thrown again by next().
 class Prefetcher {
  public:
-  Prefetcher(ShardSet shards, Sampler sampler, PrefetchOptions const& options);
+  Prefetcher(Mixture samples, PrefetchOptions const& options);
   ~Prefetcher();  ///< stops the thread, also in the middle of a stage
   Prefetcher(Prefetcher const&) = delete;
   Prefetcher& operator=(Prefetcher const&) = delete;

@@ -44,8 +44,4 @@ std::vector<std::string> optimizer_names();
 std::unique_ptr<Optimizer> make_optimizer(OptimizerOptions const& options,
                                           std::vector<ParameterGroup> groups);
 
-/// Relative rate in [0, 1] of step `step` of `steps`: linear warm-up over the first
-/// `warm_up` * steps, times a cosine that ends at zero.
-double cosine_rate(std::int64_t step, std::int64_t steps, double warm_up);
-
 }  // namespace voxcycle

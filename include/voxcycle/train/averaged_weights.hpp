@@ -17,9 +17,11 @@ class AveragedWeights {
   /// @param average  a network of the same shape; overwritten with `network`'s values
   AveragedWeights(Network const& network, std::shared_ptr<Network> average);
 
-  /// Starts a stage: the average of its first steps is a plain mean, later ones decay over
-  /// `horizon` steps (>= 1).
-  void begin_stage(double horizon);
+  /// Starts a stage: the average of its first steps is a plain mean, later ones decay over the
+  /// horizon.
+  void begin_stage() { updates_ = 0; }
+  /// Steps that the average looks back, at least 1.
+  void set_horizon(double steps);
   /// Takes the current weights in.
   void update();
 

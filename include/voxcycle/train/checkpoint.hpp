@@ -18,7 +18,9 @@ struct CheckpointHeader {
   int stage = 0;          ///< stage in progress, from 0
   std::int64_t step = 0;  ///< steps done in it
   std::int64_t global_step = 0;
-  double seconds = 0.0;  ///< training time so far
+  double seconds = 0.0;        ///< training time so far
+  double stage_seconds = 0.0;  ///< of these in the stage in progress
+  std::int64_t work = 0;       ///< voxels processed so far
   std::int64_t averaged_updates = 0;
   bool finished = false;
 };
@@ -28,6 +30,11 @@ struct CheckpointHeader {
 /// @throws Error if the disk is full.
 void write_checkpoint(std::string const& path, CheckpointHeader const& header,
                       Network const& network, Network const& average, Optimizer* optimizer);
+
+/// Writes the averaged weights alone, for restore_average: what a stage ended with, the best so far.
+/// @throws Error if the disk is full.
+void write_averages(std::string const& path, CheckpointHeader const& header,
+                    Network const& average);
 
 /// A checkpoint to read from. @throws Error (all members) naming the file if it is missing,
 /// truncated, foreign or does not fit the network or optimiser.

@@ -14,7 +14,8 @@ struct ProgressState {
   int stages = 1;
   std::string grid;
   std::int64_t step = 0;  ///< done in this stage
-  std::int64_t steps = 1;
+  std::int64_t steps = 1;  ///< of this stage, 0: as many as its time allows
+  double progress = 0.0;   ///< share of the stage's budget used
   double loss = 0.0;
   double energy_gap = 0.0;  ///< last held-out figure, NaN before the first
   double rate = 0.0;

@@ -14,6 +14,7 @@ struct MetricRow {
   std::string grid;                     ///< e.g. "32^3"
   std::int64_t step = 0;                ///< within the stage
   double seconds = 0.0;                 ///< training wall time so far, without evaluations
+  std::int64_t work = 0;                ///< voxels that training processed so far
   double loss = 0.0;                    ///< batch loss; NaN on evaluation rows
   double rel_l2_mean = 0.0;             ///< held-out figures; NaN on training rows
   double energy_gap_mean = 0.0;         ///< a fraction

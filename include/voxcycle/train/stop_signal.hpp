@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/comm/communicator.hpp"
-
 namespace voxcycle {
 
 /// Turns SIGINT, SIGTERM and SIGUSR1 (Slurm's warning before the time limit) into a request to stop
@@ -14,8 +12,8 @@ class StopSignal {
   StopSignal(StopSignal const&) = delete;
   StopSignal& operator=(StopSignal const&) = delete;
 
-  /// Whether any rank was asked to stop. **Collective**.
-  bool requested(Communicator const& comm) const;
+  /// Whether this process was asked to stop.
+  bool requested() const;
 };
 
 }  // namespace voxcycle

@@ -6,6 +6,7 @@
 #include "voxcycle/cycle/stage.hpp"
 #include "voxcycle/network/network.hpp"
 #include "voxcycle/optim/optimizer.hpp"
+#include "voxcycle/optim/schedule.hpp"
 #include "voxcycle/poisson/boundary.hpp"
 #include "voxcycle/train/run_record.hpp"
 #include "voxcycle/train/train_step.hpp"
@@ -30,9 +31,16 @@ enum class Restart {
   fresh,   ///< forget what the run directory holds
 };
 
+/// More training data, drawn with a probability relative to 1 of the run's own.
+struct MoreData {
+  std::string directory;  ///< root of its shards
+  double weight = 1.0;    ///< > 0
+};
+
 struct TrainOptions {
   std::string directory = "runs/run";  ///< run directory
   std::string data = "data/run";       ///< root of the shards
+  std::vector<MoreData> more_data;     ///< mixed into training, not into held-out samples
   std::string identity;                ///< resolved config of all that the result depends on
   Restart restart = Restart::resume;
 
@@ -40,7 +48,8 @@ struct TrainOptions {
   std::vector<LevelPlan> levels;  ///< coarsest first
   Boundary boundary;
   NetworkOptions network;
-  OptimizerOptions optimizer;
+  OptimizerOptions optimizer;  ///< its name stands in each LevelPlan
+  Decay decay = Decay::cosine;
   std::string loss = "energy_normalised";
 
   std::uint64_t seed = 1;
@@ -50,6 +59,8 @@ struct TrainOptions {
   std::int64_t sample_block = 8;     ///< consecutive samples that stay together
   double average_horizon = 0.05;     ///< of the averaged weights, as a share of a stage's steps
   double checkpoint_seconds = 60.0;  ///< between checkpoints within a stage
+  bool keep_best = true;     ///< best.h5: averaged weights of the least held-out energy gap
+  bool keep_stages = false;  ///< stages/NN.h5: averaged weights at the end of each stage
   std::function<void(StepView const&)> after_step;  ///< called on every rank, may be empty
   std::int64_t stop_after_steps = 0;  ///< stop with a checkpoint after so many steps; 0: never
 };
@@ -72,5 +83,9 @@ FrameOfGrid frame_of(Boundary const& boundary);
 
 /// <directory>/checkpoint.h5
 std::string checkpoint_path(std::string const& directory);
+/// <directory>/best.h5, see TrainOptions::keep_best.
+std::string best_path(std::string const& directory);
+/// <directory>/stages/01.h5 for stage 0, see TrainOptions::keep_stages.
+std::string stage_path(std::string const& directory, int stage);
 
 }  // namespace voxcycle

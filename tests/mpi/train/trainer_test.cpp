@@ -27,7 +27,7 @@ std::string scratch(Communicator const& comm) {
 
 /// Shards of the kl family with the lift as a stand-in for references: the test compares runs with
 /// each other, not with solutions.
-void write_data(std::string const& root) {
+void write_data(std::string const& root, std::int64_t train_samples = kTrainSamples) {
   auto const family = make_family({});
   for (auto const* split : {"train", "held_out"}) {
     bool const held_out = std::string(split) == "held_out";
@@ -38,12 +38,12 @@ void write_data(std::string const& root) {
       info.grid = Grid3::cube(n);
       info.boundary = to_string(Boundary{});
       info.parameters = family->parameter_count();
-      info.samples = held_out ? kHeldOut : kTrainSamples;
+      info.samples = held_out ? kHeldOut : train_samples;
       info.has_reference = held_out;
       write_shard(shard_directory(root, split, info.grid) + "/" + shard_name(0, 1), info,
                   [&](std::int64_t local) {
                     ShardSample sample;
-                    sample.omega = family->omega(held_out ? 8 : 7, local);
+                    sample.omega = family->omega(held_out ? 8 : 7 + train_samples, local);
                     sample.nu.resize(static_cast<std::size_t>(n * n * n));
                     family->evaluate(sample.omega, info.grid, sample.nu);
                     if (held_out) {
@@ -62,8 +62,8 @@ TrainOptions options_for(std::string const& root, std::string const& run) {
   options.data = root + "/data";
   options.identity = "test = 1\n";
   options.path = {0, 1};
-  options.levels = {{.grid = Grid3::cube(4), .steps = 6, .batch = 5, .rate = 3e-3},
-                    {.grid = Grid3::cube(8), .steps = 5, .batch = 5, .rate = 2e-3}};
+  options.levels = {{.grid = Grid3::cube(4), .budget = {.steps = 6}, .batch = 5, .rate = 3e-3},
+                    {.grid = Grid3::cube(8), .budget = {.steps = 5}, .batch = 5, .rate = 2e-3}};
   options.network.channels = {{4, 8}, {8, 8}};
   return options;
 }
@@ -103,6 +103,7 @@ class TrainerTest : public ::testing::Test {
     if (comm_->rank() == 0) {
       fs::remove_all(root_);
       write_data(root_ + "/data");
+      write_data(root_ + "/more", 5);
     }
     comm_->barrier();
   }
@@ -155,6 +156,88 @@ TEST_F(TrainerTest, StoppedRunsGoOnWithTheSameBits) {
   }
   EXPECT_GT(sessions, 2);
   EXPECT_TRUE(at::equal(final_values(parted), final_values(whole)));
+}
+
+TEST_F(TrainerTest, MixedDataHaveTheSameBitsOnAnyNumberOfRanks) {
+  auto together = options_for(root_, "mixed");
+  auto alone = options_for(root_, "mixed-alone-" + std::to_string(comm_->rank()));
+  auto own = options_for(root_, "own-" + std::to_string(comm_->rank()));
+  together.more_data = alone.more_data = {{root_ + "/more", 2.0}};
+  together.sample_block = alone.sample_block = 2;
+  train(together, *comm_);
+  comm_->barrier();
+  train(alone, *self_);
+  train(own, *self_);
+  EXPECT_TRUE(at::equal(final_values(together), final_values(alone)));
+  EXPECT_FALSE(at::equal(final_values(own), final_values(alone)));
+}
+
+TEST_F(TrainerTest, EpochsAndSecondsEndAVisit) {
+  auto options = options_for(root_, "budgets");
+  options.levels[0].budget = {.epochs = 2};  // 26 samples in batches of 5: 6 steps
+  options.levels[1].budget = {.seconds = 0.2};
+  options.levels[1].evaluations = 1;
+  auto const summary = train(options, *comm_);
+  EXPECT_TRUE(summary.finished);
+  if (comm_->rank() != 0) return;
+  std::int64_t steps = 0;
+  for (auto const& row : summary.rows) steps += row.stage == 0 && !std::isnan(row.loss);
+  EXPECT_EQ(steps, 6);
+  auto const& last = summary.rows.back();
+  EXPECT_EQ(last.stage, 1);
+  EXPECT_FALSE(std::isnan(last.energy_gap_mean)) << "the visit ends with an evaluation";
+  EXPECT_EQ(last.work, 5 * (6 * 4 * 4 * 4 + last.step * 8 * 8 * 8));
+  EXPECT_GT(last.step, 1);
+}
+
+TEST_F(TrainerTest, AStalledGapEndsAVisit) {
+  auto options = options_for(root_, "stalled");
+  options.levels[0].budget.steps = 10'000;
+  options.levels[0].evaluations = 10'000;
+  options.levels[0].stall = {.patience = 3, .improvement = 0.9};
+  auto const summary = train(options, *comm_);
+  EXPECT_TRUE(summary.finished);
+  if (comm_->rank() != 0) return;
+  std::int64_t evaluations = 0;
+  for (auto const& row : summary.rows) {
+    evaluations += row.stage == 0 && !std::isnan(row.energy_gap_mean);
+  }
+  // The one on entry counts as an improvement, three more do not.
+  EXPECT_EQ(evaluations, 4);
+}
+
+TEST_F(TrainerTest, KeepsTheBestWeightsAndThoseOfEachStage) {
+  auto options = options_for(root_, "kept");
+  options.keep_stages = true;
+  options.levels[1].evaluations = 5;
+  auto const summary = train(options, *comm_);
+  comm_->barrier();
+  auto const values = [&](std::string const& path) {
+    auto const average = make_network(options.network, frame_of(options.boundary));
+    CheckpointReader(path).restore_average(*average);
+    std::vector<at::Tensor> all;
+    for (auto const& p : average->parameters()) all.push_back(p.detach().flatten());
+    return at::cat(all);
+  };
+  auto const last = values(checkpoint_path(options.directory));
+  EXPECT_TRUE(at::equal(values(stage_path(options.directory, 1)), last));
+  EXPECT_FALSE(at::equal(values(stage_path(options.directory, 0)), last));
+  if (comm_->rank() != 0) return;
+  double best = 1e300;
+  std::int64_t best_step = 0;
+  for (auto const& row : summary.rows) {
+    if (row.stage != 1 || row.step == 0 || !(row.energy_gap_mean < best)) continue;
+    best = row.energy_gap_mean;
+    best_step = row.step;
+  }
+  EXPECT_EQ(CheckpointReader(best_path(options.directory)).header().step, best_step);
+}
+
+TEST_F(TrainerTest, RefusesUnknownOptimisersOfLaterStagesBeforeTheFirstStep) {
+  auto options = options_for(root_, "optimiser");
+  options.levels[1].optimizer = "adm";
+  EXPECT_THROW(train(options, *comm_), Error);
+  EXPECT_FALSE(fs::exists(options.directory + "/metrics.csv"));
 }
 
 TEST_F(TrainerTest, RefusesTheRunOfAnotherConfig) {

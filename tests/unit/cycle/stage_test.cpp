@@ -10,7 +10,7 @@ namespace {
 
 std::vector<LevelPlan> three_levels() {
   std::vector<LevelPlan> levels;
-  for (std::int64_t n : {8, 16, 32}) levels.push_back({.grid = Grid3::cube(n)});
+  for (std::int64_t n : {8, 16, 32}) levels.push_back({.grid = Grid3::cube(n), .budget = {.steps = 100}});
   return levels;
 }
 
@@ -36,26 +36,38 @@ TEST(Stage, RevisitedLevelsLeadTheirStage) {
 TEST(Stage, EvaluationsAreSpreadAndEndTheStage) {
   for (std::int64_t steps : {1, 3, 10, 101}) {
     auto levels = three_levels();
-    levels[0].steps = steps;
+    levels[0].budget.steps = steps;
     levels[0].evaluations = 4;
     auto const stage = plan_stages({0}, levels)[0];
     int count = 0;
-    for (std::int64_t done = 0; done <= steps; ++done) count += evaluation_due(stage, done);
+    double before = 0.0;
+    bool last = false;
+    for (std::int64_t done = 1; done <= steps; ++done) {
+      double const after = progress_of(stage.plan.budget, done, 0.0);
+      last = evaluation_due(stage, before, after);
+      count += last;
+      before = after;
+    }
     EXPECT_EQ(count, std::min<std::int64_t>(4, steps));
-    EXPECT_TRUE(evaluation_due(stage, steps));
-    EXPECT_FALSE(evaluation_due(stage, 0));
+    EXPECT_TRUE(last);
   }
 }
 
 TEST(Stage, RefusesStagesWithoutABudgetNamingThem) {
   auto levels = three_levels();
-  levels[1].steps = 0;
+  levels[1].budget = {};
   try {
     plan_stages({0, 1}, levels);
     FAIL();
   } catch (Error const& error) {
     EXPECT_NE(std::string(error.what()).find("stage 2 (16^3)"), std::string::npos);
   }
+  levels = three_levels();
+  levels[0].budget.seconds = -1;
+  EXPECT_THROW(plan_stages({0}, levels), Error);
+  levels = three_levels();
+  levels[0].stall.improvement = 1;
+  EXPECT_THROW(plan_stages({0}, levels), Error);
   levels = three_levels();
   levels[0].rate = -1;
   EXPECT_THROW(plan_stages({0}, levels), Error);

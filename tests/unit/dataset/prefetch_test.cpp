@@ -25,6 +25,12 @@ constexpr std::int64_t kStage = 1;
 
 Sampler const kSampler(kSeed, kStage, kSamples);
 
+Mixture samples_of(std::string const& directory) {
+  std::vector<ShardSet> sets;
+  sets.emplace_back(directory);
+  return Mixture(std::move(sets), {1.0}, {.seed = kSeed, .stage = kStage});
+}
+
 /// The field that shards_on_disk gave sample `index`.
 at::Tensor expected_nu(std::int64_t index) {
   return at::arange(24, at::kFloat).view({1, 2, 3, 4}) + 100.0F * static_cast<float>(index + 1);
@@ -44,17 +50,17 @@ TEST(Prefetcher, TheRanksTogetherReadTheWholeBatch) {
         options.steps = kSteps;
         options.ranks = ranks;
         options.rank = rank;
-        Prefetcher prefetcher(ShardSet(directory), kSampler, options);
+        Prefetcher prefetcher(samples_of(directory), options);
         for (std::size_t step = 0; step < kSteps; ++step) {
           LocalBatch const part = prefetcher.next();
-          ASSERT_EQ(part.nu.size(), part.index.size());
+          ASSERT_EQ(part.nu.size(), part.origin.size());
           units[step] += part.nu.size();
           for (std::size_t unit = 0; unit < part.nu.size(); ++unit) {
-            auto const count = static_cast<std::int64_t>(part.index[unit].size());
+            auto const count = static_cast<std::int64_t>(part.origin[unit].size());
             ASSERT_EQ(part.nu[unit].sizes(), (at::IntArrayRef{count, 1, 2, 3, 4}));
             ASSERT_EQ(part.nu[unit].scalar_type(), at::kFloat);
             for (std::int64_t k = 0; k < count; ++k) {
-              std::int64_t const index = part.index[unit][static_cast<std::size_t>(k)];
+              std::int64_t const index = part.origin[unit][static_cast<std::size_t>(k)].index;
               EXPECT_TRUE(at::equal(part.nu[unit][k], expected_nu(index))) << index;
               read[step].push_back(index);
             }
@@ -78,21 +84,21 @@ TEST(Prefetcher, AResumedStageGoesOnWhereItStopped) {
   PrefetchOptions options;
   options.batch = 4;
   options.steps = 6;
-  Prefetcher whole(ShardSet(directory), kSampler, options);
+  Prefetcher whole(samples_of(directory), options);
   for (int step = 0; step < 4; ++step) whole.next();
   options.first_step = 4;
-  Prefetcher resumed(ShardSet(directory), kSampler, options);
+  Prefetcher resumed(samples_of(directory), options);
   for (int step = 4; step < 6; ++step) {
     LocalBatch const expected = whole.next();
     LocalBatch const batch = resumed.next();
-    EXPECT_EQ(batch.index, expected.index);
+    EXPECT_EQ(batch.origin, expected.origin);
     for (std::size_t unit = 0; unit < batch.nu.size(); ++unit) {
       EXPECT_TRUE(at::equal(batch.nu[unit], expected.nu[unit]));
     }
   }
   EXPECT_THAT([&] { resumed.next(); }, ThrowsMessage<Error>(HasSubstr("only 6 steps")));
   options.first_step = 6;
-  EXPECT_THROW(Prefetcher(ShardSet(directory), kSampler, options).next(), Error);
+  EXPECT_THROW(Prefetcher(samples_of(directory), options).next(), Error);
 }
 
 TEST(Prefetcher, LosesNoStepWhenItReadsOneAhead) {
@@ -101,16 +107,16 @@ TEST(Prefetcher, LosesNoStepWhenItReadsOneAhead) {
   options.batch = 2;
   options.steps = 1000;
   options.depth = 1;
-  Prefetcher prefetcher(ShardSet(directory), kSampler, options);
+  Prefetcher prefetcher(samples_of(directory), options);
   for (int step = 0; step < 1000; ++step) {
-    EXPECT_EQ(prefetcher.next().index[0][1], kSampler(2 * step + 1));
+    EXPECT_EQ(prefetcher.next().origin[0][1].index, kSampler(2 * step + 1));
   }
   EXPECT_GE(prefetcher.seconds_waited(), 0.0);
 }
 
 TEST(Prefetcher, AFailureOfReadingComesOutOfNext) {
   std::string const directory = shards_on_disk("failure", kSamples);
-  ShardSet shards(directory);
+  Mixture shards = samples_of(directory);
   // Damage one sample (its nu begins with 100 (index + 1)) after the set was opened and checked.
   std::int64_t const bad = kSampler(5);
   float const values[] = {100.0F * static_cast<float>(bad + 1),
@@ -128,7 +134,7 @@ TEST(Prefetcher, AFailureOfReadingComesOutOfNext) {
   PrefetchOptions options;
   options.batch = 2;
   options.steps = 5;
-  Prefetcher prefetcher(std::move(shards), kSampler, options);
+  Prefetcher prefetcher(std::move(shards), options);
   // Long enough for the thread to fail before the first call: what is in the queue comes first.
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   EXPECT_NO_THROW(prefetcher.next());
@@ -138,20 +144,13 @@ TEST(Prefetcher, AFailureOfReadingComesOutOfNext) {
   }
 }
 
-TEST(Prefetcher, AnOrderOfMoreSamplesThanThereAreFails) {
-  PrefetchOptions options;
-  options.batch = 64;
-  Prefetcher prefetcher(ShardSet(shards_on_disk("few", kSamples)), Sampler(1, 0, 1000), options);
-  EXPECT_THAT([&] { prefetcher.next(); }, ThrowsMessage<Error>(HasSubstr("does not exist")));
-}
-
 TEST(Prefetcher, StopsAtOnceInTheMiddleOfAStage) {
   std::string const directory = shards_on_disk("stop", kSamples);
   PrefetchOptions options;
   options.batch = 8;
   options.steps = std::int64_t{1} << 40;
   for (int taken : {0, 1, 3}) {
-    Prefetcher prefetcher(ShardSet(directory), kSampler, options);
+    Prefetcher prefetcher(samples_of(directory), options);
     for (int step = 0; step < taken; ++step) prefetcher.next();
     if (taken == 1) std::this_thread::sleep_for(std::chrono::milliseconds(50));  // queue is full
   }  // hangs here if a thread does not stop
@@ -160,7 +159,7 @@ TEST(Prefetcher, StopsAtOnceInTheMiddleOfAStage) {
   options.batch = std::int64_t{1} << 40;
   options.unit_size = std::int64_t{1} << 20;
   options.ranks = 1 << 20;
-  Prefetcher const prefetcher(ShardSet(directory), kSampler, options);
+  Prefetcher const prefetcher(samples_of(directory), options);
 }
 
 TEST(Prefetcher, RefusesImpossibleOptions) {
@@ -168,7 +167,7 @@ TEST(Prefetcher, RefusesImpossibleOptions) {
   auto const make = [&](auto change) {
     PrefetchOptions options;
     change(options);
-    Prefetcher const prefetcher(ShardSet(directory), kSampler, options);
+    Prefetcher const prefetcher(samples_of(directory), options);
   };
   EXPECT_THROW(make([](auto& o) { o.batch = 0; }), Error);
   EXPECT_THROW(make([](auto& o) { o.unit_size = 0; }), Error);

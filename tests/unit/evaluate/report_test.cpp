@@ -23,11 +23,11 @@ using testing::Not;
 double const kNaN = std::numeric_limits<double>::quiet_NaN();
 
 MetricRow training_row(int stage, std::int64_t step, double seconds, double loss) {
-  return {stage, stage == 0 ? "16^3" : "32^3", step, seconds, loss, kNaN, kNaN, kNaN};
+  return {stage, stage == 0 ? "16^3" : "32^3", step, seconds, step, loss, kNaN, kNaN, kNaN};
 }
 
 MetricRow held_out_row(int stage, std::int64_t step, double seconds, double error) {
-  return {stage,    stage == 0 ? "16^3" : "32^3", step, seconds, kNaN, error, error * error,
+  return {stage,    stage == 0 ? "16^3" : "32^3", step, seconds, step, kNaN, error, error * error,
           2 * error};
 }
 

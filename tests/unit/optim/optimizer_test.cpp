@@ -136,13 +136,6 @@ TEST(Optimizer, LeavesParametersWithoutGradientAlone) {
   EXPECT_TRUE(at::equal(x[1], before));
 }
 
-TEST(Optimizer, RateWarmsUpAndEndsAtZero) {
-  EXPECT_NEAR(cosine_rate(0, 100, 0.1), 0.1, 1e-12);
-  EXPECT_NEAR(cosine_rate(50, 100, 0.1), 0.5, 1e-12);
-  EXPECT_LT(cosine_rate(99, 100, 0.1), 1e-3);
-  EXPECT_NEAR(cosine_rate(0, 100, 0.0), 1.0, 1e-12);
-}
-
 TEST(Optimizer, RefusesUnknownNames) {
   EXPECT_THROW(make_optimizer({.name = "adm"}, {}), Error);
 }

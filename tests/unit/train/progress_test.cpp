@@ -15,6 +15,7 @@ TEST(Progress, LineShowsStageStepErrorRateAndTime) {
   state.grid = "32^3";
   state.step = 100;
   state.steps = 300;
+  state.progress = 100.0 / 300;
   state.loss = 0.5;
   state.energy_gap = 0.0023;
   state.rate = 1.2e-3;
@@ -23,6 +24,8 @@ TEST(Progress, LineShowsStageStepErrorRateAndTime) {
   EXPECT_EQ(progress_text(state),
             "stage 2/3  32^3  step 100/300  gap 0.23 %  loss 0.50000  rate 1.2e-03  100 ms/step  "
             "80 samples/s  left 20.0 s");
+  state.steps = 0;  // a budget in seconds
+  EXPECT_NE(progress_text(state).find("step 100  gap"), std::string::npos);
 }
 
 TEST(Progress, LineOmitsWhatIsNotKnownYet) {

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace voxcycle {
+
+/// When a visit of a level ends: at the first limit reached. 0 stands for no such limit.
+struct Budget {
+  std::int64_t steps = 0;
+  double epochs = 0.0;   ///< passes over the training samples
+  double seconds = 0.0;  ///< training time, evaluations not counted; not reproducible bit by bit
+
+  bool empty() const { return steps == 0 && epochs == 0.0 && seconds == 0.0; }
+};
+
+/// The budget with epochs turned into steps. Example: 1.5 epochs of 100 samples in batches of 8 are
+/// 19 steps. @param samples, batch >= 1
+Budget resolve_epochs(Budget const& budget, std::int64_t samples, std::int64_t batch);
+
+/// Share of a resolved budget that is used up, in [0, 1]; 1: the visit is over.
+/// @param steps    steps done
+/// @param seconds  training time spent
+double progress_of(Budget const& budget, std::int64_t steps, double seconds);
+
+/// Ends a visit whose held-out energy gap no longer falls.
+struct StallRule {
+  int patience = 0;           ///< evaluations without enough improvement that end it; 0: never
+  double improvement = 0.01;  ///< relative fall of the best gap that counts, [0, 1)
+};
+
+/// @param gaps  held-out energy gaps of the visit, the one on entry first
+bool has_stalled(std::vector<double> const& gaps, StallRule const& rule);
+
+}  // namespace voxcycle

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/dataset/sampler.hpp"
+#include "voxcycle/io/shard.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace voxcycle {
+
+/// Where a sample of a mixture comes from.
+struct SampleOrigin {
+  int set = 0;             ///< data set, from 0
+  std::int64_t index = 0;  ///< sample in it
+  bool operator==(SampleOrigin const&) const = default;
+};
+
+struct MixtureOptions {
+  std::uint64_t seed = 1;
+  std::int64_t stage = 0;
+  std::int64_t block = 1;  ///< consecutive samples that stay together (see Sampler)
+};
+
+/// Training samples of one stage from one or several shard sets, each drawn with a given
+/// probability. Which sample stands at a position (step * batch + place in the batch) is a function
+/// of (seed, stage, position) alone, never of rank. With one set every epoch visits each sample
+/// once; with several, a block of positions belongs to the set that a hash of its number picks, and
+/// each set keeps its own order.
+class Mixture {
+ public:
+  /// @param weights  relative probabilities, > 0, one a set
+  /// @throws Error unless sets and weights fit and all sets have one grid, boundary and number of
+  /// parameters.
+  Mixture(std::vector<ShardSet> sets, std::vector<double> const& weights,
+          MixtureOptions const& options);
+
+  /// The sample at `position` >= 0.
+  SampleOrigin at(std::int64_t position) const;
+  ShardSample read(SampleOrigin const& origin);
+  ShardInfo const& info() const { return sets_.front().info(); }
+  std::size_t sets() const { return sets_.size(); }
+
+ private:
+  std::vector<ShardSet> sets_;
+  std::vector<Sampler> samplers_;
+  std::vector<double> upper_;  ///< of each set's share of [0, 1)
+  MixtureOptions options_;
+};
+
+}  // namespace voxcycle

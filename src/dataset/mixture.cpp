@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/dataset/mixture.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/random.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace voxcycle {
+namespace {
+
+constexpr std::uint64_t kPurpose = 0x6d6978;  ///< keeps these hashes apart from the samplers'
+
+}  // namespace
+
+Mixture::Mixture(std::vector<ShardSet> sets, std::vector<double> const& weights,
+                 MixtureOptions const& options)
+    : sets_(std::move(sets)), options_(options) {
+  VOXCYCLE_REQUIRE(!sets_.empty() && sets_.size() == weights.size(),
+                   "a mixture of " << sets_.size() << " data sets has " << weights.size()
+                                   << " weights. Give one a set.");
+  double total = 0.0;
+  for (double const weight : weights) {
+    VOXCYCLE_REQUIRE(weight > 0 && std::isfinite(weight),
+                     "a data set has the weight " << weight << ". Weights are positive.");
+    total += weight;
+  }
+  double sum = 0.0;
+  for (std::size_t k = 0; k < sets_.size(); ++k) {
+    auto const& first = sets_.front().info();
+    auto const& info = sets_[k].info();
+    VOXCYCLE_REQUIRE(info.grid == first.grid && info.boundary == first.boundary,
+                     "data sets of a mixture differ: grid "
+                         << info.grid.label() << " and boundary '" << info.boundary << "' in one, "
+                         << first.grid.label() << " and '" << first.boundary
+                         << "' in another. Generate all with one [problem] and one set of levels.");
+    sum += weights[k];
+    upper_.push_back(sum / total);
+    samplers_.emplace_back(options.seed, options.stage, sets_[k].samples(), options.block);
+  }
+  upper_.back() = 1.0;
+}
+
+SampleOrigin Mixture::at(std::int64_t position) const {
+  std::size_t set = 0;
+  if (sets_.size() > 1) {
+    auto const block = static_cast<std::uint64_t>(position / options_.block);
+    double const draw =
+        hash_uniform({kPurpose, options_.seed, static_cast<std::uint64_t>(options_.stage), block});
+    set = static_cast<std::size_t>(std::upper_bound(upper_.begin(), upper_.end(), draw) -
+                                   upper_.begin());
+  }
+  return {static_cast<int>(set), samplers_[set](position)};
+}
+
+ShardSample Mixture::read(SampleOrigin const& origin) {
+  return sets_.at(static_cast<std::size_t>(origin.set)).read(origin.index);
+}
+
+}  // namespace voxcycle

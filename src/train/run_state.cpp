@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "train/run_state.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/log.hpp"
+#include "voxcycle/core/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include <torch/torch.h>
+
+namespace voxcycle {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// First line in which two resolved configs differ.
+std::string first_difference(std::string const& a, std::string const& b) {
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()) && a[i] == b[i]; ++i) {
+    if (a[i] == '\n') begin = i + 1;
+  }
+  auto const line = [&](std::string const& text) {
+    return text.substr(begin, text.find('\n', begin) - begin);
+  };
+  return format("'%s' there, '%s' now", line(a).c_str(), line(b).c_str());
+}
+
+std::int64_t finest_level(std::vector<Stage> const& stages) {
+  std::int64_t finest = 0;
+  for (auto const& stage : stages) finest = std::max(finest, stage.level);
+  return finest;
+}
+
+}  // namespace
+
+RunState::RunState(TrainOptions const& options, Communicator const& comm, std::vector<Stage> stages)
+    : o_(options),
+      comm_(comm),
+      stages_(std::move(stages)),
+      network_(make_network(options.network, frame_of(options.boundary))),
+      averaged_(*network_, make_network(options.network, frame_of(options.boundary))),
+      best_gap_(kInfinity) {
+  for (auto const& stage : stages_) network_->require_fits(stage.plan.grid);
+  if (o_.dtype == at::kDouble) {
+    network_->to(at::kDouble);
+    averaged_.network().to(at::kDouble);
+  }
+  position_.identity = o_.identity;
+}
+
+void RunState::open() {
+  std::string const path = checkpoint_path(o_.directory);
+  if (o_.restart == Restart::resume && std::filesystem::exists(path)) {
+    resumed_.emplace(path);
+    VOXCYCLE_REQUIRE(resumed_->header().identity == o_.identity,
+                     o_.directory << " holds a run of another config ("
+                                  << first_difference(resumed_->header().identity, o_.identity)
+                                  << "). Choose another run.directory, or start over with "
+                                     "--fresh.");
+    position_ = resumed_->header();
+    resumed_->restore_network(*network_);
+    resumed_->restore_average(averaged_.network());
+    if (position_.finished) {
+      log_info(o_.directory + " holds the finished run already. Start over with --fresh.");
+    } else {
+      log_info(format("going on with stage %d after %ld of its steps", position_.stage + 1,
+                      static_cast<long>(position_.step)));
+    }
+  }
+  auto rows =
+      position_.metrics.empty() ? std::vector<MetricRow>{} : metrics_from_csv(position_.metrics);
+  for (auto const& row : rows) {
+    if (std::isnan(row.energy_gap_mean)) continue;
+    if (row.stage == position_.stage) gaps_.push_back(row.energy_gap_mean);
+    bool const finest =
+        stages_.at(static_cast<std::size_t>(row.stage)).level == finest_level(stages_);
+    if (finest && row.step > 0) best_gap_ = std::min(best_gap_, row.energy_gap_mean);
+  }
+  if (comm_.rank() == 0) record_.emplace(o_.directory, std::move(rows));
+}
+
+std::vector<MetricRow> RunState::rows() const {
+  return record_ ? record_->rows() : std::vector<MetricRow>{};
+}
+
+void RunState::begin_stage(Optimizer& optimizer) {
+  averaged_.begin_stage();
+  if (resumed_ && position_.step > 0) {
+    resumed_->restore_optimizer(optimizer);
+    averaged_.restore(position_.averaged_updates);
+  }
+  resumed_.reset();
+}
+
+void RunState::end_stage() {
+  if (o_.keep_stages && comm_.rank() == 0) {
+    write_averages(stage_path(o_.directory, position_.stage), position_, averaged_.network());
+  }
+  ++position_.stage;
+  position_.step = 0;
+  position_.stage_seconds = 0.0;
+  position_.finished = position_.stage == static_cast<int>(stages_.size());
+  gaps_.clear();
+  save(nullptr);
+}
+
+MetricRow RunState::row() const {
+  auto const& stage = stages_.at(static_cast<std::size_t>(position_.stage));
+  return {position_.stage,
+          stage.plan.grid.label(),
+          position_.step,
+          position_.seconds,
+          position_.work,
+          kNan,
+          kNan,
+          kNan,
+          kNan};
+}
+
+void RunState::add_loss(double loss) {
+  if (!record_) return;
+  MetricRow entry = row();
+  entry.loss = loss;
+  record_->add(entry, position_.global_step);
+}
+
+bool RunState::best_so_far(double gap) {
+  auto const& stage = stages_.at(static_cast<std::size_t>(position_.stage));
+  if (stage.level != finest_level(stages_) || position_.step == 0 || !(gap < best_gap_)) {
+    return false;
+  }
+  best_gap_ = gap;
+  return true;
+}
+
+void RunState::add_errors(HeldOutErrors const& errors) {
+  MetricRow entry = row();
+  entry.rel_l2_mean = errors.rel_l2.mean().item<double>();
+  entry.energy_gap_mean = errors.energy_gap.mean().item<double>();
+  entry.energy_norm_error_mean = errors.energy_norm_error.mean().item<double>();
+  gaps_.push_back(entry.energy_gap_mean);
+  bool const best = best_so_far(entry.energy_gap_mean);
+  if (!record_) return;
+  record_->add(entry, position_.global_step);
+  if (best && o_.keep_best) {
+    write_averages(best_path(o_.directory), position_, averaged_.network());
+  }
+}
+
+void RunState::save(Optimizer* optimizer) {
+  if (comm_.rank() != 0) return;
+  record_->save();
+  position_.metrics = metrics_to_csv(record_->rows());
+  position_.averaged_updates = averaged_.updates();
+  write_checkpoint(checkpoint_path(o_.directory), position_, *network_, averaged_.network(),
+                   optimizer);
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/train/averaged_weights.hpp"
+#include "voxcycle/train/checkpoint.hpp"
+#include "voxcycle/train/held_out.hpp"
+#include "voxcycle/train/trainer.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace voxcycle {
+
+/// What a run is made of and what its directory keeps of it: weights, their average, the position
+/// on the path, metrics; checkpoint.h5, stages/*.h5, best.h5, metrics.csv. Rank 0 writes.
+class RunState {
+ public:
+  RunState(TrainOptions const& options, Communicator const& comm, std::vector<Stage> stages);
+
+  /// Takes up the run directory's checkpoint if there is one to go on with, then opens the record.
+  /// @throws Error on all ranks if it belongs to another config.
+  void open();
+
+  Network& network() { return *network_; }
+  AveragedWeights& averaged() { return averaged_; }
+  CheckpointHeader& position() { return position_; }
+  std::vector<Stage> const& stages() const { return stages_; }
+  /// Held-out energy gaps of the stage in progress, the one on entry first.
+  std::vector<double> const& gaps() const { return gaps_; }
+  std::vector<MetricRow> rows() const;
+
+  /// Starts the stage in progress, or goes on with it, then with `optimizer`'s state of the time.
+  void begin_stage(Optimizer& optimizer);
+  /// Closes the stage in progress: a checkpoint, and what train.keep_stages asks for.
+  void end_stage();
+
+  void add_loss(double loss);
+  /// Adds held-out figures and keeps the weights if they are the best so far at the finest grid.
+  void add_errors(HeldOutErrors const& errors);
+  /// @param optimizer  null when no stage is in progress
+  void save(Optimizer* optimizer);
+
+ private:
+  MetricRow row() const;
+  bool best_so_far(double gap);
+
+  TrainOptions const& o_;
+  Communicator const& comm_;
+  std::vector<Stage> stages_;
+  std::shared_ptr<Network> network_;
+  AveragedWeights averaged_;
+  CheckpointHeader position_;
+  std::optional<CheckpointReader> resumed_;
+  std::optional<RunRecord> record_;
+  std::vector<double> gaps_;
+  double best_gap_;
+};
+
+}  // namespace voxcycle

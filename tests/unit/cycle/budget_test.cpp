@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/cycle/budget.hpp"
+
+#include <gtest/gtest.h>
+
+namespace voxcycle {
+namespace {
+
+TEST(Budget, EpochsBecomeStepsThatCoverThem) {
+  EXPECT_EQ(resolve_epochs({.epochs = 1.5}, 100, 8).steps, 19);
+  EXPECT_EQ(resolve_epochs({.epochs = 1}, 96, 8).steps, 12);
+  EXPECT_EQ(resolve_epochs({.steps = 5, .epochs = 1}, 96, 8).steps, 5);
+  EXPECT_EQ(resolve_epochs({.steps = 50, .epochs = 1}, 96, 8).steps, 12);
+  EXPECT_EQ(resolve_epochs({.seconds = 3}, 96, 8).steps, 0);
+  EXPECT_EQ(resolve_epochs({.epochs = 1e-9}, 96, 8).steps, 1);
+}
+
+TEST(Budget, TheFirstLimitReachedEndsTheVisit) {
+  Budget const both{.steps = 10, .seconds = 20};
+  EXPECT_EQ(progress_of(both, 0, 0), 0.0);
+  EXPECT_EQ(progress_of(both, 5, 1), 0.5);
+  EXPECT_EQ(progress_of(both, 5, 15), 0.75);
+  EXPECT_EQ(progress_of(both, 10, 0), 1.0);
+  EXPECT_EQ(progress_of(both, 1, 25), 1.0);
+  EXPECT_EQ(progress_of({.seconds = 4}, 1000, 1), 0.25);
+}
+
+TEST(Budget, StallsAfterPatienceWithoutImprovement) {
+  StallRule const rule{.patience = 2, .improvement = 0.1};
+  EXPECT_FALSE(has_stalled({}, rule));
+  EXPECT_FALSE(has_stalled({1.0, 0.8, 0.6, 0.5}, rule));
+  EXPECT_FALSE(has_stalled({1.0, 0.95}, rule));
+  EXPECT_TRUE(has_stalled({1.0, 0.95, 0.91}, rule));
+  // Slow falls add up: 0.89 is a tenth below the last gap that counted.
+  EXPECT_FALSE(has_stalled({1.0, 0.95, 0.89, 0.88}, rule));
+  EXPECT_TRUE(has_stalled({1.0, 0.95, 0.89, 0.88, 0.87}, rule));
+  EXPECT_FALSE(has_stalled({1.0, 1.0, 1.0, 1.0}, {.patience = 0}));
+}
+
+}  // namespace
+}  // namespace voxcycle

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/dataset/mixture.hpp"
+
+#include "voxcycle/core/error.hpp"
+
+#include <array>
+#include <cmath>
+#include <set>
+
+#include "shards_on_disk.hpp"
+#include <gtest/gtest.h>
+
+namespace voxcycle {
+namespace {
+
+Mixture mixture_of(std::vector<std::int64_t> const& sizes, std::vector<double> const& weights,
+                   MixtureOptions const& options) {
+  std::vector<ShardSet> sets;
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    sets.emplace_back(shards_on_disk("set" + std::to_string(k), sizes[k]));
+  }
+  return {std::move(sets), weights, options};
+}
+
+TEST(Mixture, OneSetKeepsTheSamplersOrder) {
+  Mixture const mixture = mixture_of({10}, {0.3}, {.seed = 4, .stage = 2, .block = 2});
+  Sampler const sampler(4, 2, 10, 2);
+  for (std::int64_t p = 0; p < 40; ++p) EXPECT_EQ(mixture.at(p), (SampleOrigin{0, sampler(p)}));
+}
+
+TEST(Mixture, SetsAreDrawnWithTheirProbabilities) {
+  Mixture const mixture = mixture_of({10, 7, 5}, {1, 2, 5}, {.seed = 4});
+  constexpr std::int64_t kDraws = 40000;
+  std::array<std::int64_t, 3> counts{};
+  std::array<std::set<std::int64_t>, 3> seen;
+  for (std::int64_t p = 0; p < kDraws; ++p) {
+    auto const origin = mixture.at(p);
+    auto const set = static_cast<std::size_t>(origin.set);
+    ++counts.at(set);
+    seen.at(set).insert(origin.index);
+  }
+  std::array<double, 3> const expected{0.125, 0.25, 0.625};
+  for (std::size_t k = 0; k < 3; ++k) {
+    double const share = static_cast<double>(counts[k]) / kDraws;
+    // Five standard deviations of a binomial share.
+    double const tolerance = 5 * std::sqrt(expected[k] * (1 - expected[k]) / kDraws);
+    EXPECT_NEAR(share, expected[k], tolerance) << k;
+  }
+  EXPECT_EQ(seen[0].size(), 10U);
+  EXPECT_EQ(seen[1].size(), 7U);
+  EXPECT_EQ(seen[2].size(), 5U);
+}
+
+TEST(Mixture, BlocksComeFromOneSet) {
+  Mixture const mixture = mixture_of({16, 16}, {1, 1}, {.seed = 1, .block = 8});
+  int changes = 0;
+  for (std::int64_t block = 0; block < 100; ++block) {
+    int const set = mixture.at(8 * block).set;
+    for (std::int64_t k = 1; k < 8; ++k) EXPECT_EQ(mixture.at(8 * block + k).set, set);
+    changes += block > 0 && set != mixture.at(8 * block - 1).set;
+  }
+  EXPECT_GT(changes, 20);
+}
+
+TEST(Mixture, ReadsFromTheSetItNames) {
+  Mixture mixture = mixture_of({4, 6}, {1, 1}, {});
+  EXPECT_EQ(mixture.read({1, 5}).nu[0], 600.0F);
+  EXPECT_THROW(mixture.read({0, 5}), Error);
+}
+
+TEST(Mixture, RefusesWeightsThatAreNone) {
+  EXPECT_THROW(mixture_of({4, 6}, {1}, {}), Error);
+  EXPECT_THROW(mixture_of({4, 6}, {1, 0}, {}), Error);
+  EXPECT_THROW(mixture_of({4}, {std::nan("")}, {}), Error);
+  EXPECT_THROW(mixture_of({}, {}, {}), Error);
+}
+
+}  // namespace
+}  // namespace voxcycle
