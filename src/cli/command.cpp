@@ -79,7 +79,7 @@ void parse_arguments(std::vector<std::string> const& arguments, Command const& c
 }  // namespace
 
 std::vector<Command> all_commands() {
-  return {generate_command(), train_command(), evaluate_command(),
+  return {generate_command(), train_command(), evaluate_command(), ablate_command(),
           verify_command(),   bench_command(), info_command()};
 }
 
@@ -106,6 +106,10 @@ int run_command_line(std::vector<std::string> const& arguments, Communicator con
     if (speaks) std::fputs(invocation.config.dump().c_str(), stdout);
     return 0;
   }
+  auto const& study = invocation.config.study();
+  VOXCYCLE_REQUIRE(command.name == "ablate" || (study.vary.empty() && study.cases.empty()),
+                   command.name << " cannot use a config with [vary] or [case.NAME] (they describe "
+                                   "many runs). Use voxcycle ablate, or remove these sections.");
   set_threads(invocation.config);
   return command.run(invocation);
 }

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "cli/config_keys.hpp"
+#include "cli/config_study.hpp"
 #include <boost/program_options/errors.hpp>
 #include <boost/program_options/options_description.hpp>
 #include <boost/program_options/parsers.hpp>
@@ -50,18 +51,25 @@ std::vector<Number> one_a_level(std::string const& name, std::vector<Number> val
 
 Config::Config() : keys_(all_config_keys()) {}
 
-ConfigKey const& Config::find(std::string const& name) const {
+ConfigKey const& Config::find(std::string const& name, std::string const& section) const {
   auto const found =
       std::find_if(keys_.begin(), keys_.end(), [&](auto const& key) { return key.name == name; });
   if (found != keys_.end()) return *found;
   std::vector<std::string> names;
   for (auto const& key : keys_) names.push_back(key.name);
-  throw Error("unknown config key '" + name + "'. Did you mean " +
+  throw Error("unknown config key '" + name + "'" +
+              (section.empty() ? "" : " in [" + section + "]") + ". Did you mean " +
               join(nearest_names(name, names), ", ") + "? voxcycle --dump-config lists all keys.");
 }
 
 void Config::set(std::string const& name, std::string const& value) {
-  const_cast<ConfigKey&>(find(name)).value = value;
+  if (name.starts_with(kVary)) {
+    set_alternatives(name.substr(kVary.size()), value);
+  } else if (name.starts_with(kCase)) {
+    set_in_case(name.substr(kCase.size()), value);
+  } else {
+    const_cast<ConfigKey&>(find(name)).value = value;
+  }
 }
 
 void Config::read_file(std::string const& path) {
@@ -70,6 +78,7 @@ void Config::read_file(std::string const& path) {
   try {
     po::options_description const none;
     auto const parsed = po::parse_config_file(in, none, /*allow_unregistered=*/true);
+    read_case_names(path);
     for (auto const& option : parsed.options) set(option.string_key, option.value.front());
   } catch (po::error const& problem) {
     throw Error("config " + path + ": " + problem.what() +
@@ -143,7 +152,7 @@ std::string Config::dump() const {
     }
     text += "# " + key.meaning + "\n" + key.name.substr(dot + 1) + " = " + key.value + "\n";
   }
-  return text;
+  return text + dump_study(study_);
 }
 
 std::string Config::identity() const {

@@ -21,7 +21,8 @@ std::vector<ConfigKey> all_config_keys() {
       {"data.omega_range", "3", "kl: omega lies in [-range, range]^modes, > 0"},
       {"data.seed", "1", "seed of the samples, >= 0"},
       {"data.more", "",
-       "more shard directories mixed into training as DIRECTORY:WEIGHT, ...; samples are drawn with "
+       "more shard directories mixed into training as DIRECTORY:WEIGHT, ...; samples are drawn "
+       "with "
        "probabilities relative to 1 of data.directory"},
       {"data.train_samples", "1024", "training samples, one number or one a level"},
       {"data.held_out_samples", "32", "samples with reference solutions, never trained on"},
@@ -89,6 +90,18 @@ std::vector<ConfigKey> all_config_keys() {
        "yes, no"},
       {"train.keep_stages", "no",
        "keep the averaged weights that each stage ends with in stages/NN.h5: yes, no"},
+
+      {"ablate.directory", "runs/ablation", "where a study's runs and its report go"},
+      {"ablate.jobs", "1", "runs at once, >= 1; they share this process's threads"},
+      {"ablate.processes", "1", "processes a run, >= 1"},
+      {"ablate.launcher", "mpirun -n {} --oversubscribe --bind-to none",
+       "what starts the {} processes of a run; unused for 1 process"},
+      {"ablate.baseline", "", "case that times are compared with; empty: the first"},
+      {"ablate.target_metric", "rel_l2", "error of the target: rel_l2, energy_gap, energy_norm"},
+      {"ablate.target_error", "0",
+       "held-out error (a fraction) whose time is compared; 0: what all seeds of the baseline end "
+       "at"},
+      {"ablate.spectrum_samples", "8", "held-out samples in the spectra of the error; 0: none"},
   };
 }
 
@@ -96,7 +109,8 @@ bool is_identity_key(std::string const& name) {
   constexpr std::array<char const*, 6> places{"run.directory",      "data.directory",
                                               "data.shard_samples", "train.checkpoint_seconds",
                                               "train.keep_best",    "train.keep_stages"};
-  return std::find(places.begin(), places.end(), name) == places.end();
+  return !name.starts_with("ablate.") &&
+         std::find(places.begin(), places.end(), name) == places.end();
 }
 
 }  // namespace voxcycle

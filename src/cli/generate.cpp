@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // voxcycle generate: samples of the coefficient family as shards, with references for held-out
 // ones.
+#include "cli/generate.hpp"
+
 #include "voxcycle/cli/command.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
@@ -130,26 +132,33 @@ void make_shard(Config const& config, CoefficientFamily const& family, ShardJob 
 }
 
 int generate(Invocation const& call) {
+  generate_shards(call.config, call.comm);
+  return 0;
+}
+
+}  // namespace
+
+void generate_shards(Config const& config, Communicator const& comm) {
   Timer timer;
-  auto const family = make_family(family_options(call.config));
-  auto const jobs = plan_jobs(call.config, *family);
+  auto const family = make_family(family_options(config));
+  auto const jobs = plan_jobs(config, *family);
   SolveStatistics statistics;
   std::size_t made = 0;
   std::size_t mine = 0;
   for (std::size_t k = 0; k < jobs.size(); ++k) {
-    if (static_cast<int>(k % static_cast<std::size_t>(call.comm.size())) != call.comm.rank()) {
+    if (static_cast<int>(k % static_cast<std::size_t>(comm.size())) != comm.rank()) {
       continue;
     }
     ++mine;
     if (is_done(jobs[k])) continue;
-    make_shard(call.config, *family, jobs[k], statistics);
+    make_shard(config, *family, jobs[k], statistics);
     ++made;
     log_info(format("shard %zu of %zu: %s, %ld samples at %s%s", k + 1, jobs.size(),
                     jobs[k].info.split.c_str(), static_cast<long>(jobs[k].info.samples),
                     jobs[k].info.grid.label().c_str(),
                     jobs[k].info.has_reference ? " with references" : ""));
   }
-  call.comm.barrier();
+  comm.barrier();
   if (statistics.solves > 0) {
     log_info(
         format("%ld reference solutions converged, at most %d iterations, largest relative "
@@ -158,12 +167,8 @@ int generate(Invocation const& call) {
                statistics.largest_residual));
   }
   log_info(format("%zu shards made, %zu were there, in %s: %s", made, mine - made,
-                  format_seconds(timer.seconds()).c_str(),
-                  call.config.text("data.directory").c_str()));
-  return 0;
+                  format_seconds(timer.seconds()).c_str(), config.text("data.directory").c_str()));
 }
-
-}  // namespace
 
 Command generate_command() {
   return {"generate", "coefficient fields and reference solutions into shards", {}, generate};

@@ -54,8 +54,8 @@ std::vector<MoreData> more_data(Config const& config) {
     auto const colon = entry.rfind(':');
     VOXCYCLE_REQUIRE(colon != std::string::npos && colon > 0,
                      "data.more: '" << entry << "' has no weight. Write DIRECTORY:WEIGHT.");
-    all.push_back({entry.substr(0, colon),
-                   parse_real("data.more", entry.substr(colon + 1), 1e-12, 1e12)});
+    all.push_back(
+        {entry.substr(0, colon), parse_real("data.more", entry.substr(colon + 1), 1e-12, 1e12)});
   }
   return all;
 }
@@ -163,9 +163,9 @@ TrainOptions train_options(Config const& config) {
                        .momentum = decay(config, "train.momentum"),
                        .muon_momentum = decay(config, "train.muon_momentum"),
                        .adam_ratio = config.real("train.adam_ratio", 1e-9, 1e3)};
-  options.decay = choose<Decay>(
-      config, "train.decay",
-      {{"cosine", Decay::cosine}, {"linear", Decay::linear}, {"none", Decay::none}});
+  options.decay =
+      choose<Decay>(config, "train.decay",
+                    {{"cosine", Decay::cosine}, {"linear", Decay::linear}, {"none", Decay::none}});
   options.loss = config.text("train.loss");
   options.seed = static_cast<std::uint64_t>(config.integer("run.seed"));
   options.dtype =

@@ -14,9 +14,9 @@
 #include <filesystem>
 #include <sstream>
 
+#include "cli/child_process.hpp"
 #include "cli/options.hpp"
 #include <ATen/ATen.h>
-#include <unistd.h>
 
 namespace voxcycle {
 namespace {
@@ -77,12 +77,6 @@ double ulps_apart(double a, double b) {
                   static_cast<double>(std::bit_cast<std::int64_t>(b)));
 }
 
-std::string quoted(std::string const& text) {
-  std::string result = "'";
-  for (char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return result + "'";
-}
-
 class Verification {
  public:
   explicit Verification(Invocation const& call)
@@ -96,22 +90,31 @@ class Verification {
   /// Runs `ranks` processes and returns what rank 0 recorded.
   std::vector<StepRecord> run(std::int64_t ranks, std::string const& reduction) const {
     auto const name = scratch_ + "/" + reduction + "-" + std::to_string(ranks);
-    auto launcher = launcher_;
-    auto const place = launcher.find("{}");
-    VOXCYCLE_REQUIRE(place != std::string::npos,
-                     "--launcher '" << launcher << "' has no {} for the number of processes.");
-    launcher.replace(place, 2, std::to_string(ranks));
-    auto const command =
-        launcher + " " + quoted(fs::read_symlink("/proc/self/exe").string()) + " verify --worker " +
-        quoted(name + ".txt") + " --config " + quoted(scratch_ + "/config.cfg") +
-        " --run.directory " + quoted(name) + " --train.reduction " + reduction + " --cycle.steps " +
-        steps_ +
-        " --cycle.epochs 0 --cycle.seconds 0 --cycle.patience 0 --cycle.evaluations 1"
-        " --run.threads " + std::to_string(at::get_num_threads()) +
-        " > " + quoted(name + ".log") + " 2>&1";
+    auto const command = own_command(launcher_, ranks, at::get_num_threads(),
+                                     {"verify",
+                                      "--worker",
+                                      name + ".txt",
+                                      "--config",
+                                      scratch_ + "/config.cfg",
+                                      "--run.directory",
+                                      name,
+                                      "--train.reduction",
+                                      reduction,
+                                      "--cycle.steps",
+                                      steps_,
+                                      "--cycle.epochs",
+                                      "0",
+                                      "--cycle.seconds",
+                                      "0",
+                                      "--cycle.patience",
+                                      "0",
+                                      "--cycle.evaluations",
+                                      "1",
+                                      "--run.threads",
+                                      std::to_string(at::get_num_threads())});
     log_info(format("%s reduction on %ld %s", reduction.c_str(), static_cast<long>(ranks),
                     ranks == 1 ? "process" : "processes"));
-    int const status = std::system(command.c_str());
+    int const status = ChildProcess(command, name + ".log").wait();
     VOXCYCLE_REQUIRE(status == 0, "the run on " << ranks << " processes failed. Its output is in "
                                                 << name << ".log. If the launcher is not mpirun, "
                                                 << "give it with --launcher 'srun -n {}'.");

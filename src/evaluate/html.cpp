@@ -76,4 +76,13 @@ std::string element(std::string_view name, std::string_view attributes, std::str
   return out;
 }
 
+std::string page(std::string_view title, std::string_view body) {
+  std::string const head =
+      "<meta charset='utf-8'/>\n"
+      "<meta name='viewport' content='width=device-width, initial-scale=1'/>\n" +
+      element("title", "", title) + element("style", "", style_sheet);
+  return "<!DOCTYPE html>\n" +
+         element("html", "lang='en'", element("head", "", head) + element("body", "", body));
+}
+
 }  // namespace voxcycle::html

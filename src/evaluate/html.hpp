@@ -19,6 +19,9 @@ std::string grid(std::string_view text);
 /// @return <name attributes>content</name>. `content` is HTML already, `attributes` too.
 std::string element(std::string_view name, std::string_view attributes, std::string_view content);
 
+/// @return a whole page. `title` and `body` are HTML already.
+std::string page(std::string_view title, std::string_view body);
+
 /// The page's style sheet: light and dark by the reader's preference, narrow and wide.
 extern char const* const style_sheet;
 

@@ -8,13 +8,15 @@ char const* const style_sheet = R"(
   color-scheme: light dark;
   --page: #ffffff; --text: #1d2733; --quiet: #5b6876; --rule: #dde3e9; --panel: #f5f7f9;
   --band: #eef2f6; --accent: #1f5fa6; --warn: #9a3412;
-  --series-0: #1f5fa6; --series-1: #c2570c; --series-2: #1b7a5a;
+  --series-0: #1f5fa6; --series-1: #c2570c; --series-2: #1b7a5a; --series-3: #8a3fa0;
+  --series-4: #b3243d; --series-5: #7a6a00; --series-6: #0c8aa6; --series-7: #6b5b4d;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --page: #14191f; --text: #dfe5ec; --quiet: #94a1af; --rule: #2d3742; --panel: #1b222a;
     --band: #1e262f; --accent: #7db4ee; --warn: #f3a683;
-    --series-0: #7db4ee; --series-1: #f0a05a; --series-2: #6cc7a1;
+    --series-0: #7db4ee; --series-1: #f0a05a; --series-2: #6cc7a1; --series-3: #cf9be0;
+    --series-4: #f08a97; --series-5: #d8c652; --series-6: #6fd0e6; --series-7: #c9b8a6;
   }
 }
 * { box-sizing: border-box; }
@@ -63,7 +65,10 @@ svg .axis { stroke: var(--quiet); stroke-width: 1; }
 svg .line { fill: none; stroke-width: 1.8; stroke-linejoin: round; stroke-linecap: round; }
 svg .faint { stroke-width: 1; opacity: 0.38; }
 svg .s0 { stroke: var(--series-0); } svg .s1 { stroke: var(--series-1); }
-svg .s2 { stroke: var(--series-2); }
+svg .s2 { stroke: var(--series-2); } svg .s3 { stroke: var(--series-3); }
+svg .s4 { stroke: var(--series-4); } svg .s5 { stroke: var(--series-5); }
+svg .s6 { stroke: var(--series-6); } svg .s7 { stroke: var(--series-7); }
+svg .dashed { stroke-dasharray: 5 4; }
 svg .mark { fill: var(--page); stroke-width: 1.6; }
 .pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(46%, 190px), 1fr));
   gap: 1.1rem; margin: 0.7rem 0 1.6rem; max-width: 1040px; }
@@ -73,6 +78,10 @@ svg .mark { fill: var(--page); stroke-width: 1.6; }
   image-rendering: auto; }
 .range { display: flex; justify-content: space-between; font-size: 0.8rem; color: var(--quiet);
   font-variant-numeric: tabular-nums; line-height: 1.4; }
+.switch { margin-right: 1.2rem; }
+#axis-time:checked ~ .by-work, #axis-work:checked ~ .by-time { display: none; }
+.errors .best { color: var(--accent); font-weight: 600; }
+.errors small { color: var(--quiet); font-weight: 400; }
 details { margin: 1rem 0; }
 summary { cursor: pointer; color: var(--accent); }
 pre { background: var(--panel); border-radius: 8px; padding: 0.9rem 1rem; overflow-x: auto;

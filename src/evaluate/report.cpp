@@ -214,10 +214,6 @@ std::string render_glossary() {
 
 std::string render_report(ReportInput const& input) {
   std::string const title = html::grid(input.title.empty() ? "voxcycle report" : input.title);
-  std::string const head =
-      "<meta charset='utf-8'/>\n"
-      "<meta name='viewport' content='width=device-width, initial-scale=1'/>\n" +
-      element("title", "", title) + element("style", "", html::style_sheet);
   std::string body = element("h1", "", title);
   body += render_headline(input);
   body += render_summary(input);
@@ -230,8 +226,7 @@ std::string render_report(ReportInput const& input) {
                     element("summary", "", "Resolved configuration") +
                         element("pre", "", escape(input.config)));
   }
-  return "<!DOCTYPE html>\n" +
-         element("html", "lang='en'", element("head", "", head) + element("body", "", body));
+  return html::page(title, body);
 }
 
 }  // namespace voxcycle

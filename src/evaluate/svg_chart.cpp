@@ -4,6 +4,7 @@
 #include "voxcycle/core/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "html.hpp"
@@ -32,7 +33,8 @@ double y_of(Chart const& chart, double y) {
 }
 
 bool drawable(Chart const& chart, Point const& point) {
-  return std::isfinite(point.x) && std::isfinite(point.y) && (!chart.y.logarithmic || point.y > 0);
+  return std::isfinite(point.x) && std::isfinite(point.y) &&
+         (!chart.x.logarithmic || point.x > 0) && (!chart.y.logarithmic || point.y > 0);
 }
 
 std::string text(Place at, char const* anchor, std::string const& content) {
@@ -87,15 +89,28 @@ std::string draw_axes(Chart const& chart) {
 std::string marker(int color, Place at, std::string const& note) {
   std::string const title = note.empty() ? "" : html::element("title", "", html::escape(note));
   std::string const kind = format("class='mark s%d'", color);
-  if (color == 1) {
-    return html::element(
-        "rect", kind + format(" x='%.1f' y='%.1f' width='6' height='6'", at.x - 3, at.y - 3),
-        title);
+  if (color == 0) {
+    return html::element("circle", kind + format(" cx='%.1f' cy='%.1f' r='3.3'", at.x, at.y),
+                         title);
   }
-  if (color == 2) {
-    return html::element("path", kind + format(" d='M%.1f %.1fl4 7h-8z'", at.x, at.y - 4.2), title);
-  }
-  return html::element("circle", kind + format(" cx='%.1f' cy='%.1f' r='3.3'", at.x, at.y), title);
+  // Square, triangle, diamond, triangle down, bar, hexagon, cross.
+  constexpr std::array<char const*, kColors - 1> shapes{
+      "m-3 -3h6v6h-6z",
+      "m0 -4.2l4 7h-8z",
+      "m0 -4.4l4.4 4.4l-4.4 4.4l-4.4 -4.4z",
+      "m0 4.2l4 -7h-8z",
+      "m-2 -4.4h4v8.8h-4z",
+      "m-2.2 -3.8h4.4l2.2 3.8l-2.2 3.8h-4.4l-2.2 -3.8z",
+      "m-1.3 -4h2.6v2.7h2.7v2.6h-2.7v2.7h-2.6v-2.7h-2.7v-2.6h2.7z"};
+  return html::element("path",
+                       kind + format(" d='M%.1f %.1f%s'", at.x, at.y,
+                                     shapes.at(static_cast<std::size_t>(color - 1))),
+                       title);
+}
+
+std::string line_class(Series const& series) {
+  return format("line s%d%s%s", series.color, series.faint ? " faint" : "",
+                series.dashed ? " dashed" : "");
 }
 
 std::string draw_series(Chart const& chart, Series const& series) {
@@ -105,9 +120,7 @@ std::string draw_series(Chart const& chart, Series const& series) {
   int length = 0;
   auto const finish = [&] {
     if (length > 1) {
-      lines += format("<polyline class='line s%d%s' points='", series.color,
-                      series.faint ? " faint" : "") +
-               path + "'/>\n";
+      lines += format("<polyline class='%s' points='", line_class(series).c_str()) + path + "'/>\n";
     }
     path.clear();
     length = 0;
@@ -146,8 +159,8 @@ std::string render(Chart const& chart) {
 }
 
 std::string legend_swatch(Series const& series) {
-  std::string content = format("<line class='line s%d%s' x1='1' y1='7' x2='25' y2='7'/>",
-                               series.color, series.faint ? " faint" : "");
+  std::string content =
+      format("<line class='%s' x1='1' y1='7' x2='25' y2='7'/>", line_class(series).c_str());
   if (series.markers) content += marker(series.color, {13, 7}, "");
   return html::element("svg", "viewBox='0 0 26 14' aria-hidden='true'", content);
 }

@@ -16,13 +16,17 @@ struct Point {
   std::string note;  ///< shown while the pointer rests on the point's marker
 };
 
-/// A line through points; its colour follows `color`, a number from 0 to 2, in the style sheet.
+/// Colours in the style sheet, each with a marker of its own.
+inline constexpr int kColors = 8;
+
+/// A line through points; its colour follows `color`, a number from 0 to kColors - 1.
 struct Series {
   std::string name;
   int color = 0;
   bool markers = false;  ///< a shape a point, one kind a colour
   bool faint = false;    ///< drawn thin and pale, behind a main line
   std::vector<Point> points;
+  bool dashed = false;
 };
 
 /// A vertical band over a range of x.
@@ -45,7 +49,7 @@ struct Chart {
 };
 
 /// @return the chart as an inline <svg> element that scales with its container. Points that are not
-/// finite, or not positive on a logarithmic axis, are left out; lines end at the frame.
+/// finite, or not positive on a logarithmic axis (x or y), are left out; lines end at the frame.
 std::string render(Chart const& chart);
 
 /// @return a small <svg> that shows the line and marker of a series.

@@ -7,67 +7,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <numbers>
-#include <vector>
 
+#include "axis_modes.hpp"
 #include "fftw_plan.hpp"
 #include "field_sums.hpp"
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
 namespace voxcycle {
-namespace {
-
-// One axis: its free nodes, their weights, and the transform that diagonalises K1 and M1 together.
-struct Axis {
-  int first = 0;             // first free node
-  int count = 0;             // free nodes
-  fftw_r2r_kind forward{};   // nodes to modes
-  fftw_r2r_kind inverse{};   // modes to nodes
-  double scale = 0.0;        // of forward and inverse together
-  bool half_first = false;   // the first free node is a zero-flux end (weight 1/2)
-  bool half_last = false;    // the same for the last one
-  std::vector<double> k, m;  // eigenvalues of K1 and M1 with respect to the weights
-
-  double inverse_weight(int i) const {
-    return (half_first && i == 0) || (half_last && i == count - 1) ? 2.0 : 1.0;
-  }
-};
-
-Axis make_axis(Grid3 const& grid, Boundary const& boundary, int axis) {
-  bool const low = boundary.face(axis, 0).kind == FaceKind::dirichlet;
-  bool const high = boundary.face(axis, 1).kind == FaceKind::dirichlet;
-  int const n = static_cast<int>(grid.voxels[axis]);
-  double const h = grid.spacing(axis);
-  Axis result;
-  result.first = low ? 1 : 0;
-  result.count = n + 1 - (low ? 1 : 0) - (high ? 1 : 0);
-  result.half_first = !low;
-  result.half_last = !high;
-  result.scale = 1.0 / (2.0 * n);
-  double shift = 0.0;  // theta_k = pi (k + shift) / n
-  if (low && high) {
-    result.forward = result.inverse = FFTW_RODFT00;
-    shift = 1.0;
-  } else if (!low && !high) {
-    result.forward = result.inverse = FFTW_REDFT00;
-  } else {
-    result.forward = low ? FFTW_RODFT01 : FFTW_REDFT01;
-    result.inverse = low ? FFTW_RODFT10 : FFTW_REDFT10;
-    shift = 0.5;
-  }
-  for (int i = 0; i < result.count; ++i) {
-    double const half_sine = std::sin(std::numbers::pi * (i + shift) / n / 2.0);
-    double const k = 4.0 * half_sine * half_sine;  // 2 - 2 cos theta without cancellation
-    result.k.push_back(k / h);
-    result.m.push_back(h * (6.0 - k) / 6.0);
-  }
-  return result;
-}
-
-}  // namespace
-
 struct FastPoisson::Impl {
   explicit Impl(Problem const& problem)
       : grid(problem.grid), floating(!problem.boundary.has_dirichlet()) {
@@ -76,13 +23,13 @@ struct FastPoisson::Impl {
       VOXCYCLE_REQUIRE(grid.voxels[axis] < (1 << 15),
                        "grid " << grid.name() << " is too long for this solver. Use fewer than "
                                << (1 << 15) << " voxels an axis.");
-      axes[axis] = make_axis(grid, problem.boundary, axis);
+      axes[axis] = axis_modes(grid, problem.boundary, axis);
     }
     if (axes[0].count * axes[1].count * axes[2].count == 0) {
       return;
     }
     int const plane = axes[1].count * axes[2].count;
-    auto plan = [](Axis const& axis, int stride, int many, int distance) {
+    auto plan = [](AxisModes const& axis, int stride, int many, int distance) {
       return std::array{FftwPlan(axis.forward, axis.count, stride, many, distance),
                         FftwPlan(axis.inverse, axis.count, stride, many, distance)};
     };
@@ -138,7 +85,7 @@ struct FastPoisson::Impl {
 
   Grid3 grid;
   bool floating;
-  std::array<Axis, 3> axes;
+  std::array<AxisModes, 3> axes;
   std::array<FftwPlan, 2> along_x, along_y, along_z;  // forward, inverse
 };
 

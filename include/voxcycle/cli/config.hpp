@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace voxcycle {
@@ -16,6 +17,24 @@ struct ConfigKey {
   std::string meaning;  ///< with unit and valid values, for --dump-config
 };
 
+/// One line of the section [vary]: a key and the values that runs of a study try in turn.
+struct ConfigAlternatives {
+  std::string key;
+  std::vector<std::string> values;
+};
+
+/// One section [case.NAME]: settings that belong together.
+struct ConfigCase {
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> settings;  ///< key, value
+};
+
+/// What a study varies; see plan_study in src/cli/ablate_plan.hpp.
+struct ConfigStudy {
+  std::vector<ConfigAlternatives> vary;
+  std::vector<ConfigCase> cases;
+};
+
 /// The resolved configuration: defaults, then an INI file, then `--section.key value` pairs. Values
 /// are text until asked for; the typed readers check ranges and name the key in their errors.
 class Config {
@@ -25,7 +44,8 @@ class Config {
   /// Reads an INI file ([section], key = value, # comments). @throws Error for a missing file, a
   /// line that is none of these, or an unknown key, naming the nearest valid ones.
   void read_file(std::string const& path);
-  /// Sets one key. @throws Error for an unknown key, naming the nearest valid ones.
+  /// Sets one key; "vary.KEY" and "case.NAME.KEY" add to the study instead.
+  /// @throws Error for an unknown key, naming the nearest valid ones.
   void set(std::string const& name, std::string const& value);
 
   std::string const& text(std::string const& name) const;
@@ -42,15 +62,27 @@ class Config {
   /// "4:64, 8:64" as a map.
   std::map<std::int64_t, std::int64_t> integer_map(std::string const& name) const;
 
-  /// The whole configuration as an INI file with a comment (meaning) above each key.
+  /// Empty unless the config has the sections [vary] or [case.NAME].
+  ConfigStudy const& study() const { return study_; }
+  void forget_study() { study_ = {}; }
+
+  /// The whole configuration as an INI file with a comment (meaning) above each key; a study's
+  /// sections come last.
   std::string dump() const;
   /// "section.key = value" lines of all that a run's result depends on: everything but places,
   /// intervals of saving and evaluating.
   std::string identity() const;
 
  private:
-  ConfigKey const& find(std::string const& name) const;
+  /// @param section  where the key was read if not at its own place, e.g. "vary"
+  ConfigKey const& find(std::string const& name, std::string const& section = "") const;
+  void set_alternatives(std::string const& name, std::string const& values);
+  ConfigCase& add_case(std::string const& name);
+  void set_in_case(std::string const& name_and_key, std::string const& value);
+  void read_case_names(std::string const& path);
+
   std::vector<ConfigKey> keys_;
+  ConfigStudy study_;
 };
 
 /// @throws Error naming the key `name` unless the text is a number in [low, high].

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// voxcycle ablate: all runs of a study, several at once, and one report over them.
+#include "cli/ablate.hpp"
+
+#include "voxcycle/cli/command.hpp"
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/log.hpp"
+#include "voxcycle/core/text.hpp"
+#include "voxcycle/evaluate/study.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <set>
+
+#include "cli/ablate_runs.hpp"
+#include "cli/generate.hpp"
+#include "cli/options.hpp"
+
+namespace voxcycle {
+namespace {
+
+/// The run asked for by --run K.
+PlannedRun const& run_of(std::vector<PlannedRun> const& runs, std::string const& text) {
+  std::size_t number = 0;
+  auto const* end = text.data() + text.size();
+  auto const [rest, problem] = std::from_chars(text.data(), end, number);
+  VOXCYCLE_REQUIRE(problem == std::errc{} && rest == end && number >= 1 && number <= runs.size(),
+                   "--run " << text << " is no run of this study. Give a number from 1 to "
+                            << runs.size() << "; --list shows them.");
+  return runs[number - 1];
+}
+
+/// All of a run's options, so that a wrong value shows before the first run and not hours later.
+void require_valid(std::vector<PlannedRun> const& runs) {
+  for (auto const& run : runs) {
+    try {
+      train_options(run.config);
+    } catch (Error const& error) {
+      throw Error(format("run %d, %s: ", run.number, run.label.c_str()) + error.what());
+    }
+  }
+}
+
+/// What only the report reads, likewise.
+void require_report_options(Config const& config) {
+  parse_study_metric(config.text("ablate.target_metric"));
+  config.real("ablate.target_error", 0.0, 1e6);
+  config.integer("ablate.spectrum_samples", 0, 1 << 20);
+}
+
+void generate_missing_shards(std::vector<PlannedRun> const& runs, Communicator const& comm) {
+  std::set<std::string> done;
+  for (auto const& run : runs) {
+    if (progress_of(run) == RunProgress::finished) continue;
+    if (done.insert(data_identity(run.config)).second) generate_shards(run.config, comm);
+  }
+}
+
+/// One line a run: number, state, directory, label.
+void print_list(std::vector<PlannedRun> const& runs) {
+  std::size_t longest = 0;
+  for (auto const& run : runs) longest = std::max(longest, run.directory.size());
+  for (auto const& run : runs) {
+    std::printf("%4d  %-18s %-*s  %s\n", run.number, to_string(progress_of(run)).c_str(),
+                static_cast<int>(longest), run.directory.c_str(), run.label.c_str());
+  }
+}
+
+RunsOptions runs_options(Config const& config) {
+  return {.jobs = config.integer("ablate.jobs", 1, 4096),
+          .processes = config.integer("ablate.processes", 1, 1 << 20),
+          .launcher = config.text("ablate.launcher")};
+}
+
+int ablate(Invocation const& call) {
+  VOXCYCLE_REQUIRE(call.comm.size() == 1,
+                   "ablate starts its processes itself. Call it without mpirun; see "
+                   "ablate.processes.");
+  bool const only_list = call.has("list");
+  bool const only_data = call.has("data");
+  bool const only_run = call.has("run");
+  bool const only_report = call.has("report");
+  VOXCYCLE_REQUIRE(only_list + only_data + only_run + only_report <= 1,
+                   "--list, --data, --run and --report exclude each other. Choose one.");
+  auto const options = runs_options(call.config);
+  auto const runs = plan_study(call.config);
+  require_report_options(call.config);
+  require_valid(runs);
+  if (only_list) {
+    print_list(runs);
+    return 0;
+  }
+  if (only_report) {
+    write_study_report(call.config, runs, call.comm);
+    return 0;
+  }
+  auto const chosen = only_run ? std::vector<PlannedRun>{run_of(runs, call.flags.at("run"))} : runs;
+  generate_missing_shards(chosen, call.comm);
+  if (only_data) return 0;
+  auto const result = train_runs(chosen, options);
+  if (result.stopped) {
+    std::printf("stopped; the same command goes on from the checkpoints in %s\n",
+                call.config.text("ablate.directory").c_str());
+  } else if (!only_run) {
+    write_study_report(call.config, runs, call.comm);
+  }
+  return result.failed.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+Command ablate_command() {
+  return {"ablate",
+          "a study: every case and combination of a config as a run of its own, and one report",
+          {{"list", "", "print the runs: number, state, directory, label"},
+           {"data", "", "only generate the data that is missing"},
+           {"run", "K", "only run number K, without the report (for job arrays)"},
+           {"report", "", "only write the report, from the runs that are there"}},
+          ablate};
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From the runs' directories to study.html, ablation.json and ablation.csv.
+#include "voxcycle/cli/build_info.hpp"
+#include "voxcycle/core/atomic_file.hpp"
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/log.hpp"
+#include "voxcycle/core/text.hpp"
+#include "voxcycle/evaluate/study.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+
+#include "cli/ablate.hpp"
+#include "cli/ablate_runs.hpp"
+#include "cli/ablate_spectra.hpp"
+#include "cli/options.hpp"
+
+namespace voxcycle {
+namespace {
+
+/// Held-out evaluations of a run, from its metrics.csv.
+std::vector<StudyPoint> curve_of(PlannedRun const& run) {
+  auto const path = run.directory + "/metrics.csv";
+  std::vector<StudyPoint> curve;
+  if (!std::filesystem::exists(path)) return curve;
+  for (auto const& row : metrics_from_csv(read_file(path))) {
+    if (std::isnan(row.rel_l2_mean)) continue;
+    curve.push_back({row.stage, row.grid, row.step, row.seconds, static_cast<double>(row.work),
+                     row.rel_l2_mean, row.energy_gap_mean, row.energy_norm_error_mean});
+  }
+  return curve;
+}
+
+StudyRun read_run(PlannedRun const& planned) {
+  StudyRun run;
+  TrainOptions const options = train_options(planned.config);
+  run.number = planned.number;
+  run.label = planned.label;
+  run.group = planned.group;
+  run.case_name = planned.case_name;
+  run.settings = planned.settings;
+  run.directory = planned.directory;
+  run.cycle = planned.config.text("cycle.name");
+  int finest = 0;
+  for (int level : options.path) {
+    run.path.push_back(options.levels[static_cast<std::size_t>(level)].grid.label());
+    finest = std::max(finest, level);
+  }
+  run.grid = options.levels[static_cast<std::size_t>(finest)].grid.label();
+  run.loss = options.loss;
+  run.norm = planned.config.text("network.norm");
+  run.seed = planned.config.integer("run.seed");
+  auto const state = progress_of(planned);
+  run.state = to_string(state);
+  run.finished = state == RunProgress::finished;
+  if (state == RunProgress::finished || state == RunProgress::unfinished)
+    run.curve = curve_of(planned);
+  return run;
+}
+
+std::string vary_text(ConfigStudy const& study) {
+  std::string text;
+  for (auto const& [key, values] : study.vary) {
+    text += (text.empty() ? "" : "; ") + key + ": " + join(values, " | ");
+  }
+  return text.empty() ? "nothing but the cases" : text;
+}
+
+std::string cases_text(ConfigStudy const& study) {
+  std::string text;
+  for (auto const& one : study.cases) {
+    std::vector<std::string> settings;
+    for (auto const& [key, value] : one.settings) settings.push_back(key + " = " + value);
+    text += (text.empty() ? "" : "; ") + one.name +
+            (settings.empty() ? "" : " (" + join(settings) + ")");
+  }
+  return text.empty() ? "one" : text;
+}
+
+Study read_study(Config const& config, std::vector<PlannedRun> const& runs,
+                 Communicator const& self) {
+  Study study;
+  study.title = "voxcycle study: " + config.text("ablate.directory");
+  auto const& cases = config.study().cases;
+  study.baseline = config.text("ablate.baseline");
+  if (study.baseline.empty() && !cases.empty()) study.baseline = cases.front().name;
+  study.metric = parse_study_metric(config.text("ablate.target_metric"));
+  study.target = config.real("ablate.target_error", 0.0, 1e6);
+  auto const samples = config.integer("ablate.spectrum_samples", 0, 1 << 20);
+  std::size_t finished = 0;
+  for (auto const& planned : runs) {
+    study.runs.push_back(read_run(planned));
+    auto& run = study.runs.back();
+    if (!run.finished) continue;
+    ++finished;
+    try {
+      run.spectra = spectra_of_run(planned, samples, self);
+    } catch (Error const& error) {
+      log_warning(format("run %d, %s, is without spectra: ", run.number, run.label.c_str()) +
+                  error.what());
+    }
+  }
+  study.summary = {
+      {"runs", format("%zu of %zu finished", finished, runs.size())},
+      {"cases", cases_text(config.study())},
+      {"varied", vary_text(config.study())},
+      {"equation",
+       "-div(nu grad u) = f; faces x-, x+, y-, y+, z-, z+: " + config.text("problem.boundary")},
+      {"processes", config.text("ablate.processes") + " a run, " + config.text("ablate.jobs") +
+                        (config.text("ablate.jobs") == "1" ? " run" : " runs") + " at once"},
+      {"program",
+       std::string("voxcycle ") + build_info::version + ", commit " + build_info::commit}};
+  study.config = config.dump();
+  return study;
+}
+
+/// For the terminal: one line a group.
+std::string group_table(Study const& study) {
+  auto const groups = groups_of(study);
+  std::size_t width = 5;
+  for (auto const& group : groups) width = std::max(width, group.label.size());
+  auto text = format("%-*s %5s %12s %12s %12s %14s %9s\n", static_cast<int>(width), "group", "runs",
+                     "relative L2", "energy gap", "energy norm", "to target", "speed-up");
+  for (auto const& group : groups) {
+    bool const reached = !group.seconds_to_target.empty();
+    text += format("%-*s %5zu ", static_cast<int>(width), group.label.c_str(), group.runs.size());
+    if (group.runs.empty()) {
+      text += "not finished\n";
+      continue;
+    }
+    text += format(
+        "%12s %12s %12s %14s %9s\n", format_percent(group.rel_l2.mean).c_str(),
+        format_percent(group.energy_gap.mean).c_str(),
+        format_percent(group.energy_norm.mean).c_str(),
+        reached ? format_seconds(spread_of(group.seconds_to_target).mean).c_str() : "not reached",
+        std::isnan(group.speedup) ? "-" : format("%.2f", group.speedup).c_str());
+  }
+  return text;
+}
+
+}  // namespace
+
+void write_study_report(Config const& config, std::vector<PlannedRun> const& runs,
+                        Communicator const& self) {
+  auto const study = read_study(config, runs, self);
+  auto const directory = config.text("ablate.directory");
+  write_file_atomically(directory + "/study.html", render_study(study));
+  write_file_atomically(directory + "/ablation.json", study_json(study));
+  write_file_atomically(directory + "/ablation.csv", study_csv(study));
+  std::printf("%s", group_table(study).c_str());
+  for (auto const& run : study.runs) {
+    if (run.finished) continue;
+    std::printf("missing: run %d, %s: %s\n", run.number, run.label.c_str(), run.state.c_str());
+  }
+  std::printf("written: %s/study.html, ablation.json, ablation.csv\n", directory.c_str());
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/ablate_plan.hpp"
+
+namespace voxcycle {
+
+enum class RunProgress {
+  not_begun,
+  unfinished,  ///< has a checkpoint to go on from
+  finished,    ///< has its DONE file
+  foreign,     ///< the directory holds a run of another config
+};
+
+std::string to_string(RunProgress state);
+
+/// What the run's directory holds.
+RunProgress progress_of(PlannedRun const& run);
+
+struct RunsOptions {
+  std::int64_t jobs = 1;       ///< runs at once
+  std::int64_t processes = 1;  ///< a run
+  std::string launcher;        ///< with {} for the number of processes; for more than one process
+};
+
+struct RunsResult {
+  std::vector<int> failed;  ///< numbers of the runs
+  bool stopped = false;     ///< a signal asked to stop; runs under way wrote a checkpoint
+};
+
+/// Trains the runs that are not finished, each as a child process of this program with its output
+/// in <directory>/output.txt. A run that fails is named with the end of its output; the others go
+/// on. SIGINT, SIGTERM and SIGUSR1 stop all children with a checkpoint.
+RunsResult train_runs(std::vector<PlannedRun> const& runs, RunsOptions const& options);
+
+}  // namespace voxcycle

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/child_process.hpp"
+
+#include "voxcycle/core/error.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace voxcycle {
+namespace {
+
+/// What a shell reports for a command that it cannot start.
+constexpr int kNotStarted = 127;
+/// Between two looks at a child that is waited for; a signal handler's work is seen as fast.
+constexpr std::chrono::milliseconds kPause{20};
+
+/// The child's side of the fork: only calls that are safe there.
+[[noreturn]] void become_command(char const* command, int log, pid_t parent) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGUSR1);
+  if (::getppid() != parent) ::_exit(kNotStarted);  // it died before it could be watched
+  int const empty = ::open("/dev/null", O_RDONLY);
+  ::dup2(empty, STDIN_FILENO);
+  ::dup2(log, STDOUT_FILENO);
+  ::dup2(log, STDERR_FILENO);
+  ::execl("/bin/sh", "sh", "-c", command, static_cast<char*>(nullptr));
+  ::_exit(kNotStarted);
+}
+
+}  // namespace
+
+ChildProcess::ChildProcess(std::string const& command, std::string const& log) {
+  int const file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  VOXCYCLE_REQUIRE(file >= 0, "cannot write " << log << " (" << std::strerror(errno)
+                                              << "). Choose another directory.");
+  pid_t const parent = ::getpid();
+  pid_ = ::fork();
+  int const problem = errno;
+  if (pid_ == 0) become_command(command.c_str(), file, parent);
+  ::close(file);
+  VOXCYCLE_REQUIRE(
+      pid_ > 0, "no process can be started (" << std::strerror(problem) << "). Run fewer at once.");
+  ::setpgid(pid_, pid_);  // whichever of the two is first
+}
+
+ChildProcess::ChildProcess(ChildProcess&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)), status_(other.status_) {}
+
+ChildProcess::~ChildProcess() {
+  if (pid_ < 0) return;
+  request_stop();
+  wait();
+}
+
+std::optional<int> ChildProcess::poll() {
+  int status = 0;
+  if (!status_ && ::waitpid(pid_, &status, WNOHANG) == pid_) {
+    status_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  return status_;
+}
+
+int ChildProcess::wait() {
+  while (!poll()) std::this_thread::sleep_for(kPause);
+  return *status_;
+}
+
+void ChildProcess::request_stop() {
+  if (!poll()) ::kill(pid_, SIGUSR1);
+}
+
+std::string shell_word(std::string const& text) {
+  std::string result = "'";
+  for (char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
+
+std::string own_command(std::string launcher, std::int64_t processes, int threads,
+                        std::vector<std::string> const& arguments) {
+  if (!launcher.empty()) {
+    auto const place = launcher.find("{}");
+    VOXCYCLE_REQUIRE(place != std::string::npos,
+                     "the launcher '" << launcher << "' has no {} for the number of processes.");
+    launcher.replace(place, 2, std::to_string(processes));
+    launcher += ' ';
+  }
+  std::string command = "exec env OMP_NUM_THREADS=" + std::to_string(threads) + ' ' + launcher +
+                        shell_word(std::filesystem::read_symlink("/proc/self/exe").string());
+  for (auto const& argument : arguments) command += ' ' + shell_word(argument);
+  return command;
+}
+
+std::string last_lines(std::string const& path, std::size_t most) {
+  std::ifstream in(path);
+  std::deque<std::string> lines;
+  for (std::string line; std::getline(in, line);) {
+    lines.push_back(line);
+    if (lines.size() > most) lines.pop_front();
+  }
+  std::string text;
+  for (auto const& line : lines) text += line + '\n';
+  return text;
+}
+
+}  // namespace voxcycle

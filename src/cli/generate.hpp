@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/cli/config.hpp"
+#include "voxcycle/comm/communicator.hpp"
+
+namespace voxcycle {
+
+/// Makes all shards of the config that are not there yet, shared out over the ranks.
+/// **Collective**. @throws Error for a shard of other data, a solve that does not converge, or a
+/// full disk.
+void generate_shards(Config const& config, Communicator const& comm);
+
+}  // namespace voxcycle

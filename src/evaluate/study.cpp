@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/evaluate/study.hpp"
+
+#include "voxcycle/core/error.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace voxcycle {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+Settings without_seed(Settings settings) {
+  std::erase_if(settings, [](auto const& setting) { return setting.first == "run.seed"; });
+  return settings;
+}
+
+/// The last evaluation on the run's finest grid, or null.
+StudyPoint const* final_point(StudyRun const& run) {
+  auto const last = std::find_if(run.curve.rbegin(), run.curve.rend(),
+                                 [&](auto const& point) { return point.grid == run.grid; });
+  return last == run.curve.rend() ? nullptr : &*last;
+}
+
+template <class Value>
+Spread spread_over(std::vector<StudyRun const*> const& runs, Value const& value) {
+  std::vector<double> values;
+  for (auto const* run : runs) {
+    if (!run->curve.empty()) values.push_back(value(*run));
+  }
+  return spread_of(values);
+}
+
+Spread final_errors(std::vector<StudyRun const*> const& runs, StudyMetric metric) {
+  return spread_over(runs, [&](StudyRun const& run) {
+    auto const* point = final_point(run);
+    return point == nullptr ? kNaN : point->error(metric);
+  });
+}
+
+/// Evaluations by stage and place within the stage: runs whose stages end by time or by patience
+/// need not have taken the same steps.
+std::map<std::pair<int, int>, StudyPoint> numbered(StudyRun const& run) {
+  std::map<std::pair<int, int>, StudyPoint> points;
+  std::map<int, int> count;
+  for (auto const& point : run.curve) points[{point.stage, count[point.stage]++}] = point;
+  return points;
+}
+
+std::vector<StudyPoint> mean_curve(std::vector<StudyRun const*> const& runs) {
+  std::vector<StudyPoint> mean;
+  if (runs.empty()) return mean;
+  std::vector<std::map<std::pair<int, int>, StudyPoint>> all;
+  for (auto const* run : runs) all.push_back(numbered(*run));
+  for (auto const& [place, first] : all.front()) {
+    StudyPoint sum = first;
+    bool everywhere = true;
+    for (std::size_t k = 1; k < all.size() && everywhere; ++k) {
+      auto const found = all[k].find(place);
+      everywhere = found != all[k].end();
+      if (!everywhere) break;
+      for (auto member : {&StudyPoint::seconds, &StudyPoint::work, &StudyPoint::rel_l2,
+                          &StudyPoint::energy_gap, &StudyPoint::energy_norm}) {
+        sum.*member += found->second.*member;
+      }
+    }
+    if (!everywhere) continue;
+    for (auto member : {&StudyPoint::seconds, &StudyPoint::work, &StudyPoint::rel_l2,
+                        &StudyPoint::energy_gap, &StudyPoint::energy_norm}) {
+      sum.*member /= static_cast<double>(all.size());
+    }
+    mean.push_back(sum);
+  }
+  return mean;
+}
+
+double mean_of(std::vector<double> const& values) {
+  return spread_of(values).mean;
+}
+
+}  // namespace
+
+StudyMetric parse_study_metric(std::string const& name) {
+  for (auto metric : {StudyMetric::rel_l2, StudyMetric::energy_gap, StudyMetric::energy_norm}) {
+    if (to_string(metric) == name) return metric;
+  }
+  throw Error("'" + name + "' is no error. Choose one of rel_l2, energy_gap, energy_norm.");
+}
+
+std::string to_string(StudyMetric metric) {
+  switch (metric) {
+    case StudyMetric::rel_l2:
+      return "rel_l2";
+    case StudyMetric::energy_gap:
+      return "energy_gap";
+    case StudyMetric::energy_norm:
+      return "energy_norm";
+  }
+  return "";
+}
+
+double StudyPoint::error(StudyMetric metric) const {
+  switch (metric) {
+    case StudyMetric::rel_l2:
+      return rel_l2;
+    case StudyMetric::energy_gap:
+      return energy_gap;
+    case StudyMetric::energy_norm:
+      return energy_norm;
+  }
+  return kNaN;
+}
+
+Spread spread_of(std::vector<double> const& values) {
+  if (values.empty()) return {};
+  Spread spread{0.0, values.front(), values.front()};
+  for (double const value : values) {
+    spread.mean += value / static_cast<double>(values.size());
+    spread.low = std::min(spread.low, value);
+    spread.high = std::max(spread.high, value);
+  }
+  return spread;
+}
+
+double seconds_to_target(StudyRun const& run, StudyMetric metric, double target) {
+  StudyPoint const* before = nullptr;
+  for (auto const& point : run.curve) {
+    if (point.grid != run.grid) {
+      before = nullptr;
+      continue;
+    }
+    double const error = point.error(metric);
+    if (error <= target) {
+      if (before == nullptr || before->stage != point.stage || error <= 0) return point.seconds;
+      double const way =
+          std::log(before->error(metric) / target) / std::log(before->error(metric) / error);
+      return before->seconds + way * (point.seconds - before->seconds);
+    }
+    before = std::isfinite(error) ? &point : nullptr;
+  }
+  return kNaN;
+}
+
+std::vector<StudyGroup> groups_of(Study const& study) {
+  std::vector<StudyGroup> groups;
+  for (auto const& run : study.runs) {
+    auto found = std::find_if(groups.begin(), groups.end(), [&](auto const& group) {
+      return group.case_name == run.case_name && group.settings == without_seed(run.settings);
+    });
+    if (found == groups.end()) {
+      StudyGroup group;
+      group.label = run.group;
+      group.case_name = run.case_name;
+      group.grid = run.grid;
+      group.settings = without_seed(run.settings);
+      groups.push_back(std::move(group));
+      found = groups.end() - 1;
+    }
+    if (run.finished) found->runs.push_back(&run);
+  }
+  for (auto& group : groups) {
+    group.curve = mean_curve(group.runs);
+    group.rel_l2 = final_errors(group.runs, StudyMetric::rel_l2);
+    group.energy_gap = final_errors(group.runs, StudyMetric::energy_gap);
+    group.energy_norm = final_errors(group.runs, StudyMetric::energy_norm);
+    group.seconds =
+        spread_over(group.runs, [](StudyRun const& run) { return run.curve.back().seconds; });
+    group.work = spread_over(group.runs, [](StudyRun const& run) { return run.curve.back().work; });
+  }
+  if (groups.empty()) return groups;
+
+  bool const one_case = std::all_of(groups.begin(), groups.end(), [&](auto const& group) {
+    return group.case_name == groups.front().case_name;
+  });
+  auto const& baseline_case = study.baseline.empty() ? groups.front().case_name : study.baseline;
+  auto const baseline_of = [&](StudyGroup const& group) -> StudyGroup const* {
+    if (one_case) return &groups.front();
+    auto const found = std::find_if(groups.begin(), groups.end(), [&](auto const& other) {
+      return other.case_name == baseline_case && other.settings == group.settings;
+    });
+    return found == groups.end() ? nullptr : &*found;
+  };
+  for (auto& group : groups) {
+    auto const* baseline = baseline_of(group);
+    group.target = study.target;
+    if (study.target == 0) {
+      group.target = baseline == nullptr ? kNaN : final_errors(baseline->runs, study.metric).high;
+    }
+    auto const times = [&](StudyGroup const& of) {
+      std::vector<double> reached;
+      for (auto const* run : of.runs) {
+        double const seconds = seconds_to_target(*run, study.metric, group.target);
+        if (!std::isnan(seconds)) reached.push_back(seconds);
+      }
+      return reached;
+    };
+    group.seconds_to_target = times(group);
+    if (baseline == nullptr || baseline->grid != group.grid) continue;
+    auto const of_baseline = times(*baseline);
+    if (!group.runs.empty() && !baseline->runs.empty() &&
+        group.seconds_to_target.size() == group.runs.size() &&
+        of_baseline.size() == baseline->runs.size()) {
+      group.speedup = mean_of(of_baseline) / mean_of(group.seconds_to_target);
+    }
+  }
+  return groups;
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/evaluate/study.hpp"
+
+#include <string>
+#include <vector>
+
+namespace voxcycle {
+
+/// @return the section with a chart for each of the three errors, against training time and (by a
+/// switch) against work; one colour a group.
+std::string render_study_curves(std::vector<StudyGroup> const& groups);
+
+/// @return the section of the error by wavenumber: what each group ends with in one chart, then
+/// what each stage leaves in a chart a group; "" without spectra.
+std::string render_study_spectra(std::vector<StudyGroup> const& groups);
+
+}  // namespace voxcycle

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/core/text.hpp"
+#include "voxcycle/evaluate/study.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "html.hpp"
+#include "study_charts.hpp"
+
+namespace voxcycle {
+namespace {
+
+using html::element;
+using html::escape;
+using html::percent;
+
+std::string metric_name(StudyMetric metric) {
+  switch (metric) {
+    case StudyMetric::rel_l2:
+      return "relative L2 error";
+    case StudyMetric::energy_gap:
+      return "energy gap";
+    case StudyMetric::energy_norm:
+      return "energy-norm error";
+  }
+  return "";
+}
+
+std::string render_summary(Study const& study) {
+  std::string rows;
+  for (auto const& [name, value] : study.summary) {
+    rows +=
+        element("tr", "",
+                element("th", "scope='row'", escape(name)) + element("td", "", html::grid(value)));
+  }
+  return element("section", "",
+                 element("h2", "", "What was run") + element("table", "class='summary'", rows));
+}
+
+std::string render_missing(Study const& study) {
+  std::string items;
+  std::size_t missing = 0;
+  for (auto const& run : study.runs) {
+    if (run.finished) continue;
+    ++missing;
+    items += element("li", "", escape(format("%d: ", run.number) + run.label + ", " + run.state));
+  }
+  if (missing == 0) return "";
+  return element(
+             "p", "class='warn'",
+             format("%zu of %zu runs are missing from this report.", missing, study.runs.size())) +
+         element("details", missing <= 8 ? "open='open'" : "",
+                 element("summary", "", "Missing runs") + element("ul", "", items));
+}
+
+std::string with_range(std::string const& mean, std::string const& low, std::string const& high,
+                       std::size_t runs) {
+  if (runs < 2) return mean;
+  return mean + " " + element("small", "", low + " – " + high);
+}
+
+std::string error_cell(Spread const& spread, std::size_t runs, double best) {
+  return element("td", spread.mean == best && runs > 0 ? "class='best'" : "",
+                 with_range(percent(spread.mean), percent(spread.low), percent(spread.high), runs));
+}
+
+std::string time_text(double seconds) {
+  return std::isfinite(seconds) ? format_seconds(seconds) : "–";
+}
+
+std::string work_text(double work) {
+  if (!std::isfinite(work) || work <= 0) return "–";
+  return work < 1e9 ? format("%.3g M", work / 1e6) : format("%.3g G", work / 1e9);
+}
+
+std::string target_cell(StudyGroup const& group) {
+  if (group.runs.empty()) return "–";
+  auto const reached = group.seconds_to_target.size();
+  if (reached == 0) return "not reached";
+  auto text = time_text(spread_of(group.seconds_to_target).mean);
+  if (reached < group.runs.size()) {
+    text += " " + element("small", "", format("%zu of %zu runs", reached, group.runs.size()));
+  }
+  return text;
+}
+
+double least(std::vector<StudyGroup> const& groups, Spread StudyGroup::*member) {
+  double best = INFINITY;
+  for (auto const& group : groups) best = std::fmin(best, (group.*member).mean);
+  return best;
+}
+
+std::string render_table(Study const& study, std::vector<StudyGroup> const& groups) {
+  std::string head;
+  for (char const* name : {"cycle or case", "seeds", "grid", "relative L2", "energy gap",
+                           "energy norm", "training", "voxels", "to target", "speed-up"}) {
+    head += element("th", "scope='col'", name);
+  }
+  double const best_l2 = least(groups, &StudyGroup::rel_l2);
+  double const best_gap = least(groups, &StudyGroup::energy_gap);
+  double const best_norm = least(groups, &StudyGroup::energy_norm);
+  double fastest = 0;
+  for (auto const& group : groups) fastest = std::fmax(fastest, group.speedup);
+  std::string rows;
+  bool several_targets = false;
+  for (auto const& group : groups) {
+    auto const runs = group.runs.size();
+    several_targets = several_targets || group.target != groups.front().target;
+    bool const best = std::isfinite(group.speedup) && group.speedup == fastest;
+    rows += element(
+        "tr", "",
+        element("td", "", escape(group.label.empty() ? "all runs" : group.label)) +
+            element("td", "", std::to_string(runs)) + element("td", "", html::grid(group.grid)) +
+            error_cell(group.rel_l2, runs, best_l2) + error_cell(group.energy_gap, runs, best_gap) +
+            error_cell(group.energy_norm, runs, best_norm) +
+            element("td", "", time_text(group.seconds.mean)) +
+            element("td", "", work_text(group.work.mean)) + element("td", "", target_cell(group)) +
+            element("td", best ? "class='best'" : "",
+                    std::isfinite(group.speedup) ? format("%.2f ×", group.speedup) : "–"));
+  }
+  std::string note = "Errors at the end of the runs on held-out samples, on the finest grid";
+  note += "; where a group has several seeds, their mean and range. ";
+  note += "To target: training time until the " + metric_name(study.metric) + " is at most ";
+  if (study.target > 0) {
+    note += percent(study.target);
+  } else {
+    note += "what all seeds of the baseline end at";
+    if (!several_targets && !groups.empty()) note += " (" + percent(groups.front().target) + ")";
+  }
+  note += ", interpolated between evaluations; speed-up: the baseline's time over this one. ";
+  if (!study.baseline.empty()) note += "Baseline: " + escape(study.baseline) + ".";
+  return element("section", "",
+                 element("h2", "", "Final figures") +
+                     element("div", "class='scroll'",
+                             element("table", "class='errors'",
+                                     element("thead", "", element("tr", "", head)) +
+                                         element("tbody", "", rows))) +
+                     element("p", "class='quiet'", note));
+}
+
+}  // namespace
+
+std::string render_study(Study const& study) {
+  auto const groups = groups_of(study);
+  auto const title = html::grid(study.title);
+  std::string body = element("h1", "", title);
+  body += render_missing(study);
+  body += render_table(study, groups);
+  body += render_study_curves(groups);
+  body += render_study_spectra(groups);
+  if (!study.summary.empty()) body += render_summary(study);
+  if (!study.config.empty()) {
+    body += element("details", "",
+                    element("summary", "", "Configuration of the study") +
+                        element("pre", "", escape(study.config)));
+  }
+  return html::page(title, body);
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A study for other programs: ablation.json and ablation.csv.
+#include "voxcycle/core/text.hpp"
+#include "voxcycle/evaluate/study.hpp"
+
+#include "json.hpp"
+
+namespace voxcycle {
+namespace {
+
+std::string texts(std::vector<std::string> const& values) {
+  std::vector<std::string> quoted;
+  for (auto const& value : values) quoted.push_back(json::text(value));
+  return json::array(quoted);
+}
+
+std::string settings_object(std::vector<std::pair<std::string, std::string>> const& settings) {
+  std::vector<std::pair<std::string, std::string>> members;
+  for (auto const& [key, value] : settings) members.emplace_back(key, json::text(value));
+  return json::object(members);
+}
+
+std::string point_object(StudyPoint const& point) {
+  return json::object({{"stage", std::to_string(point.stage + 1)},
+                       {"grid", json::text(point.grid)},
+                       {"step", std::to_string(point.step)},
+                       {"seconds", json::number(point.seconds)},
+                       {"work", json::number(point.work)},
+                       {"rel_l2_mean", json::number(point.rel_l2)},
+                       {"energy_gap_mean", json::number(point.energy_gap)},
+                       {"energy_norm_error_mean", json::number(point.energy_norm)}});
+}
+
+std::string points_array(std::vector<StudyPoint> const& points) {
+  std::vector<std::string> objects;
+  for (auto const& point : points) objects.push_back("\n      " + point_object(point));
+  return json::array(objects);
+}
+
+std::string spectra_array(std::vector<StageSpectrum> const& spectra) {
+  std::vector<std::string> objects;
+  for (auto const& spectrum : spectra) {
+    double total = 0.0;
+    for (double const energy : spectrum.energy) total += energy;
+    std::vector<double> shares;
+    for (double const energy : spectrum.energy) shares.push_back(total > 0 ? energy / total : 0);
+    objects.push_back("\n      " + json::object({{"stage", std::to_string(spectrum.stage + 1)},
+                                                 {"grid", json::text(spectrum.grid)},
+                                                 {"energy", json::array(spectrum.energy)},
+                                                 {"share", json::array(shares)}}));
+  }
+  return json::array(objects);
+}
+
+std::string run_object(StudyRun const& run, StudyMetric metric, double target) {
+  StudyPoint const* last = nullptr;
+  for (auto const& point : run.curve) {
+    if (point.grid == run.grid) last = &point;
+  }
+  auto const of_last = [&](double StudyPoint::*member) {
+    return last == nullptr ? std::string("null") : json::number(last->*member);
+  };
+  auto const of_curve = [&](double StudyPoint::*member) {
+    return run.curve.empty() ? std::string("null") : json::number(run.curve.back().*member);
+  };
+  return json::object({{"number", std::to_string(run.number)},
+                       {"label", json::text(run.label)},
+                       {"group", json::text(run.group)},
+                       {"case", json::text(run.case_name)},
+                       {"settings", settings_object(run.settings)},
+                       {"directory", json::text(run.directory)},
+                       {"state", json::text(run.state)},
+                       {"cycle", json::text(run.cycle)},
+                       {"path", texts(run.path)},
+                       {"loss", json::text(run.loss)},
+                       {"norm", json::text(run.norm)},
+                       {"seed", std::to_string(run.seed)},
+                       {"grid", json::text(run.grid)},
+                       {"seconds", of_curve(&StudyPoint::seconds)},
+                       {"work", of_curve(&StudyPoint::work)},
+                       {"rel_l2_mean", of_last(&StudyPoint::rel_l2)},
+                       {"energy_gap_mean", of_last(&StudyPoint::energy_gap)},
+                       {"energy_norm_error_mean", of_last(&StudyPoint::energy_norm)},
+                       {"seconds_to_target", json::number(seconds_to_target(run, metric, target))},
+                       {"curve", points_array(run.curve)},
+                       {"spectra", spectra_array(run.spectra)}});
+}
+
+std::string spread_object(Spread const& spread) {
+  return json::object({{"mean", json::number(spread.mean)},
+                       {"low", json::number(spread.low)},
+                       {"high", json::number(spread.high)}});
+}
+
+std::string group_object(StudyGroup const& group) {
+  return json::object({{"label", json::text(group.label)},
+                       {"case", json::text(group.case_name)},
+                       {"settings", settings_object(group.settings)},
+                       {"grid", json::text(group.grid)},
+                       {"finished_runs", std::to_string(group.runs.size())},
+                       {"rel_l2_mean", spread_object(group.rel_l2)},
+                       {"energy_gap_mean", spread_object(group.energy_gap)},
+                       {"energy_norm_error_mean", spread_object(group.energy_norm)},
+                       {"seconds", spread_object(group.seconds)},
+                       {"work", spread_object(group.work)},
+                       {"target", json::number(group.target)},
+                       {"seconds_to_target", json::array(group.seconds_to_target)},
+                       {"speedup", json::number(group.speedup)}});
+}
+
+std::string csv_text(std::string const& text) {
+  std::string quoted = "\"";
+  for (char const c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + '"';
+}
+
+/// The target of the run's group.
+double target_of(std::vector<StudyGroup> const& groups, StudyRun const& run) {
+  for (auto const& group : groups) {
+    for (auto const* member : group.runs) {
+      if (member == &run) return group.target;
+    }
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace
+
+std::string study_json(Study const& study) {
+  auto const groups = groups_of(study);
+  std::vector<std::string> runs;
+  for (auto const& run : study.runs) {
+    runs.push_back("\n    " + run_object(run, study.metric, target_of(groups, run)));
+  }
+  std::vector<std::string> objects;
+  for (auto const& group : groups) objects.push_back("\n    " + group_object(group));
+  return "{\n  \"title\": " + json::text(study.title) +
+         ",\n  \"baseline\": " + json::text(study.baseline) +
+         ",\n  \"target_metric\": " + json::text(to_string(study.metric)) +
+         ",\n  \"target_error\": " + json::number(study.target) +
+         ",\n  \"runs\": " + json::array(runs) + ",\n  \"groups\": " + json::array(objects) +
+         "\n}\n";
+}
+
+std::string study_csv(Study const& study) {
+  std::string text =
+      "number,label,case,seed,state,stage,grid,step,seconds,work,rel_l2_mean,energy_gap_mean,"
+      "energy_norm_error_mean\n";
+  for (auto const& run : study.runs) {
+    for (auto const& point : run.curve) {
+      text += format("%d,", run.number) + csv_text(run.label) + "," + csv_text(run.case_name) +
+              "," + std::to_string(run.seed) + "," + csv_text(run.state) +
+              format(",%d,%s,%ld,%.9g,%.9g,%.9g,%.9g,%.9g\n", point.stage + 1, point.grid.c_str(),
+                     static_cast<long>(point.step), point.seconds, point.work, point.rel_l2,
+                     point.energy_gap, point.energy_norm);
+    }
+  }
+  return text;
+}
+
+}  // namespace voxcycle
