@@ -23,6 +23,9 @@ std::vector<ConfigKey> all_config_keys() {
       {"data.train_samples", "1024", "training samples, one number or one a level"},
       {"data.held_out_samples", "32", "samples with reference solutions, never trained on"},
       {"data.shard_samples", "512", "most samples in one shard file"},
+      {"data.train_references", "no",
+       "whether training samples get reference solutions, too (yes, no): loss supervised needs "
+       "them"},
       {"data.reference_tolerance", "1e-10", "relative residual of reference solutions"},
 
       {"cycle.name", "half_v", "resolution cycle: half_v, v, w, f, custom"},
@@ -44,7 +47,8 @@ std::vector<ConfigKey> all_config_keys() {
       {"network.norm", "sync_batch", "normalisation: sync_batch, group, instance, none"},
       {"network.correction_scale", "4", "corrections are scale/n times the head's output, > 0"},
 
-      {"train.loss", "energy_normalised", "loss: energy_normalised, energy"},
+      {"train.loss", "energy_normalised",
+       "loss: energy_normalised, energy_multigrid, energy, residual, supervised"},
       {"train.optimizer", "adam", "optimiser: adam, muon, sgd"},
       {"train.beta1", "0.9", "adam: decay of the first moments, [0, 1)"},
       {"train.beta2", "0.999", "adam: decay of the second moments, [0, 1)"},
@@ -66,9 +70,9 @@ std::vector<ConfigKey> all_config_keys() {
 }
 
 bool is_identity_key(std::string const& name) {
-  constexpr std::array<char const*, 5> places{"run.directory", "data.directory",
-                                              "data.shard_samples", "cycle.evaluations",
-                                              "train.checkpoint_seconds"};
+  constexpr std::array<char const*, 6> places{"run.directory",      "data.directory",
+                                              "data.shard_samples", "data.train_references",
+                                              "cycle.evaluations",  "train.checkpoint_seconds"};
   return std::find(places.begin(), places.end(), name) == places.end();
 }
 

@@ -37,7 +37,7 @@ struct Prefetcher::Impl {
 
   void read_ahead();
   std::optional<LocalBatch> read_batch(std::int64_t number);
-  std::optional<at::Tensor> read_unit(std::vector<std::int64_t> const& indices);
+  bool read_unit(std::vector<std::int64_t> const& indices, LocalBatch& batch);
   bool stopping();
   LocalBatch next();
 
@@ -62,19 +62,35 @@ bool Prefetcher::Impl::stopping() {
   return stop;
 }
 
-/// @return nothing when told to stop.
-std::optional<at::Tensor> Prefetcher::Impl::read_unit(std::vector<std::int64_t> const& indices) {
-  auto const& n = shards.info().grid.voxels;
-  at::Tensor nu = at::empty({std::ssize(indices), 1, n[0], n[1], n[2]}, at::kFloat);
-  auto* out = nu.mutable_data_ptr<float>();
-  for (std::int64_t const index : indices) {
-    if (stopping()) return std::nullopt;
-    std::vector<float> const values = shards.read(index).nu;
-    out = std::copy(values.begin(), values.end(), out);
+/// Appends a unit to the batch. @return false when told to stop.
+bool Prefetcher::Impl::read_unit(std::vector<std::int64_t> const& indices, LocalBatch& batch) {
+  Grid3 const& grid = shards.info().grid;
+  auto const& n = grid.voxels;
+  std::int64_t const count = std::ssize(indices);
+  at::Tensor nu = at::empty({count, 1, n[0], n[1], n[2]}, at::kFloat);
+  at::Tensor f = at::empty(shards.info().has_source ? nu.sizes() : at::IntArrayRef{0}, at::kFloat);
+  at::Tensor u_ref = at::empty({0}, at::kDouble);
+  if (options.references == ReadReference::yes) {
+    u_ref = at::empty({count, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)}, at::kDouble);
   }
-  return nu;
+  auto* nu_out = nu.mutable_data_ptr<float>();
+  auto* f_out = f.mutable_data_ptr<float>();
+  auto* u_ref_out = u_ref.mutable_data_ptr<double>();
+  for (std::int64_t const index : indices) {
+    if (stopping()) return false;
+    ShardSample const sample = shards.read(index, options.references);
+    nu_out = std::copy(sample.nu.begin(), sample.nu.end(), nu_out);
+    f_out = std::copy(sample.f.begin(), sample.f.end(), f_out);
+    u_ref_out = std::copy(sample.u_ref.begin(), sample.u_ref.end(), u_ref_out);
+  }
+  batch.nu.push_back(std::move(nu));
+  if (shards.info().has_source) batch.f.push_back(std::move(f));
+  if (options.references == ReadReference::yes) batch.u_ref.push_back(std::move(u_ref));
+  batch.index.push_back(indices);
+  return true;
 }
 
+/// @return nothing when told to stop.
 std::optional<LocalBatch> Prefetcher::Impl::read_batch(std::int64_t number) {
   LocalBatch batch;
   for (Unit const& unit : units) {
@@ -82,10 +98,7 @@ std::optional<LocalBatch> Prefetcher::Impl::read_batch(std::int64_t number) {
     for (std::int64_t place = unit.begin; place < unit.end; ++place) {
       indices.push_back(sampler(number * options.batch + place));
     }
-    auto nu = read_unit(indices);
-    if (!nu) return std::nullopt;
-    batch.nu.push_back(std::move(*nu));
-    batch.index.push_back(std::move(indices));
+    if (!read_unit(indices, batch)) return std::nullopt;
   }
   return batch;
 }
@@ -127,6 +140,9 @@ Prefetcher::Prefetcher(ShardSet shards, Sampler sampler, PrefetchOptions const& 
                    "cannot read ahead batches of " << options.batch << " from step "
                                                    << options.first_step << ", " << options.depth
                                                    << " at a time.");
+  VOXCYCLE_REQUIRE(options.references == ReadReference::no || shards.info().has_reference,
+                   "the " << shards.info().split << " shards of grid " << shards.info().grid.name()
+                          << " hold no reference solutions. Generate them with references.");
   impl_ = std::make_unique<Impl>(std::move(shards), sampler, options);
 }
 

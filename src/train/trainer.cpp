@@ -39,6 +39,15 @@ std::string first_difference(std::string const& a, std::string const& b) {
   return format("'%s' there, '%s' now", line(a).c_str(), line(b).c_str());
 }
 
+/// @throws Error unless training shards hold what the loss looks at.
+void require_inputs(std::string const& name, Loss const& loss, ShardInfo const& info) {
+  VOXCYCLE_REQUIRE(info.split != "train" || info.has_reference || !loss.needs_reference(),
+                   "loss " << name << " compares with reference solutions, but the training shards "
+                           << "of grid " << info.grid.name() << " hold none. Set "
+                           << "data.train_references = yes and another data.directory, and run "
+                              "voxcycle generate.");
+}
+
 class Trainer {
  public:
   Trainer(TrainOptions const& options, Communicator const& comm)
@@ -120,6 +129,7 @@ std::string Trainer::describe_shards() const {
     for (auto const* split : {"train", "held_out"}) {
       ShardSet const shards(shard_directory(o_.data, split, stage.plan.grid));
       auto const& info = shards.info();
+      require_inputs(o_.loss, *make_loss(o_.loss, {stage.plan.grid, o_.boundary}), info);
       text +=
           format("%s %s %s seed %llu samples %ld; ", info.split.c_str(), info.grid.label().c_str(),
                  info.family.c_str(), static_cast<unsigned long long>(info.seed),
@@ -195,7 +205,7 @@ void Trainer::save(Optimizer* optimizer) {
 bool Trainer::run_stage(Stage const& stage) {
   auto const& plan = stage.plan;
   auto const optimizer = make_optimizer(o_.optimizer, groups_of(stage));
-  auto const loss = make_loss(o_.loss, plan.grid, o_.boundary);
+  auto const loss = make_loss(o_.loss, {plan.grid, o_.boundary});
   averaged_.begin_stage(o_.average_horizon * static_cast<double>(plan.steps));
   if (resumed_ && position_.step > 0) {
     resumed_->restore_optimizer(*optimizer);
@@ -207,13 +217,15 @@ bool Trainer::run_stage(Stage const& stage) {
   HeldOutSet const held_out = read_held_out(held_out_shards);
   ShardSet shards(shard_directory(o_.data, "train", plan.grid));
   Sampler const sampler(o_.seed, stage.number, shards.samples(), o_.sample_block);
-  Prefetcher prefetch(std::move(shards), sampler,
-                      {.batch = plan.batch,
-                       .unit_size = o_.unit_size,
-                       .steps = plan.steps,
-                       .first_step = position_.step,
-                       .ranks = comm_.size(),
-                       .rank = comm_.rank()});
+  Prefetcher prefetch(
+      std::move(shards), sampler,
+      {.batch = plan.batch,
+       .unit_size = o_.unit_size,
+       .steps = plan.steps,
+       .first_step = position_.step,
+       .ranks = comm_.size(),
+       .rank = comm_.rank(),
+       .references = loss->needs_reference() ? ReadReference::yes : ReadReference::no});
   StepContext const context{comm_,     *network_, *loss,    reducer_,   *optimizer,
                             averaged_, plan.grid, o_.dtype, plan.batch, o_.unit_size};
   if (position_.step == 0) evaluate(stage, held_out);
