@@ -95,7 +95,7 @@ class StepBench {
         averaged_(*network_, make_network(options_.network, frame_of(options_.boundary))),
         reducer_(call.comm, network_->parameters(), mode),
         optimizer_(make_optimizer(options_.optimizer, groups())),
-        loss_(make_loss(options_.loss, grid_, options_.boundary)),
+        loss_(make_loss(options_.loss, {grid_, options_.boundary})),
         context_{call.comm, *network_, *loss_,         reducer_, *optimizer_,
                  averaged_, grid_,     options_.dtype, batch_,   options_.unit_size} {
     network_->require_fits(grid_);
@@ -103,6 +103,10 @@ class StepBench {
     for (auto const& unit :
          units_of_rank(batch_, options_.unit_size, call.comm.size(), call.comm.rank())) {
       data_.nu.push_back(at::exp(at::randn({unit.size(), 1, n[0], n[1], n[2]})));
+      if (loss_->needs_reference()) {
+        data_.u_ref.push_back(
+            at::rand({unit.size(), 1, n[0] + 1, n[1] + 1, n[2] + 1}, at::kDouble));
+      }
       data_.origin.emplace_back(unit.size());
     }
   }
@@ -169,11 +173,51 @@ int bench_step(Invocation const& call) {
   return report(call, json + "}");
 }
 
+/// Each loss on random fields, unit by unit as the step does, against the default one.
+int bench_loss(Invocation const& call) {
+  auto const options = train_options(call.config);
+  std::int64_t const n = flag_number(call, "grid", 32);
+  std::int64_t const batch = flag_number(call, "batch", 8);
+  auto const dtype = options.dtype == at::kDouble ? at::kDouble : at::kFloat;
+  LossProblem const problem{Grid3::cube(n), options.boundary};
+  auto const names = loss_names();
+  std::vector<std::unique_ptr<Loss>> losses;
+  for (auto const& name : names) losses.push_back(make_loss(name, problem));
+  std::vector<LossInput> units;
+  for (auto const& unit : units_of_rank(batch, options.unit_size, 1, 0)) {
+    at::Tensor const u = at::rand({unit.size(), 1, n + 1, n + 1, n + 1}, dtype);
+    units.push_back({u, at::rand({unit.size(), 1, n, n, n}, dtype) + 0.5, at::rand_like(u)});
+  }
+  std::vector<std::vector<double>> seconds(losses.size());
+  for (int k = 0; k < kRepeats + 2; ++k) {
+    for (std::size_t l = 0; l < losses.size(); ++l) {
+      double const taken = seconds_of([&] {
+        for (auto const& unit : units) losses[l]->evaluate(unit);
+      });
+      if (k >= 2) seconds[l].push_back(taken);
+    }
+  }
+  auto const standard = std::find(names.begin(), names.end(), "energy_normalised") - names.begin();
+  double const unity = median(seconds[static_cast<std::size_t>(standard)]);
+  std::string json = format(
+      "{\"bench\": \"loss\", \"grid\": %ld, \"batch\": %ld, "
+      "\"precision\": \"%s\", \"threads\": %d, \"repeats\": %d",
+      static_cast<long>(n), static_cast<long>(batch), dtype == at::kDouble ? "f64" : "f32",
+      at::get_num_threads(), kRepeats);
+  for (std::size_t l = 0; l < losses.size(); ++l) {
+    double const taken = median(seconds[l]);
+    json += format(", \"%s_seconds_median\": %.6g, \"%s_ratio\": %.3g", names[l].c_str(), taken,
+                   names[l].c_str(), taken / unity);
+  }
+  return report(call, json + "}");
+}
+
 int bench(Invocation const& call) {
   auto const subject = call.has("subject") ? call.flags.at("subject") : std::string();
   if (subject == "energy") return bench_energy(call);
   if (subject == "step") return bench_step(call);
-  throw Error("bench '" + subject + "' is unknown. Choose energy or step.");
+  if (subject == "loss") return bench_loss(call);
+  throw Error("bench '" + subject + "' is unknown. Choose energy, step or loss.");
 }
 
 }  // namespace
@@ -181,12 +225,12 @@ int bench(Invocation const& call) {
 Command bench_command() {
   return {"bench",
           "medians and ratios within one run (precision: --train.precision)",
-          {{"grid", "N", "voxels an axis (default: energy 128, step 32)"},
-           {"batch", "N", "step: global batch (default: 8)"},
+          {{"grid", "N", "voxels an axis (default: energy 128, step and loss 32)"},
+           {"batch", "N", "step, loss: global batch (default: 8)"},
            {"reduction", "LIST", "step: exact, fast or exact,fast (side by side)"},
            {"json", "FILE", "where the line goes as well"}},
           bench,
-          {"energy", "step"}};
+          {"energy", "step", "loss"}};
 }
 
 }  // namespace voxcycle

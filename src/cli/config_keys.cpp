@@ -27,6 +27,9 @@ std::vector<ConfigKey> all_config_keys() {
       {"data.train_samples", "1024", "training samples, one number or one a level"},
       {"data.held_out_samples", "32", "samples with reference solutions, never trained on"},
       {"data.shard_samples", "512", "most samples in one shard file"},
+      {"data.train_references", "no",
+       "whether training samples get reference solutions, too (yes, no): loss supervised needs "
+       "them"},
       {"data.reference_tolerance", "1e-10", "relative residual of reference solutions"},
 
       {"cycle.name", "half_v", "resolution cycle: half_v, v, w, f, custom"},
@@ -66,7 +69,8 @@ std::vector<ConfigKey> all_config_keys() {
       {"network.adaptation", "no",
        "unet: whether each level of the cycle but the coarsest brings layers of its own: yes, no"},
 
-      {"train.loss", "energy_normalised", "loss: energy_normalised, energy"},
+      {"train.loss", "energy_normalised",
+       "loss: energy_normalised, energy_multigrid, energy, residual, supervised"},
       {"train.optimizer", "adam", "optimiser: adam, muon, sgd; one or one a level"},
       {"train.decay", "cosine", "how the rate falls over a visit: cosine, linear, none"},
       {"train.beta1", "0.9", "adam: decay of the first moments, [0, 1)"},
@@ -106,9 +110,10 @@ std::vector<ConfigKey> all_config_keys() {
 }
 
 bool is_identity_key(std::string const& name) {
-  constexpr std::array<char const*, 6> places{"run.directory",      "data.directory",
-                                              "data.shard_samples", "train.checkpoint_seconds",
-                                              "train.keep_best",    "train.keep_stages"};
+  constexpr std::array<char const*, 7> places{
+      "run.directory",         "data.directory",           "data.shard_samples",
+      "data.train_references", "train.checkpoint_seconds", "train.keep_best",
+      "train.keep_stages"};
   return !name.starts_with("ablate.") &&
          std::find(places.begin(), places.end(), name) == places.end();
 }

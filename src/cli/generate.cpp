@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // voxcycle generate: samples of the coefficient family as shards, with references for held-out
-// ones.
+// ones and, if asked for, training ones.
 #include "cli/generate.hpp"
 
 #include "voxcycle/cli/command.hpp"
@@ -53,7 +53,7 @@ std::vector<ShardJob> plan_jobs(Config const& config, CoefficientFamily const& f
       info.parameters = family.parameter_count();
       info.first_index = samples * k / shards;
       info.samples = samples * (k + 1) / shards - info.first_index;
-      info.has_reference = split == "held_out";
+      info.has_reference = has_references(config, split);
       jobs.push_back({shard_directory(config.text("data.directory"), split, grid) + "/" +
                           shard_name(k, shards),
                       info});
@@ -72,8 +72,9 @@ bool is_done(ShardJob const& job) {
   auto const found = ShardReader(job.path).info();
   VOXCYCLE_REQUIRE(found == job.info,
                    job.path << " holds other data (family " << found.family << ", grid "
-                            << found.grid.name() << ", " << found.samples
-                            << " samples). Choose another data.directory or remove the file.");
+                            << found.grid.name() << ", " << found.samples << " samples"
+                            << (found.has_reference ? " with" : " without")
+                            << " references). Choose another data.directory or remove the file.");
   return true;
 }
 

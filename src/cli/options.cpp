@@ -133,6 +133,11 @@ std::vector<Grid3> level_grids(Config const& config) {
   return grids;
 }
 
+bool has_references(Config const& config, std::string const& split) {
+  bool const train = choose<bool>(config, "data.train_references", {{"yes", true}, {"no", false}});
+  return train || split == "held_out";
+}
+
 NetworkOptions network_options(Config const& config) {
   return {.name = config.text("network.name"),
           .channels = config.integer_map("network.channels"),

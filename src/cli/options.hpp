@@ -22,6 +22,8 @@ FamilyOptions family_options(Config const& config);
 Boundary boundary_of(Config const& config);
 /// Grids of the levels, coarsest first. @throws Error unless they grow.
 std::vector<Grid3> level_grids(Config const& config);
+/// Whether samples of this split have reference solutions.
+bool has_references(Config const& config, std::string const& split);
 NetworkOptions network_options(Config const& config);
 TrainOptions train_options(Config const& config);
 /// Seed of the samples of a split: training and held-out samples never coincide.

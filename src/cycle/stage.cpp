@@ -17,11 +17,11 @@ void require_valid(Stage const& stage) {
                                             "(cycle.steps, cycle.epochs, cycle.seconds).");
   VOXCYCLE_REQUIRE(budget.steps >= 0 && budget.epochs >= 0 && budget.seconds >= 0,
                    name << " has a negative budget. Give numbers above zero, or 0 for no limit.");
-  VOXCYCLE_REQUIRE(plan.stall.patience >= 0 && plan.stall.improvement >= 0 &&
-                       plan.stall.improvement < 1,
-                   name << " has a stop rule that means nothing (patience " << plan.stall.patience
-                        << ", improvement " << plan.stall.improvement
-                        << "). Choose a patience >= 0 and an improvement in [0, 1).");
+  VOXCYCLE_REQUIRE(
+      plan.stall.patience >= 0 && plan.stall.improvement >= 0 && plan.stall.improvement < 1,
+      name << " has a stop rule that means nothing (patience " << plan.stall.patience
+           << ", improvement " << plan.stall.improvement
+           << "). Choose a patience >= 0 and an improvement in [0, 1).");
   VOXCYCLE_REQUIRE(plan.batch >= 1, name << " has a batch of " << plan.batch
                                          << ". Batches need at least one sample.");
   VOXCYCLE_REQUIRE(plan.rate > 0, name << " has the rate " << plan.rate << ". Rates are positive.");

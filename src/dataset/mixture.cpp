@@ -20,6 +20,7 @@ Mixture::Mixture(std::vector<ShardSet> sets, std::vector<double> const& weights,
   VOXCYCLE_REQUIRE(!sets_.empty() && sets_.size() == weights.size(),
                    "a mixture of " << sets_.size() << " data sets has " << weights.size()
                                    << " weights. Give one a set.");
+  info_ = sets_.front().info();
   double total = 0.0;
   for (double const weight : weights) {
     VOXCYCLE_REQUIRE(weight > 0 && std::isfinite(weight),
@@ -30,11 +31,16 @@ Mixture::Mixture(std::vector<ShardSet> sets, std::vector<double> const& weights,
   for (std::size_t k = 0; k < sets_.size(); ++k) {
     auto const& first = sets_.front().info();
     auto const& info = sets_[k].info();
-    VOXCYCLE_REQUIRE(info.grid == first.grid && info.boundary == first.boundary,
-                     "data sets of a mixture differ: grid "
-                         << info.grid.label() << " and boundary '" << info.boundary << "' in one, "
-                         << first.grid.label() << " and '" << first.boundary
-                         << "' in another. Generate all with one [problem] and one set of levels.");
+    auto const require_same = [](char const* what, std::string const& a, std::string const& b) {
+      VOXCYCLE_REQUIRE(a == b, "data sets of a mixture differ: "
+                                   << what << " '" << a << "' in one, '" << b
+                                   << "' in another. Generate all with one [problem] and the same "
+                                      "levels.");
+    };
+    require_same("grid", first.grid.name(), info.grid.name());
+    require_same("boundary", first.boundary, info.boundary);
+    require_same("source", first.source, info.source);
+    info_.has_reference = info_.has_reference && info.has_reference;
     sum += weights[k];
     upper_.push_back(sum / total);
     samplers_.emplace_back(options.seed, options.stage, sets_[k].samples(), options.block);
@@ -54,8 +60,8 @@ SampleOrigin Mixture::at(std::int64_t position) const {
   return {static_cast<int>(set), samplers_[set](position)};
 }
 
-ShardSample Mixture::read(SampleOrigin const& origin) {
-  return sets_.at(static_cast<std::size_t>(origin.set)).read(origin.index);
+ShardSample Mixture::read(SampleOrigin const& origin, ReadReference reference) {
+  return sets_.at(static_cast<std::size_t>(origin.set)).read(origin.index, reference);
 }
 
 }  // namespace voxcycle

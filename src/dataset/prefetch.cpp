@@ -36,7 +36,7 @@ struct Prefetcher::Impl {
 
   void read_ahead();
   std::optional<LocalBatch> read_batch(std::int64_t number);
-  std::optional<at::Tensor> read_unit(std::vector<SampleOrigin> const& origins);
+  bool read_unit(std::vector<SampleOrigin> const& origins, LocalBatch& batch);
   bool stopping();
   LocalBatch next();
 
@@ -60,19 +60,36 @@ bool Prefetcher::Impl::stopping() {
   return stop;
 }
 
-/// @return nothing when told to stop.
-std::optional<at::Tensor> Prefetcher::Impl::read_unit(std::vector<SampleOrigin> const& origins) {
-  auto const& n = samples.info().grid.voxels;
-  at::Tensor nu = at::empty({std::ssize(origins), 1, n[0], n[1], n[2]}, at::kFloat);
-  auto* out = nu.mutable_data_ptr<float>();
-  for (SampleOrigin const& origin : origins) {
-    if (stopping()) return std::nullopt;
-    std::vector<float> const values = samples.read(origin).nu;
-    out = std::copy(values.begin(), values.end(), out);
+/// Appends a unit to the batch. @return false when told to stop.
+bool Prefetcher::Impl::read_unit(std::vector<SampleOrigin> const& origins, LocalBatch& batch) {
+  auto const& info = samples.info();
+  Grid3 const& grid = info.grid;
+  auto const& n = grid.voxels;
+  std::int64_t const count = std::ssize(origins);
+  at::Tensor nu = at::empty({count, 1, n[0], n[1], n[2]}, at::kFloat);
+  at::Tensor f = at::empty(info.has_source ? nu.sizes() : at::IntArrayRef{0}, at::kFloat);
+  at::Tensor u_ref = at::empty({0}, at::kDouble);
+  if (options.references == ReadReference::yes) {
+    u_ref = at::empty({count, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)}, at::kDouble);
   }
-  return nu;
+  auto* nu_out = nu.mutable_data_ptr<float>();
+  auto* f_out = f.mutable_data_ptr<float>();
+  auto* u_ref_out = u_ref.mutable_data_ptr<double>();
+  for (SampleOrigin const& origin : origins) {
+    if (stopping()) return false;
+    ShardSample const sample = samples.read(origin, options.references);
+    nu_out = std::copy(sample.nu.begin(), sample.nu.end(), nu_out);
+    f_out = std::copy(sample.f.begin(), sample.f.end(), f_out);
+    u_ref_out = std::copy(sample.u_ref.begin(), sample.u_ref.end(), u_ref_out);
+  }
+  batch.nu.push_back(std::move(nu));
+  if (info.has_source) batch.f.push_back(std::move(f));
+  if (options.references == ReadReference::yes) batch.u_ref.push_back(std::move(u_ref));
+  batch.origin.push_back(origins);
+  return true;
 }
 
+/// @return nothing when told to stop.
 std::optional<LocalBatch> Prefetcher::Impl::read_batch(std::int64_t number) {
   LocalBatch batch;
   for (Unit const& unit : units) {
@@ -80,10 +97,7 @@ std::optional<LocalBatch> Prefetcher::Impl::read_batch(std::int64_t number) {
     for (std::int64_t place = unit.begin; place < unit.end; ++place) {
       origins.push_back(samples.at(number * options.batch + place));
     }
-    auto nu = read_unit(origins);
-    if (!nu) return std::nullopt;
-    batch.nu.push_back(std::move(*nu));
-    batch.origin.push_back(std::move(origins));
+    if (!read_unit(origins, batch)) return std::nullopt;
   }
   return batch;
 }
@@ -125,6 +139,10 @@ Prefetcher::Prefetcher(Mixture samples, PrefetchOptions const& options) {
                    "cannot read ahead batches of " << options.batch << " from step "
                                                    << options.first_step << ", " << options.depth
                                                    << " at a time.");
+  VOXCYCLE_REQUIRE(options.references == ReadReference::no || samples.info().has_reference,
+                   "the " << samples.info().split << " shards of grid "
+                          << samples.info().grid.name()
+                          << " hold no reference solutions. Generate them with references.");
   impl_ = std::make_unique<Impl>(std::move(samples), options);
 }
 

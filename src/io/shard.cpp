@@ -15,7 +15,7 @@ namespace voxcycle {
 namespace {
 
 constexpr char const* kFormat = "voxcycle-shard";
-constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kVersion = 2;
 
 using hdf5::Number;
 using hdf5::Shape;
@@ -27,22 +27,26 @@ Shape nu_shape(ShardInfo const& info) {
   auto const& n = info.grid.voxels;
   return {info.samples, n[0], n[1], n[2]};
 }
+Shape checksum_shape(ShardInfo const& info) {
+  return {info.samples, 4};
+}
 Shape reference_shape(ShardInfo const& info) {
   return {info.samples, info.grid.nodes(0), info.grid.nodes(1), info.grid.nodes(2)};
 }
 
+/// Of omega, nu, f and u_ref: one each, so that a reader may leave u_ref where it is.
+using Checksums = std::array<std::uint32_t, 4>;
+
 template <class T>
-std::uint32_t add_to_checksum(std::vector<T> const& values, std::uint32_t sum) {
-  return crc32_of(values.data(), values.size() * sizeof(T), sum);
+std::uint32_t checksum(std::vector<T> const& values) {
+  return crc32_of(values.data(), values.size() * sizeof(T), 0);
 }
 
-/// CRC-32 of the bytes of omega, nu and u_ref, one after the other.
-std::uint32_t checksum(ShardSample const& sample) {
-  return add_to_checksum(sample.u_ref,
-                         add_to_checksum(sample.nu, add_to_checksum(sample.omega, 0)));
+Checksums checksums(ShardSample const& sample) {
+  return {checksum(sample.omega), checksum(sample.nu), checksum(sample.f), checksum(sample.u_ref)};
 }
 
-/// nu > 0 and finite, omega and u_ref finite: else training would end in NaN far from the cause.
+/// nu > 0 and finite, the rest finite: else training would end in NaN far from the cause.
 void require_sound(ShardSample const& sample, std::string const& label) {
   auto const finite = [](double value) { return std::isfinite(value); };
   auto const positive = [](float value) { return value > 0 && std::isfinite(value); };
@@ -50,18 +54,21 @@ void require_sound(ShardSample const& sample, std::string const& label) {
                    label << ": nu is not positive and finite everywhere (the equation has no "
                          << "solution then). Correct the coefficient.");
   VOXCYCLE_REQUIRE(std::all_of(sample.omega.begin(), sample.omega.end(), finite) &&
+                       std::all_of(sample.f.begin(), sample.f.end(), finite) &&
                        std::all_of(sample.u_ref.begin(), sample.u_ref.end(), finite),
-                   label << ": omega or u_ref is not finite. Generate the sample again.");
+                   label << ": omega, f or u_ref is not finite. Generate the sample again.");
 }
 
 void require_sizes(ShardSample const& sample, ShardInfo const& info, std::string const& label) {
+  std::int64_t const voxels = info.grid.voxel_count();
+  std::int64_t const source = info.has_source ? voxels : 0;
   std::int64_t const nodes = info.has_reference ? info.grid.node_count() : 0;
-  VOXCYCLE_REQUIRE(
-      std::ssize(sample.omega) == info.parameters &&
-          std::ssize(sample.nu) == info.grid.voxel_count() && std::ssize(sample.u_ref) == nodes,
-      label << ": sizes " << sample.omega.size() << ", " << sample.nu.size() << ", "
-            << sample.u_ref.size() << " of omega, nu, u_ref should be " << info.parameters << ", "
-            << info.grid.voxel_count() << ", " << nodes << '.');
+  VOXCYCLE_REQUIRE(std::ssize(sample.omega) == info.parameters && std::ssize(sample.nu) == voxels &&
+                       std::ssize(sample.f) == source && std::ssize(sample.u_ref) == nodes,
+                   label << ": sizes " << sample.omega.size() << ", " << sample.nu.size() << ", "
+                         << sample.f.size() << ", " << sample.u_ref.size()
+                         << " of omega, nu, f, u_ref should be " << info.parameters << ", "
+                         << voxels << ", " << source << ", " << nodes << '.');
 }
 
 void write_info(hdf5::File& file, ShardInfo const& info) {
@@ -73,6 +80,7 @@ void write_info(hdf5::File& file, ShardInfo const& info) {
   file.write_attribute<std::int64_t>("voxels", info.grid.voxels);
   file.write_attribute<double>("lengths", info.grid.lengths);
   file.write_attribute("boundary", info.boundary);
+  file.write_attribute("source", info.source);
   file.write_attribute<std::int64_t>("parameters", std::array{info.parameters});
   file.write_attribute<std::int64_t>("first_index", std::array{info.first_index});
   file.write_attribute<std::int64_t>("samples", std::array{info.samples});
@@ -93,9 +101,11 @@ ShardInfo read_info(hdf5::File const& file) {
   std::copy(voxels.begin(), voxels.end(), info.grid.voxels.begin());
   std::copy(lengths.begin(), lengths.end(), info.grid.lengths.begin());
   info.boundary = file.read_text_attribute("boundary");
+  info.source = file.read_text_attribute("source");
   info.parameters = read_integer(file, "parameters");
   info.first_index = read_integer(file, "first_index");
   info.samples = read_integer(file, "samples");
+  info.has_source = file.has("f");
   info.has_reference = file.has("u_ref");
   return info;
 }
@@ -124,7 +134,9 @@ void write_shard(std::string const& path, ShardInfo const& info,
     write_info(file, info);
     auto omega = file.create_dataset("omega", Number::float64, omega_shape(info));
     auto nu = file.create_dataset("nu", Number::float32, nu_shape(info));
-    auto sums = file.create_dataset("checksum", Number::uint32, {info.samples});
+    auto sums = file.create_dataset("checksum", Number::uint32, checksum_shape(info));
+    hdf5::Dataset f;
+    if (info.has_source) f = file.create_dataset("f", Number::float32, nu_shape(info));
     hdf5::Dataset u_ref;
     if (info.has_reference) {
       u_ref = file.create_dataset("u_ref", Number::float64, reference_shape(info));
@@ -136,8 +148,9 @@ void write_shard(std::string const& path, ShardInfo const& info,
       require_sound(made, label);
       omega.write_row<double>(local, made.omega);
       nu.write_row<float>(local, made.nu);
+      if (info.has_source) f.write_row<float>(local, made.f);
       if (info.has_reference) u_ref.write_row<double>(local, made.u_ref);
-      sums.write_row<std::uint32_t>(local, std::array{checksum(made)});
+      sums.write_row<std::uint32_t>(local, checksums(made));
     }
     file.close();
   });
@@ -149,7 +162,8 @@ struct ShardReader::Impl {
         info(read_info(file)),
         omega(open_checked(file, "omega", Number::float64, omega_shape(info))),
         nu(open_checked(file, "nu", Number::float32, nu_shape(info))),
-        sums(open_checked(file, "checksum", Number::uint32, {info.samples})) {
+        sums(open_checked(file, "checksum", Number::uint32, checksum_shape(info))) {
+    if (info.has_source) f = open_checked(file, "f", Number::float32, nu_shape(info));
     if (info.has_reference) {
       u_ref = open_checked(file, "u_ref", Number::float64, reference_shape(info));
     }
@@ -160,6 +174,7 @@ struct ShardReader::Impl {
   hdf5::Dataset omega;
   hdf5::Dataset nu;
   hdf5::Dataset sums;
+  hdf5::Dataset f;
   hdf5::Dataset u_ref;
 };
 
@@ -176,7 +191,7 @@ std::string const& ShardReader::path() const {
   return impl_->file.path();
 }
 
-ShardSample ShardReader::read(std::int64_t local) const {
+ShardSample ShardReader::read(std::int64_t local, ReadReference reference) const {
   ShardInfo const& info = impl_->info;
   VOXCYCLE_REQUIRE(local >= 0 && local < info.samples,
                    path() << ": sample " << local << " of " << info.samples << " does not exist.");
@@ -185,14 +200,20 @@ ShardSample ShardReader::read(std::int64_t local) const {
   sample.nu.resize(static_cast<std::size_t>(info.grid.voxel_count()));
   impl_->omega.read_row<double>(local, sample.omega);
   impl_->nu.read_row<float>(local, sample.nu);
-  if (info.has_reference) {
+  if (info.has_source) {
+    sample.f.resize(static_cast<std::size_t>(info.grid.voxel_count()));
+    impl_->f.read_row<float>(local, sample.f);
+  }
+  bool const with_reference = info.has_reference && reference == ReadReference::yes;
+  if (with_reference) {
     sample.u_ref.resize(static_cast<std::size_t>(info.grid.node_count()));
     impl_->u_ref.read_row<double>(local, sample.u_ref);
   }
-  std::array<std::uint32_t, 1> stored{};
+  Checksums stored{};
   impl_->sums.read_row<std::uint32_t>(local, stored);
+  if (!with_reference) stored[3] = checksum(sample.u_ref);  // not read, so not compared
   std::string const label = path() + ": sample " + std::to_string(local);
-  VOXCYCLE_REQUIRE(checksum(sample) == stored[0],
+  VOXCYCLE_REQUIRE(checksums(sample) == stored,
                    label << ": its checksum does not fit (the file is damaged). Generate the shard "
                          << "again.");
   require_sound(sample, label);

@@ -60,6 +60,8 @@ void require_same_set(ShardInfo const& first, ShardInfo const& other, std::strin
   require(first.split == other.split, "split");
   require(first.grid == other.grid, "grid");
   require(first.boundary == other.boundary, "boundary");
+  require(first.source == other.source, "source");
+  require(first.has_source == other.has_source, "having sources");
   require(first.parameters == other.parameters, "number of parameters");
   require(first.has_reference == other.has_reference, "having references");
 }
@@ -124,14 +126,14 @@ ShardInfo const& ShardSet::info() const {
   return impl_->info;
 }
 
-ShardSample ShardSet::read(std::int64_t index) {
+ShardSample ShardSet::read(std::int64_t index, ReadReference reference) {
   VOXCYCLE_REQUIRE(index >= 0 && index < samples(),
                    "sample " << index << " of " << samples() << " does not exist.");
   auto const shard =
       std::upper_bound(impl_->shards.begin(), impl_->shards.end(), index,
                        [](std::int64_t value, auto const& entry) { return value < entry.end; });
   ShardReader const& reader = impl_->reader(*shard);
-  return reader.read(index - reader.info().first_index);
+  return reader.read(index - reader.info().first_index, reference);
 }
 
 }  // namespace voxcycle

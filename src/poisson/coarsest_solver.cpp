@@ -4,6 +4,7 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/poisson/parallel.hpp"
 
+#include <array>
 #include <cmath>
 
 #include <ATen/ATen.h>
@@ -26,6 +27,32 @@ bool factorise(double* a, std::int64_t n) {
     row[i] = std::sqrt(pivot);
   }
   return true;
+}
+
+// K is applied to combs, sums of unit vectors three nodes apart: each node has one tooth among its
+// neighbours, so that its value is one entry of K. Writes them into matrix [B, nodes, nodes].
+void scatter_columns(at::Tensor const& k_comb, Grid3 const& grid,
+                     std::array<std::int64_t, 3> const& first, at::Tensor& matrix) {
+  // The tooth within one node of i, or -1 if it lies outside of the grid.
+  auto const tooth = [&](std::int64_t i, int axis) {
+    std::int64_t const j = i + 1 - (i + 4 - first[axis]) % 3;
+    return j < grid.nodes(axis) ? j : -1;
+  };
+  auto const values = k_comb.accessor<double, 5>();
+  auto entries = matrix.accessor<double, 3>();
+  std::int64_t i = 0;
+  for (std::int64_t x = 0; x < grid.nodes(0); ++x) {
+    for (std::int64_t y = 0; y < grid.nodes(1); ++y) {
+      for (std::int64_t z = 0; z < grid.nodes(2); ++z, ++i) {
+        std::int64_t const jx = tooth(x, 0), jy = tooth(y, 1), jz = tooth(z, 2);
+        if (jx < 0 || jy < 0 || jz < 0) continue;
+        std::int64_t const j = (jx * grid.nodes(1) + jy) * grid.nodes(2) + jz;
+        for (std::int64_t sample = 0; sample < matrix.size(0); ++sample) {
+          entries[sample][j][i] = values[sample][0][x][y][z];
+        }
+      }
+    }
+  }
 }
 
 // x becomes (L L^T)^-1 x.
@@ -54,14 +81,12 @@ CoarsestSolver::CoarsestSolver(LevelOperator const& level, at::Tensor const& mas
                                             << " voxels, too large for a direct solve. Use "
                                                "sizes with more factors of two.");
   mask_ = mask.view({1, nodes});
-  // Row j of each sample's symmetric matrix is K applied to unit vector j, free nodes only.
-  factor_ = at::empty({batch, nodes, nodes}, at::kDouble);
-  at::Tensor unit = at::zeros({batch, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)}, dtype);
-  at::Tensor const flat = unit.view({batch, nodes});
-  for (std::int64_t j = 0; j < nodes; ++j) {
-    flat.select(1, j).fill_(1.0);
-    factor_.select(1, j).copy_(level.apply(unit).view({batch, nodes}));
-    flat.select(1, j).zero_();
+  factor_ = at::zeros({batch, nodes, nodes}, at::kDouble);
+  for (std::int64_t comb = 0; comb < 27; ++comb) {
+    std::array<std::int64_t, 3> const first{comb / 9, comb / 3 % 3, comb % 3};
+    at::Tensor unit = at::zeros({batch, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)}, dtype);
+    unit.slice(2, first[0], {}, 3).slice(3, first[1], {}, 3).slice(4, first[2], {}, 3).fill_(1.0);
+    scatter_columns(level.apply(unit).to(at::kDouble), grid, first, factor_);
   }
   factor_.mul_(mask_.unsqueeze(1)).mul_(mask_.unsqueeze(2));
   at::Tensor const scale = factor_.diagonal(0, 1, 2).amax(1).view({batch, 1, 1});

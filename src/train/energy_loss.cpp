@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "voxcycle/core/error.hpp"
 #include "voxcycle/poisson/energy.hpp"
 
+#include "train/energy_scale.hpp"
 #include "train/losses.hpp"
+#include "train/sample_sums.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
@@ -10,9 +11,9 @@ namespace {
 
 class EnergyLoss final : public Loss {
  public:
-  explicit EnergyLoss(Grid3 const& grid) : grid_(grid) {}
-  LossTerms evaluate(at::Tensor const& u, at::Tensor const& nu) const override {
-    auto [energy, gradient] = energy_and_gradient(u, nu, grid_);
+  explicit EnergyLoss(LossProblem const& problem) : grid_(problem.grid) {}
+  LossTerms evaluate(LossInput const& in) const override {
+    auto [energy, gradient] = energy_and_gradient(in.u, in.nu, grid_);
     return {energy, gradient};
   }
 
@@ -22,34 +23,28 @@ class EnergyLoss final : public Loss {
 
 class NormalisedEnergyLoss final : public Loss {
  public:
-  NormalisedEnergyLoss(Grid3 const& grid, Boundary const& boundary)
-      : grid_(grid), lift_(lift(grid, boundary, at::kDouble)) {
-    VOXCYCLE_REQUIRE(lift_.max().item<double>() > lift_.min().item<double>(),
-                     "loss energy_normalised: the boundary values are all equal, so the lift has "
-                     "no energy to divide by. Give two faces different values.");
-  }
-  LossTerms evaluate(at::Tensor const& u, at::Tensor const& nu) const override {
-    auto [energy, gradient] = energy_and_gradient(u, nu, grid_);
-    auto shape = u.sizes().vec();
-    at::Tensor const start = lift_.to(u.scalar_type()).expand(shape).contiguous();
-    at::Tensor const scale = energy_and_gradient(start, nu, grid_).energy;
-    gradient.div_(scale.to(u.scalar_type()).view({-1, 1, 1, 1, 1}));
+  explicit NormalisedEnergyLoss(LossProblem const& problem)
+      : energy_(problem), scale_("energy_normalised", problem) {}
+  LossTerms evaluate(LossInput const& in) const override {
+    auto [energy, gradient] = energy_.evaluate(in);
+    at::Tensor const scale = scale_(in.nu);
+    gradient.div_(as_factor(scale, in.u.scalar_type()));
     return {energy / scale, gradient};
   }
 
  private:
-  Grid3 grid_;
-  at::Tensor lift_;
+  EnergyLoss energy_;
+  EnergyScale scale_;
 };
 
 }  // namespace
 
-std::unique_ptr<Loss> make_energy_loss(Grid3 const& grid, Boundary const&) {
-  return std::make_unique<EnergyLoss>(grid);
+std::unique_ptr<Loss> make_energy_loss(LossProblem const& problem) {
+  return std::make_unique<EnergyLoss>(problem);
 }
 
-std::unique_ptr<Loss> make_normalised_energy_loss(Grid3 const& grid, Boundary const& boundary) {
-  return std::make_unique<NormalisedEnergyLoss>(grid, boundary);
+std::unique_ptr<Loss> make_normalised_energy_loss(LossProblem const& problem) {
+  return std::make_unique<NormalisedEnergyLoss>(problem);
 }
 
 }  // namespace voxcycle

@@ -11,12 +11,15 @@
 namespace voxcycle {
 namespace {
 
-using Maker = std::unique_ptr<Loss> (*)(Grid3 const&, Boundary const&);
+using Maker = std::unique_ptr<Loss> (*)(LossProblem const&);
 
 /// One line a loss.
 std::map<std::string, Maker> const kLosses{
     {"energy", make_energy_loss},
+    {"energy_multigrid", make_energy_multigrid_loss},
     {"energy_normalised", make_normalised_energy_loss},
+    {"residual", make_residual_loss},
+    {"supervised", make_supervised_loss},
 };
 
 }  // namespace
@@ -27,12 +30,11 @@ std::vector<std::string> loss_names() {
   return names;
 }
 
-std::unique_ptr<Loss> make_loss(std::string const& name, Grid3 const& grid,
-                                Boundary const& boundary) {
+std::unique_ptr<Loss> make_loss(std::string const& name, LossProblem const& problem) {
   auto const found = kLosses.find(name);
   VOXCYCLE_REQUIRE(found != kLosses.end(),
                    "loss '" << name << "' is unknown. Choose one of " << join(loss_names()) << '.');
-  return found->second(grid, boundary);
+  return found->second(problem);
 }
 
 }  // namespace voxcycle

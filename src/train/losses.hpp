@@ -7,10 +7,31 @@
 namespace voxcycle {
 
 /// J(u) as published: samples with large coefficients rule the mean.
-std::unique_ptr<Loss> make_energy_loss(Grid3 const& grid, Boundary const& boundary);
+std::unique_ptr<Loss> make_energy_loss(LossProblem const& problem);
 
-/// J(u) / J(lift): every sample counts alike. For the default boundary J(lift) is half the mean of
-/// nu.
-std::unique_ptr<Loss> make_normalised_energy_loss(Grid3 const& grid, Boundary const& boundary);
+/// J(u) / J_scale(nu) (see EnergyScale): every sample counts alike.
+std::unique_ptr<Loss> make_normalised_energy_loss(LossProblem const& problem);
+
+/// Half the normalised energy, and half an estimate of the error's own energy for nu = 1, whose
+/// slope weighs errors where nu is small like errors where it is large:
+///
+///     1/2 J(u) / J_scale(nu) + 1/2 (1/2 e^T K(1) e) / J_scale(1),
+///     slope 1/2 (K(nu) u - b) / J_scale(nu) - 1/2 K(1) e / J_scale(1)
+///
+/// with e, one multigrid V-cycle on the residual b - K(nu) u, about u* - u. The slope counts e as
+/// exact (d e / d u = -1), which it is to the cycle's rate of convergence. For constant nu both
+/// halves have the same slope.
+std::unique_ptr<Loss> make_energy_multigrid_loss(LossProblem const& problem);
+
+/// Least squares of the residual, what PINN-style codes minimise:
+///
+///     |K u - b|^2 over free nodes / (|K lift|^2 over all nodes)
+///
+/// The scale is not the lift's own residual: that vanishes for constant nu (the lift then solves
+/// the default problem), and samples near it would rule the mean.
+std::unique_ptr<Loss> make_residual_loss(LossProblem const& problem);
+
+/// |u - u*|^2 / |u*|^2 over nodes with u* the reference solution: the squared relative L2 error.
+std::unique_ptr<Loss> make_supervised_loss(LossProblem const& problem);
 
 }  // namespace voxcycle

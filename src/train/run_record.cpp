@@ -30,8 +30,9 @@ std::string metrics_to_csv(std::vector<MetricRow> const& rows) {
   std::string text = std::string(kHeader) + "\n";
   for (auto const& row : rows) {
     text += std::to_string(row.stage) + "," + row.grid + "," + std::to_string(row.step) + "," +
-            cell(row.seconds) + "," + std::to_string(row.work) + "," + cell(row.loss) + "," + cell(row.rel_l2_mean) + "," +
-            cell(row.energy_gap_mean) + "," + cell(row.energy_norm_error_mean) + "\n";
+            cell(row.seconds) + "," + std::to_string(row.work) + "," + cell(row.loss) + "," +
+            cell(row.rel_l2_mean) + "," + cell(row.energy_gap_mean) + "," +
+            cell(row.energy_norm_error_mean) + "\n";
   }
   return text;
 }

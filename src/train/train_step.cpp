@@ -39,6 +39,16 @@ std::string describe_bad_samples(LocalBatch const& batch, std::vector<LossTerms>
       text.c_str());
 }
 
+/// Loss of unit k of the batch; a rank without units has nothing to evaluate.
+LossTerms evaluate_unit(Loss const& loss, LocalBatch const& batch, std::size_t k,
+                        at::Tensor const& u, at::Tensor const& nu) {
+  if (u.size(0) == 0) return {at::empty({0}, at::kDouble), at::empty_like(u)};
+  auto const unit_of = [&](std::vector<at::Tensor> const& units) {
+    return units.empty() ? at::Tensor() : units[k].to(u.scalar_type());
+  };
+  return loss.evaluate({u.detach().contiguous(), nu, unit_of(batch.u_ref)});
+}
+
 }  // namespace
 
 StepTimes& StepTimes::operator+=(StepTimes const& other) {
@@ -75,7 +85,7 @@ StepResult train_step(StepContext const& c, LocalBatch const& batch, double rate
   std::vector<at::Tensor> sums;
   std::vector<at::Tensor> slopes;
   for (std::size_t k = 0; k < u.size(); ++k) {
-    terms.push_back(c.loss.evaluate(u[k].detach().contiguous(), nu[k]));
+    terms.push_back(evaluate_unit(c.loss, batch, k, u[k], nu[k]));
     sums.push_back(terms.back().values.sum().view({1}));
     slopes.push_back(terms.back().gradient.div_(static_cast<double>(c.batch)));
   }

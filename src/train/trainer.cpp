@@ -23,6 +23,15 @@ namespace {
 /// Weight of the newest step in the mean that the progress line shows.
 constexpr double kStepMeanWeight = 0.1;
 
+/// @throws Error unless training shards hold what the loss looks at.
+void require_inputs(std::string const& name, Loss const& loss, ShardInfo const& info) {
+  VOXCYCLE_REQUIRE(info.has_reference || !loss.needs_reference(),
+                   "loss " << name << " compares with reference solutions, but the training shards "
+                           << "of grid " << info.grid.name() << " hold none. Set "
+                           << "data.train_references = yes and another data.directory, and run "
+                              "voxcycle generate.");
+}
+
 class Trainer {
  public:
   Trainer(TrainOptions const& options, Communicator const& comm)
@@ -39,7 +48,8 @@ class Trainer {
     for (auto const& stage : state_.stages()) {
       // Refuse unknown names and data that do not fit together before the first step.
       make_optimizer(options_of(stage), {});
-      samples_of(stage);
+      require_inputs(o_.loss, *make_loss(o_.loss, {stage.plan.grid, o_.boundary}),
+                     samples_of(stage).info());
     }
     state_.open();
   }
@@ -100,9 +110,8 @@ Mixture Trainer::samples_of(Stage const& stage) const {
     sets.emplace_back(shard_directory(other.directory, "train", stage.plan.grid));
     weights.push_back(other.weight);
   }
-  return {std::move(sets),
-          weights,
-          {.seed = o_.seed, .stage = stage.number, .block = o_.sample_block}};
+  return {
+      std::move(sets), weights, {.seed = o_.seed, .stage = stage.number, .block = o_.sample_block}};
 }
 
 OptimizerOptions Trainer::options_of(Stage const& stage) const {
@@ -120,8 +129,8 @@ std::vector<ParameterGroup> Trainer::groups_of(Stage const& stage) {
 }
 
 void Trainer::evaluate(Stage const& stage, HeldOutSet const& held_out) {
-  auto const errors = evaluate_held_out(comm_, state_.averaged().network(), held_out,
-                                        {.unit_size = o_.unit_size});
+  auto const errors =
+      evaluate_held_out(comm_, state_.averaged().network(), held_out, {.unit_size = o_.unit_size});
   state_.add_errors(errors);
   progress_.finish();
   log_info(format("%s after %ld steps: relative L2 %s, energy gap %s, energy-norm error %s",
@@ -176,8 +185,8 @@ double Trainer::step(Stage const& stage, Budget const& budget, StepContext const
   at.work += stage.plan.batch * stage.plan.grid.voxel_count();
   at.seconds += timer.seconds();
   at.stage_seconds += timer.seconds();
-  step_seconds_ += (step_seconds_ == 0.0 ? 1.0 : kStepMeanWeight) *
-                   (timer.seconds() - step_seconds_);
+  step_seconds_ +=
+      (step_seconds_ == 0.0 ? 1.0 : kStepMeanWeight) * (timer.seconds() - step_seconds_);
   state_.add_loss(result.loss);
   if (o_.after_step) o_.after_step({stage.number, at.step, result.loss, state_.network()});
   progress_.show({stage.number, static_cast<int>(state_.stages().size()), stage.plan.grid.label(),
@@ -191,22 +200,23 @@ bool Trainer::run_stage(Stage const& stage) {
   auto& at = state_.position();
   auto const& plan = stage.plan;
   auto const optimizer = make_optimizer(options_of(stage), groups_of(stage));
-  auto const loss = make_loss(o_.loss, plan.grid, o_.boundary);
+  auto const loss = make_loss(o_.loss, {plan.grid, o_.boundary});
   ShardSet held_out_shards(shard_directory(o_.data, "held_out", plan.grid));
   HeldOutSet const held_out = read_held_out(held_out_shards);
-  std::int64_t const samples =
-      ShardSet(shard_directory(o_.data, "train", plan.grid)).samples();
+  std::int64_t const samples = ShardSet(shard_directory(o_.data, "train", plan.grid)).samples();
   Budget const budget = resolve_epochs(plan.budget, samples, plan.batch);
-  Prefetcher prefetch(samples_of(stage),
-                      {.batch = plan.batch,
-                       .unit_size = o_.unit_size,
-                       .steps = budget.steps > 0 ? budget.steps
-                                                 : std::numeric_limits<std::int64_t>::max(),
-                       .first_step = at.step,
-                       .ranks = comm_.size(),
-                       .rank = comm_.rank()});
-  StepContext const context{comm_,      state_.network(),  *loss,     reducer_, *optimizer,
-                            state_.averaged(), plan.grid, o_.dtype, plan.batch, o_.unit_size};
+  Prefetcher prefetch(
+      samples_of(stage),
+      {.batch = plan.batch,
+       .unit_size = o_.unit_size,
+       .steps = budget.steps > 0 ? budget.steps : std::numeric_limits<std::int64_t>::max(),
+       .first_step = at.step,
+       .ranks = comm_.size(),
+       .rank = comm_.rank(),
+       .references = loss->needs_reference() ? ReadReference::yes : ReadReference::no});
+  StepContext const context{comm_,      state_.network(),  *loss,     reducer_,
+                            *optimizer, state_.averaged(), plan.grid, o_.dtype,
+                            plan.batch, o_.unit_size};
   state_.begin_stage(*optimizer);
   step_seconds_ = 0.0;
   if (at.step == 0) evaluate(stage, held_out);

@@ -110,6 +110,7 @@ class CommandLine(Refusal):
             ("problem.boundary", "1, 0", "6"),
             ("problem.boundary", "1, nan, flux, flux, flux, flux", "problem.boundary"),
             ("data.modes", "7", "<= 6"),
+            ("data.train_references", "maybe", "no, yes"),
             ("data.family", "x", "kl"),
             ("run.threads", "-1", ">= 0"),
         ]
@@ -211,6 +212,16 @@ class Data(Refusal):
                 if key != "data.train_samples":
                     self.refuse("generate", "--config", "small.cfg", f"--{key}", value,
                                 expect="holds other data")
+
+    def test_training_without_the_references_that_its_loss_needs(self):
+        # Before the first step, on all ranks; then what the message says helps.
+        self.refuse_train("--train.loss", "supervised", ranks=2,
+                          expect=["supervised", "8x8x8", "data.train_references = yes"])
+        self.assertFalse((self.scratch / "run" / "metrics.csv").exists(), "training began")
+        more = ("--config", "small.cfg", "--data.train_references", "yes")
+        self.refuse("generate", *more, expect="holds other data")
+        self.succeed("generate", *more, "--data.directory", "more")
+        self.succeed("train", *more, "--data.directory", "more", "--train.loss", "supervised")
 
     def damage_nu(self, path, other):
         """Changes a value amid nu: the longest stretch in which two shards differ."""

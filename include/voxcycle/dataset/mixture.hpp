@@ -31,15 +31,15 @@ struct MixtureOptions {
 class Mixture {
  public:
   /// @param weights  relative probabilities, > 0, one a set
-  /// @throws Error unless sets and weights fit and all sets have one grid, boundary and number of
-  /// parameters.
+  /// @throws Error unless sets and weights fit and all sets pose one kind of problem on one grid.
   Mixture(std::vector<ShardSet> sets, std::vector<double> const& weights,
           MixtureOptions const& options);
 
   /// The sample at `position` >= 0.
   SampleOrigin at(std::int64_t position) const;
-  ShardSample read(SampleOrigin const& origin);
-  ShardInfo const& info() const { return sets_.front().info(); }
+  ShardSample read(SampleOrigin const& origin, ReadReference reference = ReadReference::no);
+  /// Of the first set; grid, boundary and source are common to all, has_reference if all have one.
+  ShardInfo const& info() const { return info_; }
   std::size_t sets() const { return sets_.size(); }
 
  private:
@@ -47,6 +47,7 @@ class Mixture {
   std::vector<Sampler> samplers_;
   std::vector<double> upper_;  ///< of each set's share of [0, 1)
   MixtureOptions options_;
+  ShardInfo info_;
 };
 
 }  // namespace voxcycle

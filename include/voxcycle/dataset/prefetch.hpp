@@ -16,6 +16,8 @@ namespace voxcycle {
 /// The part of a global batch that one rank owns: one tensor a unit.
 struct LocalBatch {
   std::vector<at::Tensor> nu;                     ///< each [unit size, 1, nx, ny, nz], float32
+  std::vector<at::Tensor> f;                      ///< shape of nu; none unless the shards hold f
+  std::vector<at::Tensor> u_ref;                  ///< [unit size, 1, nx+1, ...], float64; if asked
   std::vector<std::vector<SampleOrigin>> origin;  ///< of the samples of each unit
 };
 
@@ -27,12 +29,14 @@ struct PrefetchOptions {
   int ranks = 1;
   int rank = 0;
   int depth = 2;  ///< batches read ahead
+  ReadReference references = ReadReference::no;
 };
 
 /// Reads the batches of one stage ahead of time on a thread of its own, each rank only its own
 /// samples. An exception of the thread is thrown again by next().
 class Prefetcher {
  public:
+  /// @throws Error if references are asked for and the shards hold none.
   Prefetcher(Mixture samples, PrefetchOptions const& options);
   ~Prefetcher();  ///< stops the thread, also in the middle of a stage
   Prefetcher(Prefetcher const&) = delete;
@@ -53,6 +57,7 @@ struct HeldOutSet {
   Grid3 grid;
   at::Tensor omega;  ///< [S, m] float64
   at::Tensor nu;     ///< [S, 1, nx, ny, nz] float32
+  at::Tensor f;      ///< [S, 1, nx, ny, nz] float32, undefined unless the shards hold it
   at::Tensor u_ref;  ///< [S, 1, nx+1, ny+1, nz+1] float64
 };
 /// @throws Error if the shards hold no references.

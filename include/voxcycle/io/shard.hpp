@@ -18,10 +18,12 @@ struct ShardInfo {
   std::uint64_t seed = 0;
   std::string split;  ///< "train" or "held_out"
   Grid3 grid;
-  std::string boundary;          ///< conditions that u_ref was solved for, as to_string(Boundary)
-  std::int64_t parameters = 0;   ///< length of omega
+  std::string boundary;         ///< conditions that u_ref was solved for, as to_string(Boundary)
+  std::string source = "0";     ///< right-hand side that u_ref was solved for, as to_string(Source)
+  std::int64_t parameters = 0;  ///< length of omega
   std::int64_t first_index = 0;  ///< global index of the first sample
   std::int64_t samples = 0;
+  bool has_source = false;  ///< whether every sample has a source of its own
   bool has_reference = false;
   bool operator==(ShardInfo const&) const = default;
 };
@@ -30,17 +32,22 @@ struct ShardInfo {
 struct ShardSample {
   std::vector<double> omega;  ///< [parameters]
   std::vector<float> nu;      ///< [nx, ny, nz]
+  std::vector<float> f;       ///< [nx, ny, nz] or empty
   std::vector<double> u_ref;  ///< [nx+1, ny+1, nz+1] or empty
 };
 
 /// Writes one HDF5 shard: /omega [S, m] float64, /nu [S, nx, ny, nz] float32, optional
-/// /u_ref [S, nx+1, ny+1, nz+1] float64, /checksum [S] (CRC-32 of each sample's omega, nu and u_ref
-/// bytes), attributes for ShardInfo, the format's name ("voxcycle-shard") and version. The file
-/// appears under its name only when whole (see write_atomically). `sample` is called for each of
-/// info.samples local indices in order.
+/// /f [S, nx, ny, nz] float32 and /u_ref [S, nx+1, ny+1, nz+1] float64, /checksum [S, 4] (CRC-32 of
+/// the bytes of each sample's omega, nu, f and u_ref; 0 for what is not there), attributes for
+/// ShardInfo, the format's name ("voxcycle-shard") and version. The file appears under its name
+/// only when whole (see write_atomically). `sample` is called for each of info.samples local
+/// indices in order.
 /// @throws Error with HDF5's or the system's own text, e.g. no space on the disk.
 void write_shard(std::string const& path, ShardInfo const& info,
                  std::function<ShardSample(std::int64_t local)> const& sample);
+
+/// Whether a sample is read with its reference solution, which is twice as large as nu.
+enum class ReadReference { no, yes };
 
 /// Reads a shard. All members throw Error naming the file for: missing, truncated or foreign files,
 /// another format version, a checksum that does not fit, non-positive or non-finite nu.
@@ -53,7 +60,8 @@ class ShardReader {
 
   ShardInfo const& info() const;
   std::string const& path() const;
-  ShardSample read(std::int64_t local) const;
+  /// u_ref stays empty where the shard has none or it is not asked for.
+  ShardSample read(std::int64_t local, ReadReference reference = ReadReference::yes) const;
 
  private:
   struct Impl;
@@ -66,8 +74,8 @@ std::string shard_directory(std::string const& root, std::string const& split, G
 std::string shard_name(std::int64_t number, std::int64_t count);
 
 /// The shards of one directory as one array of samples. Checks that the shards are complete, belong
-/// together (family, seed, split, grid, boundary) and cover [0, samples) without gap or overlap.
-/// Opens files on demand; read is not thread-safe. @throws Error naming the file at fault.
+/// together (family, seed, split, grid, boundary, source) and cover [0, samples) without gap or
+/// overlap. Opens files on demand; read is not thread-safe. @throws Error naming the file at fault.
 class ShardSet {
  public:
   /// @throws Error if the directory is missing or holds no shard ("run voxcycle generate").
@@ -77,10 +85,10 @@ class ShardSet {
   ShardSet& operator=(ShardSet&&) noexcept;
 
   std::int64_t samples() const;
-  /// Info of the first shard (family, seed, split, grid, boundary are common to all).
+  /// Info of the first shard (family, seed, split, grid, boundary, source are common to all).
   ShardInfo const& info() const;
   /// Sample by global index in [0, samples()).
-  ShardSample read(std::int64_t index);
+  ShardSample read(std::int64_t index, ReadReference reference = ReadReference::yes);
 
  private:
   struct Impl;

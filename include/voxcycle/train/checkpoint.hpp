@@ -31,7 +31,8 @@ struct CheckpointHeader {
 void write_checkpoint(std::string const& path, CheckpointHeader const& header,
                       Network const& network, Network const& average, Optimizer* optimizer);
 
-/// Writes the averaged weights alone, for restore_average: what a stage ended with, the best so far.
+/// Writes the averaged weights alone, for restore_average: what a stage ended with, the best so
+/// far.
 /// @throws Error if the disk is full.
 void write_averages(std::string const& path, CheckpointHeader const& header,
                     Network const& average);

@@ -12,25 +12,40 @@
 
 namespace voxcycle {
 
+/// What a loss is made for: one stage of training.
+struct LossProblem {
+  Grid3 grid;
+  Boundary boundary;
+};
+
+/// What a loss may look at: one unit of n samples, n > 0. All fields are contiguous and of u's
+/// type.
+struct LossInput {
+  at::Tensor u;      ///< [n, 1, nx+1, ny+1, nz+1], float32 or float64, with exact Dirichlet values
+  at::Tensor nu;     ///< [n, 1, nx, ny, nz]
+  at::Tensor u_ref;  ///< reference solutions, shape of u; undefined unless needs_reference()
+};
+
 /// Loss of each sample of one unit, and its slope in u; the step divides by the global batch.
 struct LossTerms {
   at::Tensor values;    ///< [n], float64
-  at::Tensor gradient;  ///< d values / d u, shape and dtype of u
+  at::Tensor gradient;  ///< d values / d u on free nodes, shape and dtype of u; the network's u
+                        ///< does not move on Dirichlet nodes, so there any value will do
 };
 
 /// What training minimises, a sum over samples.
 class Loss {
  public:
   virtual ~Loss() = default;
-  /// @param u   one unit [n, 1, nx+1, ny+1, nz+1]
-  /// @param nu  [n, 1, nx, ny, nz], dtype of u
-  virtual LossTerms evaluate(at::Tensor const& u, at::Tensor const& nu) const = 0;
+  virtual LossTerms evaluate(LossInput const& input) const = 0;
+  /// Whether training shards must hold reference solutions.
+  virtual bool needs_reference() const { return false; }
 };
 
 /// Names accepted by make_loss.
 std::vector<std::string> loss_names();
-/// @throws Error for an unknown name, listing the valid ones.
-std::unique_ptr<Loss> make_loss(std::string const& name, Grid3 const& grid,
-                                Boundary const& boundary);
+/// @throws Error for an unknown name, listing the valid ones, or a problem that the loss is not
+/// meant for.
+std::unique_ptr<Loss> make_loss(std::string const& name, LossProblem const& problem);
 
 }  // namespace voxcycle

@@ -13,7 +13,7 @@ struct ProgressState {
   int stage = 0;  ///< from 0
   int stages = 1;
   std::string grid;
-  std::int64_t step = 0;  ///< done in this stage
+  std::int64_t step = 0;   ///< done in this stage
   std::int64_t steps = 1;  ///< of this stage, 0: as many as its time allows
   double progress = 0.0;   ///< share of the stage's budget used
   double loss = 0.0;

@@ -28,6 +28,16 @@ TEST(HeldOut, ReadsAllOrTheFirstSamples) {
   }
 }
 
+TEST(HeldOut, ReadsSourcesWhereTheyAre) {
+  ShardSet without(shards_on_disk("no_source", 4, true));
+  EXPECT_FALSE(read_held_out(without).f.defined());
+  ShardSet with(shards_on_disk("source", 4, true, true));
+  auto const f = read_held_out(with, 3).f;
+  ASSERT_EQ(f.sizes(), (at::IntArrayRef{3, 1, 2, 3, 4}));
+  auto const index = at::arange(3, at::kDouble).view({3, 1});
+  EXPECT_TRUE(at::equal(f.flatten(1), (index - at::arange(24, at::kDouble)).to(at::kFloat)));
+}
+
 TEST(HeldOut, ShardsWithoutReferencesAreRefused) {
   ShardSet shards(shards_on_disk("none", 4, false));
   EXPECT_THAT([&] { read_held_out(shards); },

@@ -79,6 +79,42 @@ TEST(Prefetcher, TheRanksTogetherReadTheWholeBatch) {
   }
 }
 
+TEST(Prefetcher, ReadsReferencesIfAskedAndSourcesIfThere) {
+  PrefetchOptions options;
+  options.batch = 3;
+  for (bool source : {false, true}) {
+    std::string const directory = shards_on_disk("fields", kSamples, true, source);
+    for (auto references : {ReadReference::no, ReadReference::yes}) {
+      options.references = references;
+      LocalBatch const batch = Prefetcher(ShardSet(directory), kSampler, options).next();
+      ASSERT_EQ(batch.nu.size(), 2U);
+      ASSERT_EQ(batch.f.size(), source ? 2U : 0U);
+      ASSERT_EQ(batch.u_ref.size(), references == ReadReference::yes ? 2U : 0U);
+      for (std::size_t unit = 0; unit < batch.nu.size(); ++unit) {
+        auto const index = at::tensor(batch.index[unit], at::kDouble).view({-1, 1});
+        if (source) {
+          ASSERT_EQ(batch.f[unit].sizes(), batch.nu[unit].sizes());
+          EXPECT_TRUE(at::equal(batch.f[unit].flatten(1),
+                                (index - at::arange(24, at::kDouble)).to(at::kFloat)));
+        }
+        if (references == ReadReference::yes) {
+          ASSERT_EQ(batch.u_ref[unit].sizes(), (at::IntArrayRef{index.size(0), 1, 3, 4, 5}));
+          EXPECT_TRUE(at::equal(batch.u_ref[unit].flatten(1),
+                                -(index + 1) - at::arange(60, at::kDouble) / 100.0));
+        }
+      }
+    }
+  }
+}
+
+TEST(Prefetcher, RefusesToReadReferencesThatAreNotThere) {
+  PrefetchOptions options;
+  options.references = ReadReference::yes;
+  ShardSet shards(shards_on_disk("none", kSamples));
+  EXPECT_THAT([&] { Prefetcher(std::move(shards), kSampler, options); },
+              ThrowsMessage<Error>(HasSubstr("train shards of grid 2x3x4 hold no reference")));
+}
+
 TEST(Prefetcher, AResumedStageGoesOnWhereItStopped) {
   std::string const directory = shards_on_disk("resumed", kSamples);
   PrefetchOptions options;

@@ -77,6 +77,8 @@ inline ShardInfo small_info() {
   info.parameters = 2;
   info.first_index = 10;
   info.samples = 3;
+  info.source = "sampled";
+  info.has_source = true;
   info.has_reference = true;
   return info;
 }
@@ -88,6 +90,9 @@ inline ShardSample small_sample(ShardInfo const& info, std::int64_t local) {
   for (std::int64_t k = 0; k < info.parameters; ++k) sample.omega.push_back(-base - double(k));
   for (std::int64_t k = 0; k < info.grid.voxel_count(); ++k) {
     sample.nu.push_back(static_cast<float>(base + 0.25 * double(k)));
+  }
+  for (std::int64_t k = 0; info.has_source && k < info.grid.voxel_count(); ++k) {
+    sample.f.push_back(static_cast<float>(-base - 0.5 * double(k)));
   }
   std::int64_t const nodes = info.has_reference ? info.grid.node_count() : 0;
   for (std::int64_t k = 0; k < nodes; ++k) sample.u_ref.push_back(base + double(k) / 3);

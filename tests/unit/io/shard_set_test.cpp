@@ -90,6 +90,8 @@ TEST(ShardSet, AShardThatDoesNotBelongIsNamed) {
       {"grid", [](ShardInfo& info) { info.grid.voxels[1] = 5; }},
       {"grid", [](ShardInfo& info) { info.grid.lengths[2] = 0.2; }},
       {"boundary", [](ShardInfo& info) { info.boundary = "other"; }},
+      {"source", [](ShardInfo& info) { info.source = "0"; }},
+      {"having sources", [](ShardInfo& info) { info.has_source = false; }},
       {"number of parameters", [](ShardInfo& info) { info.parameters = 4; }},
       {"having references", [](ShardInfo& info) { info.has_reference = false; }},
   };

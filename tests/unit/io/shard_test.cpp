@@ -40,8 +40,10 @@ auto throws(std::string const& path, std::string const& text) {
 }
 
 TEST(Shard, ReadsWhatWasWritten) {
-  for (bool reference : {true, false}) {
+  for (auto [source, reference] :
+       {std::pair{true, true}, {true, false}, {false, true}, {false, false}}) {
     ShardInfo info = small_info();
+    info.has_source = source;
     info.has_reference = reference;
     std::string const path = shard_at("round_trip", info);
     ShardReader const reader(path);
@@ -52,7 +54,12 @@ TEST(Shard, ReadsWhatWasWritten) {
       ShardSample const expected = small_sample(info, local);
       EXPECT_EQ(sample.omega, expected.omega);
       EXPECT_EQ(sample.nu, expected.nu);
+      EXPECT_EQ(sample.f, expected.f);
       EXPECT_EQ(sample.u_ref, expected.u_ref);
+      ShardSample const without = reader.read(local, ReadReference::no);
+      EXPECT_EQ(without.nu, expected.nu);
+      EXPECT_EQ(without.f, expected.f);
+      EXPECT_TRUE(without.u_ref.empty());
     }
     EXPECT_THAT([&] { reader.read(3); }, throws(path, "sample 3 of 3 does not exist"));
     EXPECT_THAT([&] { reader.read(-1); }, throws(path, "does not exist"));
@@ -60,15 +67,18 @@ TEST(Shard, ReadsWhatWasWritten) {
 }
 
 TEST(Shard, ChecksumIsTheCrc32OfTheDocumentedBytes) {
-  for (bool reference : {true, false}) {
+  for (auto [source, reference] : {std::pair{true, true}, {true, false}, {false, true}}) {
     ShardInfo info = small_info();
+    info.has_source = source;
     info.has_reference = reference;
     std::string const bytes = slurp(shard_at("checksum", info));
     std::vector<std::uint32_t> sums;
     for (std::int64_t local = 0; local < info.samples; ++local) {
       ShardSample const sample = small_sample(info, local);
-      sums.push_back(
-          crc32_by_hand(bytes_of(sample.omega) + bytes_of(sample.nu) + bytes_of(sample.u_ref)));
+      for (std::string const& array : {bytes_of(sample.omega), bytes_of(sample.nu),
+                                       bytes_of(sample.f), bytes_of(sample.u_ref)}) {
+        sums.push_back(crc32_by_hand(array));
+      }
     }
     EXPECT_NE(bytes.find(bytes_of(sums)), std::string::npos);
   }
@@ -121,11 +131,11 @@ TEST(Shard, ForeignFilesAreRefused) {
   EXPECT_THAT([&] { ShardReader{directory + "/archive.h5"}; },
               throws("archive.h5", "is an HDF5 file, but no voxcycle-shard"));
 
-  ArchiveWriter({"voxcycle-shard", 2}).save(directory + "/future.h5");
+  ArchiveWriter({"voxcycle-shard", 3}).save(directory + "/future.h5");
   EXPECT_THAT([&] { ShardReader{directory + "/future.h5"}; },
-              throws("future.h5", "is voxcycle-shard version 2, but this program reads version 1"));
+              throws("future.h5", "is voxcycle-shard version 3, but this program reads version 2"));
 
-  ArchiveWriter({"voxcycle-shard", 1}).save(directory + "/empty.h5");
+  ArchiveWriter({"voxcycle-shard", 2}).save(directory + "/empty.h5");
   EXPECT_THAT([&] { ShardReader{directory + "/empty.h5"}; },
               throws("empty.h5", "cannot read the attribute family"));
 }
@@ -139,7 +149,7 @@ TEST(Shard, AFlippedBitInTheAttributesIsNoticed) {
 TEST(Shard, AFlippedBitInAnyArrayIsNoticed) {
   ShardSample const sample = small_sample(small_info(), 1);
   for (std::string const& array :
-       {bytes_of(sample.omega), bytes_of(sample.nu), bytes_of(sample.u_ref)}) {
+       {bytes_of(sample.omega), bytes_of(sample.nu), bytes_of(sample.f), bytes_of(sample.u_ref)}) {
     std::string const path = shard_at("flipped");
     std::string damaged = array;
     damaged[array.size() / 2] = static_cast<char>(damaged[array.size() / 2] ^ 1);
@@ -148,6 +158,12 @@ TEST(Shard, AFlippedBitInAnyArrayIsNoticed) {
     EXPECT_THAT([&] { reader.read(1); }, throws(path, "sample 1: its checksum does not fit"));
     EXPECT_NO_THROW(reader.read(0));
     EXPECT_NO_THROW(reader.read(2));
+    // What is not read is not checked, and nothing else is left unchecked.
+    if (array == bytes_of(sample.u_ref)) {
+      EXPECT_NO_THROW(reader.read(1, ReadReference::no));
+    } else {
+      EXPECT_THROW(reader.read(1, ReadReference::no), Error);
+    }
   }
 }
 
@@ -158,8 +174,7 @@ TEST(Shard, BadCoefficientsAreRefusedOnWritingAndOnReading) {
     ShardSample sample = small_sample(info, 1);
     std::string const good_nu = bytes_of(sample.nu);
     auto const sum = [](ShardSample const& s) {
-      return bytes_of(std::vector<std::uint32_t>{
-          crc32_by_hand(bytes_of(s.omega) + bytes_of(s.nu) + bytes_of(s.u_ref))});
+      return bytes_of(std::vector<std::uint32_t>{crc32_by_hand(bytes_of(s.nu))});
     };
     std::string const good_sum = sum(sample);
     sample.nu[7] = bad;
@@ -187,13 +202,14 @@ TEST(Shard, WrongSizesAreRefusedAndLeaveNoFile) {
       return sample;
     });
   };
-  auto const names_the_sizes = throws("s.h5: sample 0", "of omega, nu, u_ref should be 2, 24, 60");
+  auto const names_the_sizes =
+      throws("s.h5: sample 0", "of omega, nu, f, u_ref should be 2, 24, 24, 60");
   EXPECT_THAT([&] { write([](auto& sample) { sample.omega.pop_back(); }); }, names_the_sizes);
   EXPECT_THAT([&] { write([](auto& sample) { sample.nu.push_back(1.0F); }); }, names_the_sizes);
   EXPECT_THAT([&] { write([](auto& sample) { sample.u_ref.clear(); }); }, names_the_sizes);
   info.has_reference = false;
   EXPECT_THAT([&] { write([](auto& sample) { sample.u_ref.resize(60); }); },
-              throws("s.h5: sample 0", "should be 2, 24, 0"));
+              throws("s.h5: sample 0", "should be 2, 24, 24, 0"));
   info.samples = 0;
   EXPECT_THROW(write([](auto&) {}), Error);
   EXPECT_TRUE(fs::is_empty(directory));

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/poisson/energy.hpp"
+#include "voxcycle/poisson/multigrid.hpp"
+
+#include "train/energy_scale.hpp"
+#include "train/losses.hpp"
+#include "train/sample_sums.hpp"
+#include <ATen/ATen.h>
+
+namespace voxcycle {
+namespace {
+
+class EnergyMultigridLoss final : public Loss {
+ public:
+  explicit EnergyMultigridLoss(LossProblem const& problem)
+      : problem_(problem), scale_("energy_multigrid", problem) {}
+
+  LossTerms evaluate(LossInput const& in) const override {
+    auto const dtype = in.u.scalar_type();
+    auto [energy, gradient] = energy_and_gradient(in.u, in.nu, problem_.grid);
+    Multigrid const multigrid(problem_.grid, problem_.boundary, in.nu, {.dtype = dtype});
+    at::Tensor const e = multigrid.cycle(gradient.neg());
+    at::Tensor const one = at::ones_like(in.nu);
+    auto const of_error = energy_and_gradient(e, one, problem_.grid);
+    at::Tensor const scale = scale_(in.nu), scale_of_one = scale_(one);
+    gradient.mul_(as_factor(0.5 / scale, dtype));
+    gradient.sub_(of_error.gradient.mul(as_factor(0.5 / scale_of_one, dtype)));
+    return {0.5 * energy / scale + 0.5 * of_error.energy / scale_of_one, gradient};
+  }
+
+ private:
+  LossProblem problem_;
+  EnergyScale scale_;
+};
+
+}  // namespace
+
+std::unique_ptr<Loss> make_energy_multigrid_loss(LossProblem const& problem) {
+  return std::make_unique<EnergyMultigridLoss>(problem);
+}
+
+}  // namespace voxcycle

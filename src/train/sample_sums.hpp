@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/poisson/parallel.hpp"
+
+#include <ATen/ATen.h>
+
+namespace voxcycle {
+
+/// sum_i a_i b_i of each sample in float64, in a fixed order: [n]. Fields are contiguous and of one
+/// type, float32 or float64.
+inline at::Tensor sample_dots(at::Tensor const& a, at::Tensor const& b) {
+  at::Tensor sums = at::empty({a.size(0)}, at::kDouble);
+  std::int64_t const count = a[0].numel();
+  AT_DISPATCH_FLOATING_TYPES(a.scalar_type(), "sample_dots", [&] {
+    for (std::int64_t k = 0; k < a.size(0); ++k) {
+      sums.mutable_data_ptr<double>()[k] =
+          ordered_dot(a.const_data_ptr<scalar_t>() + k * count,
+                      b.const_data_ptr<scalar_t>() + k * count, count);
+    }
+  });
+  return sums;
+}
+
+/// A value a sample as a factor of fields [n, 1, x, y, z] of type `dtype`.
+inline at::Tensor as_factor(at::Tensor const& values, at::ScalarType dtype) {
+  return values.to(dtype).view({-1, 1, 1, 1, 1});
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/core/error.hpp"
+
+#include "train/losses.hpp"
+#include "train/sample_sums.hpp"
+#include <ATen/ATen.h>
+
+namespace voxcycle {
+namespace {
+
+class SupervisedLoss final : public Loss {
+ public:
+  explicit SupervisedLoss(LossProblem const& problem) {
+    at::Tensor const lifted = lift(problem.grid, problem.boundary, at::kDouble);
+    VOXCYCLE_REQUIRE(lifted.abs().max().item<double>() > 0.0,
+                     "loss supervised: every solution is zero (no boundary value differs from "
+                     "zero), so there is no size to divide by. Give two faces different values.");
+  }
+
+  LossTerms evaluate(LossInput const& in) const override {
+    at::Tensor const scale = sample_dots(in.u_ref, in.u_ref);
+    at::Tensor const error = in.u - in.u_ref;
+    return {sample_dots(error, error) / scale, error * as_factor(2.0 / scale, in.u.scalar_type())};
+  }
+  bool needs_reference() const override { return true; }
+};
+
+}  // namespace
+
+std::unique_ptr<Loss> make_supervised_loss(LossProblem const& problem) {
+  return std::make_unique<SupervisedLoss>(problem);
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/train/loss.hpp"
+
+#include "../poisson/q1_elements.hpp"
+#include <ATen/ATen.h>
+
+namespace voxcycle::testing {
+
+/// Two samples of a problem with all that any loss looks at; u and u_ref are random on free nodes.
+struct LossFields {
+  explicit LossFields(LossProblem const& chosen)
+      : problem(chosen),
+        lifted(lift(problem.grid, problem.boundary, at::kDouble)),
+        mask(free_node_mask(problem.grid, problem.boundary, at::kDouble)) {
+    in.u = lifted + mask * random_nodes(problem.grid, 2);
+    in.nu = random_voxels(problem.grid, 2);
+    in.u_ref = lifted + mask * random_nodes(problem.grid, 2);
+  }
+
+  /// K(nu) of sample k, dense: [nodes, nodes].
+  at::Tensor stiffness(std::int64_t k) const {
+    return dense_stiffness(in.nu.narrow(0, k, 1).contiguous(), problem.grid);
+  }
+
+  /// The solution of the dense system with unit rows for Dirichlet nodes.
+  at::Tensor solution() const {
+    at::Tensor const fixed = 1.0 - mask.flatten();
+    at::Tensor u = at::empty_like(in.u);
+    for (std::int64_t k = 0; k < u.size(0); ++k) {
+      at::Tensor const matrix = at::where(fixed.unsqueeze(1) == 1.0, at::diag(fixed), stiffness(k));
+      u[k].copy_(at::linalg_solve(matrix, fixed * lifted.flatten()).view_as(u[k]));
+    }
+    return u;
+  }
+
+  LossProblem problem;
+  at::Tensor lifted;
+  at::Tensor mask;
+  LossInput in;
+};
+
+}  // namespace voxcycle::testing

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/train/loss.hpp"
+
+#include "voxcycle/core/error.hpp"
+
+#include "loss_fields.hpp"
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+
+namespace voxcycle {
+namespace {
+
+using testing::LossFields;
+using testing::relative_difference;
+
+// Central differences with step 1e-4 in float64: exact for quadratics but for rounding, 1e-16/1e-4
+// times sums of some hundred terms.
+constexpr double kStep = 1e-4;
+constexpr double kDifference = 1e-9;
+// Of float32 results against float64 ones: sums of products with unit roundoff 6e-8, residuals of a
+// second difference lose two digits more.
+constexpr double kFloat = 1e-4;
+// What is left of a slope at the solution, relative to the slope at a random field.
+constexpr double kSolved = 1e-12;
+
+// 120 nodes: on grids this small multigrid is a direct solver, so that the slope of
+// energy_multigrid, which counts its V-cycle as exact, is that of its value.
+Grid3 const kGrid{{3, 4, 5}, {1.0, 0.7, 1.9}};
+
+class EveryLoss : public ::testing::TestWithParam<std::string> {
+ protected:
+  EveryLoss() { at::manual_seed(1); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Losses, EveryLoss, ::testing::ValuesIn(loss_names()),
+                         [](auto const& one) { return one.param; });
+
+TEST_P(EveryLoss, GradientEqualsCentralDifferences) {
+  for (char const* faces : {"1, 0, flux, flux, flux, flux", "flux, 2, -1, flux, flux, 0.5"}) {
+    LossFields f({kGrid, parse_boundary(faces)});
+    auto const loss = make_loss(GetParam(), f.problem);
+    at::Tensor const gradient = loss->evaluate(f.in).gradient * f.mask;
+    at::Tensor slopes = at::zeros_like(gradient);
+    for (std::int64_t node = 0; node < kGrid.node_count(); ++node) {
+      if (f.mask.flatten()[node].item<double>() == 0.0) continue;
+      auto const at_offset = [&](double offset) {
+        LossInput moved = f.in;
+        moved.u = f.in.u.clone();
+        moved.u.view({2, -1}).select(1, node).add_(offset);
+        return loss->evaluate(moved).values;
+      };
+      slopes.view({2, -1}).select(1, node).copy_((at_offset(kStep) - at_offset(-kStep)) /
+                                                 (2 * kStep));
+    }
+    EXPECT_LT(relative_difference(gradient, slopes), kDifference) << faces;
+  }
+}
+
+TEST_P(EveryLoss, IsLeastWithZeroSlopeAtTheSolution) {
+  LossFields f({kGrid, {}});
+  f.in.u_ref = f.solution();
+  auto const loss = make_loss(GetParam(), f.problem);
+  auto const away = loss->evaluate(f.in);
+  LossInput solved = f.in;
+  solved.u = f.in.u_ref;
+  auto const there = loss->evaluate(solved);
+  EXPECT_TRUE((there.values < away.values).all().item<bool>());
+  EXPECT_LT((there.gradient * f.mask).abs().max().item<double>(),
+            kSolved * (away.gradient * f.mask).abs().max().item<double>());
+}
+
+TEST_P(EveryLoss, SamplesDoNotSeeEachOther) {
+  // Work and bits must not depend on which samples share a unit.
+  LossFields f({{{8, 4, 12}, {1.0, 1.0, 1.0}}, {}});
+  for (auto dtype : {at::kDouble, at::kFloat}) {
+    LossInput const both{f.in.u.to(dtype), f.in.nu.to(dtype), f.in.u_ref.to(dtype)};
+    auto const loss = make_loss(GetParam(), f.problem);
+    auto const together = loss->evaluate(both);
+    EXPECT_EQ(together.values.scalar_type(), at::kDouble);
+    EXPECT_EQ(together.gradient.scalar_type(), dtype);
+    EXPECT_EQ(together.gradient.sizes(), both.u.sizes());
+    for (std::int64_t k : {0, 1}) {
+      auto const one = [&](at::Tensor const& x) { return x.narrow(0, k, 1).contiguous(); };
+      auto const alone = loss->evaluate({one(both.u), one(both.nu), one(both.u_ref)});
+      EXPECT_TRUE(at::equal(alone.values[0], together.values[k]));
+      EXPECT_TRUE(at::equal(alone.gradient[0], together.gradient[k]));
+    }
+  }
+}
+
+TEST_P(EveryLoss, Float32FollowsFloat64) {
+  LossFields f({Grid3::cube(8), {}});
+  auto const loss = make_loss(GetParam(), f.problem);
+  auto const exact = loss->evaluate(f.in);
+  auto const rounded =
+      loss->evaluate({f.in.u.to(at::kFloat), f.in.nu.to(at::kFloat), f.in.u_ref.to(at::kFloat)});
+  EXPECT_LT(relative_difference(rounded.values, exact.values), kFloat);
+  EXPECT_LT(relative_difference(rounded.gradient * f.mask, exact.gradient * f.mask), kFloat);
+}
+
+TEST_P(EveryLoss, SameBitsForAnyNumberOfThreads) {
+  LossFields f({{{32, 16, 16}, {1.0, 1.0, 1.0}}, {}});
+  auto const loss = make_loss(GetParam(), f.problem);
+  int const threads = at::get_num_threads();
+  at::set_num_threads(1);
+  auto const alone = loss->evaluate(f.in);
+  at::set_num_threads(3);
+  auto const shared = loss->evaluate(f.in);
+  at::set_num_threads(threads);
+  EXPECT_TRUE(at::equal(alone.values, shared.values));
+  EXPECT_TRUE(at::equal(alone.gradient, shared.gradient));
+}
+
+TEST(Loss, OnlySupervisedNeedsReferences) {
+  for (auto const& name : loss_names()) {
+    EXPECT_EQ(make_loss(name, {kGrid, {}})->needs_reference(), name == "supervised");
+  }
+}
+
+TEST(Loss, RefusesUnknownNamesAndBoundariesWithoutScale) {
+  EXPECT_THROW(make_loss("mse", {kGrid, {}}), Error);
+  Boundary equal;
+  equal.faces[0].value = 0.0;
+  for (char const* name : {"energy_normalised", "energy_multigrid", "residual", "supervised"}) {
+    EXPECT_THROW(make_loss(name, {kGrid, equal}), Error) << name;
+  }
+}
+
+}  // namespace
+}  // namespace voxcycle

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "loss_fields.hpp"
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+namespace voxcycle {
+namespace {
+
+using testing::LossFields;
+
+constexpr double kRounding = 1e-12;  // float64
+
+TEST(ResidualLoss, IsTheDenseResidualOverTheForcesOfTheLift) {
+  at::manual_seed(1);
+  LossFields const f({{{3, 4, 5}, {1.0, 0.7, 1.9}}, parse_boundary("2, 1, flux, flux, flux, 0")});
+  auto const found = make_loss("residual", f.problem)->evaluate(f.in).values;
+  for (std::int64_t k : {0, 1}) {
+    at::Tensor const matrix = f.stiffness(k);
+    at::Tensor const r = f.mask.flatten() * matrix.mv(f.in.u[k].flatten());
+    at::Tensor const forces = matrix.mv(f.lifted.flatten());
+    double const expected = (r.dot(r) / forces.dot(forces)).item<double>();
+    EXPECT_NEAR(found[k].item<double>(), expected, kRounding * expected);
+  }
+}
+
+TEST(ResidualLoss, IsFiniteWhereTheLiftIsTheSolution) {
+  LossFields f({Grid3::cube(4), {}});
+  f.in.nu = at::ones_like(f.in.nu);
+  auto const found = make_loss("residual", f.problem)->evaluate(f.in);
+  EXPECT_TRUE(found.values.isfinite().all().item<bool>());
+  EXPECT_TRUE(found.gradient.isfinite().all().item<bool>());
+}
+
+}  // namespace
+}  // namespace voxcycle
