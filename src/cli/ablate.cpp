@@ -44,7 +44,11 @@ void require_valid(std::vector<PlannedRun> const& runs) {
 
 /// What only the report reads, likewise.
 void require_report_options(Config const& config) {
-  parse_study_metric(config.text("ablate.target_metric"));
+  try {
+    parse_study_metric(config.text("ablate.target_metric"));
+  } catch (Error const& problem) {
+    throw Error(std::string("ablate.target_metric: ") + problem.what());
+  }
   config.real("ablate.target_error", 0.0, 1e6);
   config.integer("ablate.spectrum_samples", 0, 1 << 20);
 }

@@ -15,7 +15,7 @@ using html::element;
 using html::escape;
 using html::percent;
 
-std::string metric_name(StudyMetric metric) {
+char const* metric_name(StudyMetric metric) {
   switch (metric) {
     case StudyMetric::rel_l2:
       return "relative L2 error";
@@ -119,9 +119,11 @@ std::string render_table(Study const& study, std::vector<StudyGroup> const& grou
             element("td", best ? "class='best'" : "",
                     std::isfinite(group.speedup) ? format("%.2f ×", group.speedup) : "–"));
   }
-  std::string note = "Errors at the end of the runs on held-out samples, on the finest grid";
-  note += "; where a group has several seeds, their mean and range. ";
-  note += "To target: training time until the " + metric_name(study.metric) + " is at most ";
+  std::string note = format(
+      "Errors at the end of the runs on held-out samples, on the finest grid; where a group "
+      "has several seeds, their mean and range. To target: training time until the %s is at "
+      "most ",
+      metric_name(study.metric));
   if (study.target > 0) {
     note += percent(study.target);
   } else {

@@ -171,6 +171,15 @@ class Case(unittest.TestCase):
             time.sleep(0.02)
 
 
+def wait_for(condition, timeout):
+    """Waits until `condition()`."""
+    end = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError("what the test waits for did not happen")
+        time.sleep(0.02)
+
+
 def losses(rows):
     """The loss column of the training rows, as text."""
     return [row["loss"] for row in rows if row["loss"]]

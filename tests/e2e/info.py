@@ -29,7 +29,7 @@ class Info(harness.Case):
 
     def test_help_names_every_command_and_flag(self):
         out = self.succeed("--help").out
-        words = "generate train evaluate verify bench info --config --dump-config --fresh --json --grid"
+        words = "generate train evaluate ablate verify bench info --config --dump-config --fresh --json --grid"
         for word in (*words.split(), "--checkpoint"):
             self.assertIn(word, out)
         self.assertEqual(self.succeed("train", "--help").out, out)
@@ -40,7 +40,7 @@ class Info(harness.Case):
     def test_dump_config(self):
         dump = self.succeed("--dump-config").out
         sections = re.findall(r"^\[(\w+)\]$", dump, re.M)
-        self.assertEqual(sections, ["run", "problem", "data", "cycle", "network", "train"])
+        self.assertEqual(sections, ["run", "problem", "data", "cycle", "network", "train", "ablate"])
         # Each key has its meaning in the line above.
         keys = re.findall(r"^(#.*\n)?(\w+) =", dump, re.M)
         self.assertGreater(len(keys), 30)

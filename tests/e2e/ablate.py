@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A study of two cases with two seeds each: run, interrupted, gone on with, not repeated; its report;
+a run that fails."""
+
+import csv
+import json
+import shutil
+import signal
+
+import harness
+
+STUDY = """
+[ablate]
+directory = study
+spectrum_samples = 2
+baseline = direct
+[vary]
+run.seed = 1 | 2
+[case.direct]
+cycle.name = custom
+cycle.path = 2
+[case.half_v]
+cycle.name = half_v
+"""
+
+NAMES = ["direct,seed=1", "direct,seed=2", "half_v,seed=1", "half_v,seed=2"]
+GRIDS = {"data.held_out_samples": "4", "cycle.levels": "4, 8", "cycle.steps": "12, 8",
+         "network.channels": "4:8, 8:8"}
+
+
+class Ablate(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.write({})
+
+    def write(self, changes, study=STUDY):
+        """small.cfg and the study's sections, as study.cfg."""
+        self.config({**GRIDS, **changes})
+        text = (self.scratch / "small.cfg").read_text()
+        (self.scratch / "study.cfg").write_text(text + study)
+
+    def ablate(self, *options, timeout=100):
+        return self.run_program("ablate", "--config", "study.cfg", *options, timeout=timeout)
+
+    def done(self):
+        return [name for name in NAMES if (self.scratch / "study" / name / "DONE").exists()]
+
+    def list(self):
+        result = self.succeed("ablate", "--config", "study.cfg", "--list")
+        return result.out.splitlines()
+
+    def steps_done(self, name):
+        path = self.scratch / "study" / name / "metrics.csv"
+        return len(harness.losses(self.metrics(f"study/{name}"))) if path.exists() else 0
+
+    def read_json(self):
+        return json.loads((self.scratch / "study" / "ablation.json").read_text())
+
+    def test_runs_and_reports(self):
+        self.assertEqual(len(self.list()), 4)
+        self.assertFalse((self.scratch / "study").exists(), "--list writes nothing")
+        result = self.ablate("--ablate.jobs", "2")
+        self.assertEqual(result.status, 0, result.text)
+        self.assertEqual(self.done(), NAMES)
+        self.assertIn("4 of 4: run ", result.err)
+        for line in self.list():
+            self.assertIn("finished", line)
+
+        study = self.read_json()
+        self.assertEqual([run["label"] for run in study["runs"]],
+                         ["direct, seed 1", "direct, seed 2", "half_v, seed 1", "half_v, seed 2"])
+        for run, name in zip(study["runs"], NAMES):
+            self.check_run(run, name)
+        direct, half_v = study["groups"]
+        self.assertEqual(direct["finished_runs"], 2)
+        self.assertEqual(direct["speedup"], 1)
+        self.assertGreater(half_v["rel_l2_mean"]["mean"], 0)
+
+        with open(self.scratch / "study" / "ablation.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual(len(rows), sum(len(run["curve"]) for run in study["runs"]))
+        page = (self.scratch / "study" / "study.html").read_text()
+        for text in ("direct", "half_v", "Errors by wavenumber", "</html>"):
+            self.assertIn(text, page)
+        self.check_not_repeated()
+
+    def check_run(self, run, name):
+        half_v = name.startswith("half_v")
+        self.assertEqual(run["state"], "finished")
+        self.assertEqual(run["cycle"], "half_v" if half_v else "custom")
+        self.assertEqual(run["path"], ["4^3", "8^3"] if half_v else ["8^3"])
+        self.assertEqual(run["grid"], "8^3")
+        self.assertEqual(run["seed"], int(name[-1]))
+        self.assertEqual(run["settings"], {"run.seed": name[-1]})
+        self.assertEqual((run["loss"], run["norm"]), ("energy_normalised", "sync_batch"))
+        # 8 steps of 4 samples at 8^3; half_v has 12 at 4^3 before.
+        self.assertEqual(run["work"], 8 * 4 * 8**3 + (12 * 4 * 4**3 if half_v else 0))
+        rows = [row for row in self.metrics(f"study/{name}") if row["rel_l2_mean"]]
+        self.assertEqual(len(run["curve"]), len(rows))
+        for point, row in zip(run["curve"], rows):
+            for key in ("seconds", "rel_l2_mean", "energy_gap_mean", "energy_norm_error_mean"):
+                self.assertAlmostEqual(point[key], float(row[key]), delta=1e-8 * abs(point[key]))
+        self.assertEqual(run["rel_l2_mean"], run["curve"][-1]["rel_l2_mean"])
+        self.assertEqual([s["grid"] for s in run["spectra"]], run["path"])
+        for spectrum in run["spectra"]:
+            # Wavenumbers up to sqrt(7^2 + 8^2 + 8^2) = 13.3.
+            self.assertEqual(len(spectrum["energy"]), 14)
+            self.assertAlmostEqual(sum(spectrum["share"]), 1, delta=1e-6)
+
+    def check_not_repeated(self):
+        def times():
+            paths = [self.scratch / "study" / name / "checkpoint.h5" for name in NAMES]
+            paths += sorted((self.scratch / "study").glob("*/stages/*.spectrum"))
+            return [path.stat().st_mtime_ns for path in paths]
+
+        before = times()
+        self.assertEqual(len(before), 4 + 6)
+        result = self.ablate()
+        self.assertEqual(result.status, 0, result.text)
+        self.assertIn("4 of 4 runs are finished already", result.err)
+        self.assertEqual(times(), before)
+
+    def test_interrupted_and_gone_on_with(self):
+        long = {"cycle.steps": "400, 300", "train.checkpoint_seconds": "0.1"}
+        self.write(long)
+        process = self.start("ablate", "--config", "study.cfg")
+        self.wait_until(process, lambda: self.steps_done(NAMES[0]) > 20)
+        process.send(signal.SIGINT)
+        result = process.wait(20)
+        self.assertEqual(result.status, 0, result.text)
+        self.assertIn("stopped; the same command goes on", result.out)
+        self.assertFalse((self.scratch / "study" / "study.html").exists())
+        self.assertEqual(self.done(), [])
+        self.assertIn("unfinished", self.list()[0])
+        self.assertIn("not begun", self.list()[3])
+
+        # One run of a job array at a time; then what is missing; the report in between.
+        self.assertEqual(self.ablate("--run", "1").status, 0)
+        self.assertEqual(self.done(), NAMES[:1])
+        output = (self.scratch / "study" / NAMES[0] / "output.txt").read_text()
+        self.assertRegex(output, r"going on with stage 1 after \d+ of its steps")
+        self.assertIn("missing: run 4", self.ablate("--report").out)
+        self.assertEqual([run["state"] for run in self.read_json()["runs"]],
+                         ["finished", "not begun", "not begun", "not begun"])
+        self.assertEqual(self.ablate("--ablate.jobs", "3").status, 0)
+        self.assertEqual(self.done(), NAMES)
+
+        # As if never interrupted.
+        self.succeed("train", "--config", f"study/{NAMES[0]}/config.cfg", "--run.directory", "whole")
+        self.assertEqual(self.timeless_metrics("whole"), self.timeless_metrics(f"study/{NAMES[0]}"))
+
+    def test_killed_leaves_nothing_running(self):
+        self.write({"cycle.steps": "100000", "train.checkpoint_seconds": "0.1"})
+        process = self.start("ablate", "--config", "study.cfg")
+        self.wait_until(process, lambda: self.steps_done(NAMES[0]) > 5)
+        process.send(signal.SIGKILL)
+        process.wait(5)
+        output = self.scratch / "study" / NAMES[0] / "output.txt"
+        harness.wait_for(lambda: "stopped; the same command" in output.read_text(), 20)
+
+    def test_a_failed_run_is_named_and_the_others_go_on(self):
+        self.write({}, STUDY.replace("cycle.name = half_v", "cycle.name = half_v\ncycle.rate = 1e3\n"
+                                     "train.optimizer = sgd\ntrain.precision = f32"))
+        (self.scratch / "study" / NAMES[1]).mkdir(parents=True)
+        (self.scratch / "study" / NAMES[1] / "metrics.csv").mkdir()  # cannot be written
+        result = self.ablate()
+        self.assertEqual(result.status, 1, result.text)
+        self.assertIn(NAMES[0], self.done())
+        self.assertNotIn(NAMES[1], self.done())
+        self.assertIn("run 2, direct, seed 2: it ended with status 1", result.err)
+        self.assertIn("metrics.csv", result.err)
+        self.assertIn("missing: run 2", result.out)
+
+    def test_a_changed_config_is_told(self):
+        self.assertEqual(self.ablate("--run", "1").status, 0)
+        result = self.ablate("--run", "1", "--cycle.batch", "3")
+        self.assertEqual(result.status, 1, result.text)
+        self.assertIn("holds a run of another config", result.err)
+        shutil.rmtree(self.scratch / "study" / NAMES[0])
+        self.assertEqual(self.ablate("--run", "1", "--cycle.batch", "3").status, 0)
+
+    def test_runs_on_several_processes(self):
+        launcher = f"{harness.MPIEXEC} -n {{}}"
+        result = self.ablate("--run", "3", "--ablate.processes", "2", "--ablate.launcher", launcher)
+        self.assertEqual(result.status, 0, result.text)
+        output = (self.scratch / "study" / NAMES[2] / "output.txt").read_text()
+        self.assertIn("training on 2 processes", output)
+
+    def test_wrong_use(self):
+        for options, text in [
+            (("--run", "5"), "from 1 to 4"),
+            (("--run", "x"), "from 1 to 4"),
+            (("--list", "--report"), "exclude each other"),
+            (("--ablate.baseline", "w"), "Choose one of direct, half_v"),
+            (("--ablate.jobs", "0"), "ablate.jobs"),
+            (("--ablate.target_metric", "l2"), "rel_l2, energy_gap, energy_norm"),
+            (("--case.direct.cycle.path", "3"), "run 1, direct, seed 1: "),
+            (("--case.direct.cycle.pth", "3"), "cycle.path"),
+        ]:
+            with self.subTest(options=options):
+                result = self.ablate(*options)
+                self.assertEqual(result.status, 1, result.text)
+                self.assertIn(text, result.err)
+                self.assertFalse((self.scratch / "data").exists())
+        result = self.run_program("train", "--config", "study.cfg")
+        self.assertIn("Use voxcycle ablate", result.err)
+        self.assertEqual(result.status, 1)
+        result = self.run_program("ablate", "--config", "small.cfg")
+        self.assertIn("describes no study", result.err)
+
+
+if __name__ == "__main__":
+    harness.main()
