@@ -86,12 +86,16 @@ TEST(Prefetcher, ReadsReferencesIfAskedAndSourcesIfThere) {
     std::string const directory = shards_on_disk("fields", kSamples, true, source);
     for (auto references : {ReadReference::no, ReadReference::yes}) {
       options.references = references;
-      LocalBatch const batch = Prefetcher(ShardSet(directory), kSampler, options).next();
+      LocalBatch const batch = Prefetcher(samples_of(directory), options).next();
       ASSERT_EQ(batch.nu.size(), 2U);
       ASSERT_EQ(batch.f.size(), source ? 2U : 0U);
       ASSERT_EQ(batch.u_ref.size(), references == ReadReference::yes ? 2U : 0U);
       for (std::size_t unit = 0; unit < batch.nu.size(); ++unit) {
-        auto const index = at::tensor(batch.index[unit], at::kDouble).view({-1, 1});
+        std::vector<double> indices;
+        for (auto const& origin : batch.origin[unit]) {
+          indices.push_back(static_cast<double>(origin.index));
+        }
+        auto const index = at::tensor(indices, at::kDouble).view({-1, 1});
         if (source) {
           ASSERT_EQ(batch.f[unit].sizes(), batch.nu[unit].sizes());
           EXPECT_TRUE(at::equal(batch.f[unit].flatten(1),
@@ -110,8 +114,8 @@ TEST(Prefetcher, ReadsReferencesIfAskedAndSourcesIfThere) {
 TEST(Prefetcher, RefusesToReadReferencesThatAreNotThere) {
   PrefetchOptions options;
   options.references = ReadReference::yes;
-  ShardSet shards(shards_on_disk("none", kSamples));
-  EXPECT_THAT([&] { Prefetcher(std::move(shards), kSampler, options); },
+  Mixture samples = samples_of(shards_on_disk("none", kSamples));
+  EXPECT_THAT([&] { Prefetcher(std::move(samples), options); },
               ThrowsMessage<Error>(HasSubstr("train shards of grid 2x3x4 hold no reference")));
 }
 
