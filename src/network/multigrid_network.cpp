@@ -122,8 +122,10 @@ MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, Grid3 con
     // Node k of the coarse grid is node 2k of the fine one: trilinear with aligned corners.
     std::vector<std::int64_t> const nodes{grid.nodes(0), grid.nodes(1), grid.nodes(2)};
     u = each(coarse.u, [&](at::Tensor const& uc) {
-      return uc.size(0) == 0 ? at::zeros({0, 1, nodes[0], nodes[1], nodes[2]}, uc.options())
-                             : at::upsample_trilinear3d(uc, nodes, /*align_corners=*/true);
+      if (uc.size(0) > 0) return at::upsample_trilinear3d(uc, nodes, /*align_corners=*/true);
+      // No sample: any padding has the right shape, and keeps coarser levels in the backward pass.
+      return at::constant_pad_nd(
+          uc, {0, nodes[2] - uc.size(4), 0, nodes[1] - uc.size(3), 0, nodes[0] - uc.size(2)});
     });
   }
   double const scale = options_.correction_scale / static_cast<double>(level_of(grid));
