@@ -5,6 +5,7 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/dataset/prefetch.hpp"
+#include "voxcycle/grid/units.hpp"
 #include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/reference/spectrum.hpp"
 #include "voxcycle/train/agreement.hpp"
@@ -22,12 +23,17 @@
 namespace voxcycle {
 namespace {
 
+/// Convolutions of single samples take a path that is many times slower.
+constexpr std::int64_t kLeastUnit = 2;
+
 /// What computing the spectra of one run shares between its stages; made when first needed.
 class Spectra {
  public:
   Spectra(Config const& config, TrainOptions const& options, Grid3 const& grid,
           std::int64_t samples, Communicator const& self)
-      : self_(self), box_({grid, options.boundary}) {
+      : self_(self),
+        unit_size_(std::max(kLeastUnit, options.unit_size)),
+        box_({grid, options.boundary}) {
     require_shards(config, "held_out", grid);
     ShardSet shards(shard_directory(options.data, "held_out", grid));
     set_ = read_held_out(shards, std::min(samples, shards.samples()));
@@ -41,15 +47,17 @@ class Spectra {
     std::vector<double> mean(box_.shells());
     std::int64_t const samples = set_.nu.size(0);
     at::Tensor const ones = at::ones_like(set_.nu.narrow(0, 0, 1), at::kDouble);
-    for (std::int64_t k = 0; k < samples; ++k) {
-      at::Tensor const u =
-          predict(self_, *network_, set_.grid, set_.nu.narrow(0, k, 1), at::kFloat);
-      at::Tensor const exact = set_.u_ref.narrow(0, k, 1).contiguous();
-      auto const of_error = box_(u.to(at::kDouble) - exact);
-      double const of_solution =
-          2 * energy_and_gradient(exact, ones, set_.grid).energy.item<double>();
-      for (std::size_t shell = 0; shell < mean.size(); ++shell) {
-        mean[shell] += of_error.energy[shell] / (of_solution * static_cast<double>(samples));
+    for (auto const& unit : units_of_rank(samples, unit_size_, self_.size(), self_.rank())) {
+      at::Tensor const u = predict(self_, *network_, set_.grid,
+                                   set_.nu.narrow(0, unit.begin, unit.size()), at::kFloat);
+      for (std::int64_t k = unit.begin; k < unit.end; ++k) {
+        at::Tensor const exact = set_.u_ref.narrow(0, k, 1).contiguous();
+        auto const of_error = box_(u.narrow(0, k - unit.begin, 1).to(at::kDouble) - exact);
+        double const of_solution =
+            2 * energy_and_gradient(exact, ones, set_.grid).energy.item<double>();
+        for (std::size_t shell = 0; shell < mean.size(); ++shell) {
+          mean[shell] += of_error.energy[shell] / (of_solution * static_cast<double>(samples));
+        }
       }
     }
     return mean;
@@ -57,6 +65,7 @@ class Spectra {
 
  private:
   Communicator const& self_;
+  std::int64_t unit_size_;
   SpectrumOfBox box_;
   HeldOutSet set_;
   std::shared_ptr<Network> network_;

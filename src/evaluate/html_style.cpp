@@ -81,7 +81,8 @@ svg .mark { fill: var(--page); stroke-width: 1.6; }
 .switch { margin-right: 1.2rem; }
 #axis-time:checked ~ .by-work, #axis-work:checked ~ .by-time { display: none; }
 .errors .best { color: var(--accent); font-weight: 600; }
-.errors small { color: var(--quiet); font-weight: 400; }
+.errors small { display: block; color: var(--quiet); font-weight: 400; }
+.by-time, .by-work { margin-top: 1rem; }
 details { margin: 1rem 0; }
 summary { cursor: pointer; color: var(--accent); }
 pre { background: var(--panel); border-radius: 8px; padding: 0.9rem 1rem; overflow-x: auto;

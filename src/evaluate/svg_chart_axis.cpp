@@ -12,7 +12,7 @@ namespace {
 
 std::string short_number(double value) {
   double const size = std::abs(value);
-  if (size != 0 && (size < 1e-3 || size >= 1e5)) {
+  if (size != 0 && (size < 1e-3 || size >= 1e4)) {
     int const exponent = static_cast<int>(std::floor(std::log10(size) + 1e-9));
     return format("%.3ge%d", value / std::pow(10.0, exponent), exponent);
   }

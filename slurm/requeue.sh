@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What the batch scripts share. Slurm sends them USR1 a minute before the time limit
+# (--signal=B:USR1@60); voxcycle then stops with a checkpoint and the job goes back into the queue,
+# where it goes on from there. After a preemption or a node failure (--requeue) it goes on from the
+# last checkpoint, at most train.checkpoint_seconds old.
+
+voxcycle=${VOXCYCLE:-build/release/voxcycle}
+# How processes are started; mpirun works, too: VOXCYCLE_LAUNCHER=mpirun
+read -ra launcher <<<"${VOXCYCLE_LAUNCHER:-srun --mpi=pmix}"
+
+export OMP_NUM_THREADS=${SLURM_CPUS_PER_TASK:-1}
+# Ranks hold several threads each, and a waiting rank gives its core to the others.
+export OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1
+# srun no longer takes this from sbatch by itself.
+export SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:-1}
+
+# run_or_requeue COMMAND ...: the command's exit status, unless it was asked to stop.
+run_or_requeue() {
+  local status=0 asked=no child
+  "$@" &
+  child=$!
+  trap 'asked=yes; kill -USR1 "$child"' USR1
+  # A trapped signal ends wait early.
+  wait "$child" || status=$?
+  while kill -0 "$child" 2>/dev/null; do
+    status=0
+    wait "$child" || status=$?
+  done
+  trap - USR1
+  if [[ $asked == yes ]]; then
+    echo "time is up: job $SLURM_JOB_ID goes back into the queue"
+    scontrol requeue "$SLURM_JOB_ID"
+    return 0
+  fi
+  return "$status"
+}
+
+# The program by itself, and on all processes of the job.
+alone() { run_or_requeue "$voxcycle" "$@"; }
+on_all_processes() { run_or_requeue "${launcher[@]}" "$voxcycle" "$@"; }
