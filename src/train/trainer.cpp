@@ -129,7 +129,7 @@ std::string Trainer::describe_shards() const {
     for (auto const* split : {"train", "held_out"}) {
       ShardSet const shards(shard_directory(o_.data, split, stage.plan.grid));
       auto const& info = shards.info();
-      require_inputs(o_.loss, *make_loss(o_.loss, {stage.plan.grid, o_.boundary}), info);
+      require_inputs(o_.loss, *make_loss(o_.loss, {stage.plan.grid, o_.boundary, o_.source}), info);
       text +=
           format("%s %s %s seed %llu samples %ld; ", info.split.c_str(), info.grid.label().c_str(),
                  info.family.c_str(), static_cast<unsigned long long>(info.seed),
@@ -205,7 +205,7 @@ void Trainer::save(Optimizer* optimizer) {
 bool Trainer::run_stage(Stage const& stage) {
   auto const& plan = stage.plan;
   auto const optimizer = make_optimizer(o_.optimizer, groups_of(stage));
-  auto const loss = make_loss(o_.loss, {plan.grid, o_.boundary});
+  auto const loss = make_loss(o_.loss, {plan.grid, o_.boundary, o_.source});
   averaged_.begin_stage(o_.average_horizon * static_cast<double>(plan.steps));
   if (resumed_ && position_.step > 0) {
     resumed_->restore_optimizer(*optimizer);
@@ -226,8 +226,9 @@ bool Trainer::run_stage(Stage const& stage) {
        .ranks = comm_.size(),
        .rank = comm_.rank(),
        .references = loss->needs_reference() ? ReadReference::yes : ReadReference::no});
-  StepContext const context{comm_,     *network_, *loss,    reducer_,   *optimizer,
-                            averaged_, plan.grid, o_.dtype, plan.batch, o_.unit_size};
+  StepContext const context{comm_,      *network_,    *loss,         reducer_,
+                            *optimizer, averaged_,    plan.grid,     o_.dtype,
+                            plan.batch, o_.unit_size, o_.source.kind};
   if (position_.step == 0) evaluate(stage, held_out);
 
   double mean_seconds = 0.0;

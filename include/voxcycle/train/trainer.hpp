@@ -4,6 +4,7 @@
 #include "voxcycle/comm/communicator.hpp"
 #include "voxcycle/comm/gradient_reducer.hpp"
 #include "voxcycle/cycle/stage.hpp"
+#include "voxcycle/field/source.hpp"
 #include "voxcycle/network/network.hpp"
 #include "voxcycle/optim/optimizer.hpp"
 #include "voxcycle/poisson/boundary.hpp"
@@ -39,6 +40,7 @@ struct TrainOptions {
   LevelPath path;
   std::vector<LevelPlan> levels;  ///< coarsest first
   Boundary boundary;
+  Source source;  ///< sampled: network.inputs must be 2
   NetworkOptions network;
   OptimizerOptions optimizer;
   std::string loss = "energy_normalised";
