@@ -48,8 +48,11 @@ class Spectra {
     std::int64_t const samples = set_.nu.size(0);
     at::Tensor const ones = at::ones_like(set_.nu.narrow(0, 0, 1), at::kDouble);
     for (auto const& unit : units_of_rank(samples, unit_size_, self_.size(), self_.rank())) {
-      at::Tensor const u = predict(self_, *network_, set_.grid,
-                                   set_.nu.narrow(0, unit.begin, unit.size()), at::kFloat);
+      auto const part = [&](at::Tensor const& all) {
+        return all.defined() ? all.narrow(0, unit.begin, unit.size()) : all;
+      };
+      at::Tensor const u =
+          predict(self_, *network_, set_.grid, part(set_.nu), part(set_.f), at::kFloat);
       for (std::int64_t k = unit.begin; k < unit.end; ++k) {
         at::Tensor const exact = set_.u_ref.narrow(0, k, 1).contiguous();
         auto const of_error = box_(u.narrow(0, k - unit.begin, 1).to(at::kDouble) - exact);

@@ -95,14 +95,18 @@ class StepBench {
         averaged_(*network_, make_network(options_.network, frame_of(options_.boundary))),
         reducer_(call.comm, network_->parameters(), mode),
         optimizer_(make_optimizer(options_.optimizer, groups())),
-        loss_(make_loss(options_.loss, {grid_, options_.boundary})),
-        context_{call.comm, *network_, *loss_,         reducer_, *optimizer_,
-                 averaged_, grid_,     options_.dtype, batch_,   options_.unit_size} {
+        loss_(make_loss(options_.loss, {grid_, options_.boundary, options_.source})),
+        context_{call.comm,           *network_, *loss_,         reducer_, *optimizer_,
+                 averaged_,           grid_,     options_.dtype, batch_,   options_.unit_size,
+                 options_.source.kind} {
     network_->require_fits(grid_);
     auto const& n = grid_.voxels;
     for (auto const& unit :
          units_of_rank(batch_, options_.unit_size, call.comm.size(), call.comm.rank())) {
       data_.nu.push_back(at::exp(at::randn({unit.size(), 1, n[0], n[1], n[2]})));
+      if (options_.source.kind == SourceKind::sampled) {
+        data_.f.push_back(at::randn_like(data_.nu.back()));
+      }
       if (loss_->needs_reference()) {
         data_.u_ref.push_back(
             at::rand({unit.size(), 1, n[0] + 1, n[1] + 1, n[2] + 1}, at::kDouble));
@@ -179,14 +183,15 @@ int bench_loss(Invocation const& call) {
   std::int64_t const n = flag_number(call, "grid", 32);
   std::int64_t const batch = flag_number(call, "batch", 8);
   auto const dtype = options.dtype == at::kDouble ? at::kDouble : at::kFloat;
-  LossProblem const problem{Grid3::cube(n), options.boundary};
+  LossProblem const problem{Grid3::cube(n), options.boundary, options.source};
   auto const names = loss_names();
   std::vector<std::unique_ptr<Loss>> losses;
   for (auto const& name : names) losses.push_back(make_loss(name, problem));
   std::vector<LossInput> units;
   for (auto const& unit : units_of_rank(batch, options.unit_size, 1, 0)) {
     at::Tensor const u = at::rand({unit.size(), 1, n + 1, n + 1, n + 1}, dtype);
-    units.push_back({u, at::rand({unit.size(), 1, n, n, n}, dtype) + 0.5, at::rand_like(u)});
+    at::Tensor const nu = at::rand({unit.size(), 1, n, n, n}, dtype) + 0.5;
+    units.push_back({u, nu, at::rand_like(nu), at::rand_like(u)});
   }
   std::vector<std::vector<double>> seconds(losses.size());
   for (int k = 0; k < kRepeats + 2; ++k) {

@@ -14,6 +14,10 @@ std::vector<ConfigKey> all_config_keys() {
 
       {"problem.boundary", "1, 0, flux, flux, flux, flux",
        "conditions on the faces x-, x+, y-, y+, z-, z+: a Dirichlet value or 'flux' (zero flux)"},
+      {"problem.source", "0",
+       "right-hand side f: a number (constant), or 'sampled' (smooth, random, one a sample, seen "
+       "by "
+       "the network)"},
 
       {"data.directory", "data/run", "where the shards are: <split>/<grid>/shard-*.h5"},
       {"data.family", "kl", "coefficient family: kl"},

@@ -36,6 +36,10 @@ void require_shards(Config const& config, std::string const& split, Grid3 const&
   require_same("family", found.family, make_family(family_options(config))->signature());
   require_same("seed", std::to_string(found.seed), std::to_string(split_seed(config, split)));
   require_same("boundary", found.boundary, to_string(boundary_of(config)));
+  require_same("source", found.source, to_string(source_of(config)));
+  if (has_references(config, split)) {
+    require_same("references", found.has_reference ? "yes" : "no", "yes");
+  }
   require_same("number of samples", std::to_string(shards.samples()),
                std::to_string(sample_count(config, split, grid)));
 }

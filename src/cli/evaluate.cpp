@@ -93,8 +93,8 @@ ReportInput report_input(Config const& config, CheckpointHeader const& header,
         (path.empty() ? "" : " → ") + options.levels[static_cast<std::size_t>(level)].grid.label();
   }
   input.summary = {
-      {"equation",
-       "-div(nu grad u) = 0; faces x-, x+, y-, y+, z-, z+: " + to_string(options.boundary)},
+      {"equation", "-div(nu grad u) = f; f: " + to_string(options.source) +
+                       "; faces x-, x+, y-, y+, z-, z+: " + to_string(options.boundary)},
       {"coefficients", make_family(family_options(config))->signature()},
       {"cycle", config.text("cycle.name") + ": " + path},
       {"budget", budget_text(config) + ", batches of " + config.text("cycle.batch")},

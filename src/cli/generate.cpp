@@ -10,6 +10,7 @@
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/timer.hpp"
 #include "voxcycle/io/shard.hpp"
+#include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/reference/fast_poisson.hpp"
 
 #include <algorithm>
@@ -40,6 +41,7 @@ std::vector<ShardJob> plan_jobs(Config const& config, CoefficientFamily const& f
   auto const train = config.integers_a_level("data.train_samples", grids.size(), 1);
   auto const held_out = config.integer("data.held_out_samples", 1);
   auto const most = config.integer("data.shard_samples", 1);
+  auto const source = source_of(config);
   std::vector<ShardJob> jobs;
   auto const add_split = [&](std::string const& split, Grid3 const& grid, std::int64_t samples) {
     std::int64_t const shards = (samples + most - 1) / most;
@@ -50,6 +52,8 @@ std::vector<ShardJob> plan_jobs(Config const& config, CoefficientFamily const& f
       info.split = split;
       info.grid = grid;
       info.boundary = to_string(boundary_of(config));
+      info.source = to_string(source);
+      info.has_source = source.kind == SourceKind::sampled;
       info.parameters = family.parameter_count();
       info.first_index = samples * k / shards;
       info.samples = samples * (k + 1) / shards - info.first_index;
@@ -71,8 +75,9 @@ bool is_done(ShardJob const& job) {
   if (!std::filesystem::exists(job.path)) return false;
   auto const found = ShardReader(job.path).info();
   VOXCYCLE_REQUIRE(found == job.info,
-                   job.path << " holds other data (family " << found.family << ", grid "
-                            << found.grid.name() << ", " << found.samples << " samples"
+                   job.path << " holds other data (family " << found.family << ", source "
+                            << found.source << ", grid " << found.grid.name() << ", "
+                            << found.samples << " samples"
                             << (found.has_reference ? " with" : " without")
                             << " references). Choose another data.directory or remove the file.");
   return true;
@@ -84,15 +89,27 @@ ShardSample make_sample(CoefficientFamily const& family, ShardInfo const& info,
   sample.omega = family.omega(info.seed, info.first_index + local);
   sample.nu.resize(static_cast<std::size_t>(info.grid.voxel_count()));
   family.evaluate(sample.omega, info.grid, sample.nu);
+  if (info.has_source) {
+    sample.f.resize(sample.nu.size());
+    sample_source(info.seed, info.first_index + local, info.grid, sample.f);
+  }
   return sample;
 }
 
 /// Adds the reference solution by FFTW-preconditioned conjugate gradients.
-SolveResult solve_reference(Problem const& problem, FastPoisson const& fast, double tolerance,
-                            ShardSample& sample) {
+SolveResult solve_reference(Problem const& problem, Source const& source, FastPoisson const& fast,
+                            double tolerance, ShardSample& sample) {
   auto const& n = problem.grid.voxels;
-  at::Tensor const nu = at::from_blob(sample.nu.data(), {1, 1, n[0], n[1], n[2]}, at::kFloat);
-  auto result = solve_fft_pcg(problem, nu.to(at::kDouble), fast, {.tolerance = tolerance});
+  auto const voxels = [&](std::vector<float>& values) {
+    return at::from_blob(values.data(), {1, 1, n[0], n[1], n[2]}, at::kFloat).to(at::kDouble);
+  };
+  at::Tensor const nu = voxels(sample.nu);
+  std::optional<at::Tensor> b;
+  if (!source.is_zero()) {
+    b = load_of_source(sample.f.empty() ? at::full_like(nu, source.value) : voxels(sample.f),
+                       problem.grid);
+  }
+  auto result = solve_fft_pcg(problem, nu, fast, {.tolerance = tolerance}, b);
   at::Tensor const u = result.u.contiguous();
   sample.u_ref.assign(u.const_data_ptr<double>(), u.const_data_ptr<double>() + u.numel());
   return result;
@@ -105,6 +122,7 @@ void make_shard(Config const& config, CoefficientFamily const& family, ShardJob 
   std::vector<ShardSample> samples(static_cast<std::size_t>(info.samples));
   std::vector<SolveResult> results(info.has_reference ? samples.size() : 0);
   Problem const problem{info.grid, boundary_of(config)};
+  Source const source = source_of(config);
   std::optional<FastPoisson> const fast =
       info.has_reference ? std::optional<FastPoisson>(problem) : std::nullopt;
   // One sample a thread: the solver itself then runs serially and no thread waits.
@@ -112,7 +130,7 @@ void make_shard(Config const& config, CoefficientFamily const& family, ShardJob 
     for (std::int64_t k = begin; k < end; ++k) {
       auto const at = static_cast<std::size_t>(k);
       samples[at] = make_sample(family, info, k);
-      if (fast) results[at] = solve_reference(problem, *fast, tolerance, samples[at]);
+      if (fast) results[at] = solve_reference(problem, source, *fast, tolerance, samples[at]);
     }
   });
   for (std::size_t k = 0; k < results.size(); ++k) {

@@ -121,6 +121,21 @@ Boundary boundary_of(Config const& config) {
   }
 }
 
+Source source_of(Config const& config) {
+  Source source;
+  try {
+    source = parse_source(config.text("problem.source"));
+  } catch (Error const& problem) {
+    throw Error(std::string("problem.source: ") + problem.what());
+  }
+  VOXCYCLE_REQUIRE(source.is_zero() || boundary_of(config).has_dirichlet(),
+                   "problem.source = '" << config.text("problem.source")
+                                        << "' with zero flux on all six faces has no solution "
+                                           "(what comes in must go out). Give one face of "
+                                           "problem.boundary a value.");
+  return source;
+}
+
 std::vector<Grid3> level_grids(Config const& config) {
   std::vector<Grid3> grids;
   for (auto n : config.integers("cycle.levels", 1)) {
@@ -140,6 +155,7 @@ bool has_references(Config const& config, std::string const& split) {
 
 NetworkOptions network_options(Config const& config) {
   return {.name = config.text("network.name"),
+          .inputs = source_of(config).kind == SourceKind::sampled ? 2 : 1,
           .channels = config.integer_map("network.channels"),
           .norm = parse_norm(config.text("network.norm")),
           .correction_scale = config.real("network.correction_scale", 1e-6, 1e6),
@@ -161,6 +177,7 @@ TrainOptions train_options(Config const& config) {
   options.path = make_path(config.text("cycle.name"), static_cast<int>(options.levels.size()),
                            custom_path(config));
   options.boundary = boundary_of(config);
+  options.source = source_of(config);
   options.network = network_options(config);
   options.optimizer = {.name = options.levels.back().optimizer,
                        .beta1 = decay(config, "train.beta1"),

@@ -4,6 +4,7 @@
 
 #include "voxcycle/cli/config.hpp"
 #include "voxcycle/field/family.hpp"
+#include "voxcycle/field/source.hpp"
 #include "voxcycle/grid/grid3.hpp"
 #include "voxcycle/poisson/boundary.hpp"
 #include "voxcycle/train/trainer.hpp"
@@ -20,6 +21,8 @@ void set_threads(Config const& config);
 
 FamilyOptions family_options(Config const& config);
 Boundary boundary_of(Config const& config);
+/// @throws Error also for a source that has no solution, with zero flux on all faces.
+Source source_of(Config const& config);
 /// Grids of the levels, coarsest first. @throws Error unless they grow.
 std::vector<Grid3> level_grids(Config const& config);
 /// Whether samples of this split have reference solutions.

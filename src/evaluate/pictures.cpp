@@ -41,8 +41,9 @@ Picture picture(std::string caption, at::Tensor const& plane, Range range, Color
 SamplePictures pictures_of(Communicator const& comm, Network& network, HeldOutSet const& set,
                            SampleErrors const& errors, std::string const& which) {
   auto const nu = set.nu.narrow(0, errors.index, 1);
+  auto const f = set.f.defined() ? set.f.narrow(0, errors.index, 1) : set.f;
   auto const reference = middle_plane(set.u_ref.narrow(0, errors.index, 1));
-  auto const u = middle_plane(predict(comm, network, set.grid, nu, at::kFloat));
+  auto const u = middle_plane(predict(comm, network, set.grid, nu, f, at::kFloat));
   auto const log_nu = middle_plane(nu.log10());
   auto const error = u - reference;
   Range const of_u = range_of(reference);

@@ -11,8 +11,8 @@ namespace voxcycle {
 /// The block of grid n; `child` is the number of channels of grid n/2, 0 on the coarsest.
 class MultigridNetwork::Level : public torch::nn::Module {
  public:
-  Level(std::int64_t channels, std::int64_t child, Norm norm) {
-    stem = register_module("stem", conv({.in = 1, .out = channels, .bias = Bias::yes}));
+  Level(std::int64_t inputs, std::int64_t channels, std::int64_t child, Norm norm) {
+    stem = register_module("stem", conv({.in = inputs, .out = channels, .bias = Bias::yes}));
     enc = register_module("enc", std::make_shared<Block>(channels, channels, norm));
     head = register_module("head", conv({.kind = ConvKind::node,
                                          .in = channels,
@@ -56,7 +56,7 @@ MultigridNetwork::MultigridNetwork(NetworkOptions const& options, FrameOfGrid fr
     VOXCYCLE_REQUIRE(child == 0 || n == 2 * coarser,
                      "network: level " << n << " does not double level " << coarser
                                        << ". List every level from the coarsest on.");
-    auto level = std::make_shared<Level>(channels, child, options_.norm);
+    auto level = std::make_shared<Level>(options_.inputs, channels, child, options_.norm);
     levels_[n] = register_module("level" + std::to_string(n), level);
     child = channels;
     coarser = n;
@@ -96,10 +96,10 @@ std::vector<LevelParameters> MultigridNetwork::levels(Grid3 const& grid) const {
 }
 
 MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, Grid3 const& grid,
-                                                     Units const& log_nu, Units const& from_finer) {
+                                                     Units const& x, Units const& from_finer) {
   auto& level = *levels_.at(level_of(grid));
   auto const& frame = frames_.at(pass, grid);
-  Units h = level.stem->forward(pass, as_features(pass, log_nu));
+  Units h = level.stem->forward(pass, as_features(pass, x));
   if (!from_finer.empty()) h = each(h, from_finer, [](auto& a, auto& b) { return a + b; });
   h = level.enc->forward(pass, h);
 
@@ -107,12 +107,12 @@ MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, Grid3 con
   Units g;
   if (level.coarsest()) {
     g = h;
-    u = each(log_nu, [&](at::Tensor const& x) {
-      return frame.lift.expand({x.size(0), -1, -1, -1, -1});
+    u = each(x, [&](at::Tensor const& unit) {
+      return frame.lift.expand({unit.size(0), -1, -1, -1, -1});
     });
   } else {
-    auto const pooled = each(log_nu, [](at::Tensor const& x) {
-      return at::avg_pool3d(x, {2, 2, 2});
+    auto const pooled = each(x, [](at::Tensor const& unit) {
+      return at::avg_pool3d(unit, {2, 2, 2});
     });
     Output const coarse = run_level(pass, grid.coarsened(), pooled, level.down->forward(pass, h));
     Units const lifted = level.up->forward(pass, coarse.g);
@@ -135,9 +135,9 @@ MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, Grid3 con
   return {u, g};
 }
 
-Units MultigridNetwork::forward(Pass const& pass, Grid3 const& grid, Units const& log_nu) {
+Units MultigridNetwork::forward(Pass const& pass, Grid3 const& grid, Units const& x) {
   require_fits(grid);
-  return run_level(pass, grid, log_nu, {}).u;
+  return run_level(pass, grid, x, {}).u;
 }
 
 }  // namespace voxcycle

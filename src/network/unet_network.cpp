@@ -107,7 +107,8 @@ UnetNetwork::UnetNetwork(NetworkOptions const& options, FrameOfGrid frame)
   lone_channels_ =
       options_.norm == Norm::instance ||
       (options_.norm == Norm::group && (channels << options_.depth) <= NormOptions{}.groups);
-  stem_ = register_module("stem", conv({.in = 1, .out = channels, .bias = Bias::yes}));
+  stem_ =
+      register_module("stem", conv({.in = options_.inputs, .out = channels, .bias = Bias::yes}));
   core_ = register_module("core", std::make_shared<Core>(options_.depth, channels, options_.norm));
   head_ = register_module("head", conv({.kind = ConvKind::node,
                                         .in = channels,
@@ -174,11 +175,11 @@ std::vector<LevelParameters> UnetNetwork::levels(Grid3 const& grid) const {
   return all;
 }
 
-Units UnetNetwork::forward(Pass const& pass, Grid3 const& grid, Units const& log_nu) {
+Units UnetNetwork::forward(Pass const& pass, Grid3 const& grid, Units const& x) {
   require_fits(grid);
   auto const& frame = frames_.at(pass, grid);
   auto const beyond = extras_.upper_bound(level_of(grid));
-  Units h = stem_->forward(pass, as_features(pass, log_nu));
+  Units h = stem_->forward(pass, as_features(pass, x));
   for (auto place = beyond; place != extras_.begin();) {
     h = (--place)->second->before->forward(pass, h);
   }

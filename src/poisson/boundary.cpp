@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <system_error>
 
 #include <ATen/ATen.h>
@@ -54,6 +55,15 @@ at::Tensor empty_nodes(Grid3 const& grid) {
 bool Boundary::has_dirichlet() const {
   return std::any_of(faces.begin(), faces.end(),
                      [](Face const& face) { return face.kind == FaceKind::dirichlet; });
+}
+
+bool Boundary::has_different_values() const {
+  std::optional<double> first;
+  return std::any_of(faces.begin(), faces.end(), [&](Face const& face) {
+    if (face.kind != FaceKind::dirichlet) return false;
+    if (!first) first = face.value;
+    return face.value != *first;
+  });
 }
 
 Boundary parse_boundary(std::string_view text) {

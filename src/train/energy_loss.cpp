@@ -11,14 +11,15 @@ namespace {
 
 class EnergyLoss final : public Loss {
  public:
-  explicit EnergyLoss(LossProblem const& problem) : grid_(problem.grid) {}
+  explicit EnergyLoss(LossProblem const& problem) : grid_(problem.grid), source_(problem) {}
   LossTerms evaluate(LossInput const& in) const override {
-    auto [energy, gradient] = energy_and_gradient(in.u, in.nu, grid_);
+    auto [energy, gradient] = energy_and_gradient(in.u, in.nu, grid_, source_.load(in));
     return {energy, gradient};
   }
 
  private:
   Grid3 grid_;
+  SourceTerm source_;
 };
 
 class NormalisedEnergyLoss final : public Loss {
@@ -27,7 +28,7 @@ class NormalisedEnergyLoss final : public Loss {
       : energy_(problem), scale_("energy_normalised", problem) {}
   LossTerms evaluate(LossInput const& in) const override {
     auto [energy, gradient] = energy_.evaluate(in);
-    at::Tensor const scale = scale_(in.nu);
+    at::Tensor const scale = scale_(in);
     gradient.div_(as_factor(scale, in.u.scalar_type()));
     return {energy / scale, gradient};
   }

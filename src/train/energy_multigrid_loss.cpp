@@ -13,16 +13,17 @@ namespace {
 class EnergyMultigridLoss final : public Loss {
  public:
   explicit EnergyMultigridLoss(LossProblem const& problem)
-      : problem_(problem), scale_("energy_multigrid", problem) {}
+      : problem_(problem), source_(problem), scale_("energy_multigrid", problem) {}
 
   LossTerms evaluate(LossInput const& in) const override {
     auto const dtype = in.u.scalar_type();
-    auto [energy, gradient] = energy_and_gradient(in.u, in.nu, problem_.grid);
+    auto [energy, gradient] = energy_and_gradient(in.u, in.nu, problem_.grid, source_.load(in));
     Multigrid const multigrid(problem_.grid, problem_.boundary, in.nu, {.dtype = dtype});
     at::Tensor const e = multigrid.cycle(gradient.neg());
-    at::Tensor const one = at::ones_like(in.nu);
-    auto const of_error = energy_and_gradient(e, one, problem_.grid);
-    at::Tensor const scale = scale_(in.nu), scale_of_one = scale_(one);
+    LossInput one = in;
+    one.nu = at::ones_like(in.nu);
+    auto const of_error = energy_and_gradient(e, one.nu, problem_.grid);
+    at::Tensor const scale = scale_(in), scale_of_one = scale_(one);
     gradient.mul_(as_factor(0.5 / scale, dtype));
     gradient.sub_(of_error.gradient.mul(as_factor(0.5 / scale_of_one, dtype)));
     return {0.5 * energy / scale + 0.5 * of_error.energy / scale_of_one, gradient};
@@ -30,6 +31,7 @@ class EnergyMultigridLoss final : public Loss {
 
  private:
   LossProblem problem_;
+  SourceTerm source_;
   EnergyScale scale_;
 };
 

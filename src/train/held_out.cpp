@@ -4,12 +4,13 @@
 #include "voxcycle/grid/units.hpp"
 #include "voxcycle/poisson/errors.hpp"
 
+#include "train/network_input.hpp"
 #include <torch/torch.h>
 
 namespace voxcycle {
 
 at::Tensor predict(Communicator const& comm, Network& network, Grid3 const& grid,
-                   at::Tensor const& nu, at::ScalarType dtype) {
+                   at::Tensor const& nu, at::Tensor const& f, at::ScalarType dtype) {
   torch::NoGradGuard const no_grad;
   Pass const pass{.comm = comm,
                   .training = false,
@@ -17,7 +18,7 @@ at::Tensor predict(Communicator const& comm, Network& network, Grid3 const& grid
                   .total_units = 1,
                   .total_samples = nu.size(0)};
   auto const value_type = dtype == at::kDouble ? at::kDouble : at::kFloat;
-  return network.forward(pass, grid, {nu.to(value_type).log()}).front();
+  return network.forward(pass, grid, {network_input(nu.to(value_type), f)}).front();
 }
 
 HeldOutErrors evaluate_held_out(Communicator const& comm, Network& network, HeldOutSet const& set,
@@ -26,8 +27,10 @@ HeldOutErrors evaluate_held_out(Communicator const& comm, Network& network, Held
   // Each entry is written by one rank and zero elsewhere, so that the float sum is exact.
   at::Tensor errors = at::zeros({3, samples}, at::kDouble);
   for (auto const& unit : units_of_rank(samples, options.unit_size, comm.size(), comm.rank())) {
-    auto const part = [&](at::Tensor const& all) { return all.narrow(0, unit.begin, unit.size()); };
-    at::Tensor const u = predict(comm, network, set.grid, part(set.nu), options.dtype);
+    auto const part = [&](at::Tensor const& all) {
+      return all.defined() ? all.narrow(0, unit.begin, unit.size()) : all;
+    };
+    at::Tensor const u = predict(comm, network, set.grid, part(set.nu), part(set.f), options.dtype);
     FieldErrors const of_unit = field_errors(u, part(set.u_ref), part(set.nu), set.grid);
     errors[0].narrow(0, unit.begin, unit.size()).copy_(of_unit.rel_l2);
     errors[1].narrow(0, unit.begin, unit.size()).copy_(of_unit.energy_gap);

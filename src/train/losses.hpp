@@ -9,7 +9,7 @@ namespace voxcycle {
 /// J(u) as published: samples with large coefficients rule the mean.
 std::unique_ptr<Loss> make_energy_loss(LossProblem const& problem);
 
-/// J(u) / J_scale(nu) (see EnergyScale): every sample counts alike.
+/// J(u) / J_scale (see EnergyScale): every sample counts alike.
 std::unique_ptr<Loss> make_normalised_energy_loss(LossProblem const& problem);
 
 /// Half the normalised energy, and half an estimate of the error's own energy for nu = 1, whose
@@ -25,7 +25,7 @@ std::unique_ptr<Loss> make_energy_multigrid_loss(LossProblem const& problem);
 
 /// Least squares of the residual, what PINN-style codes minimise:
 ///
-///     |K u - b|^2 over free nodes / (|K lift|^2 over all nodes)
+///     |K u - b|^2 over free nodes / (|K lift|^2 + |b|^2 over all nodes)
 ///
 /// The scale is not the lift's own residual: that vanishes for constant nu (the lift then solves
 /// the default problem), and samples near it would rule the mean.

@@ -4,6 +4,7 @@
 
 #include "train/losses.hpp"
 #include "train/sample_sums.hpp"
+#include "train/source_term.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
@@ -13,19 +14,23 @@ class ResidualLoss final : public Loss {
  public:
   explicit ResidualLoss(LossProblem const& problem)
       : grid_(problem.grid),
+        source_(problem),
         lift_(lift(problem.grid, problem.boundary, at::kDouble)),
         mask_(free_node_mask(problem.grid, problem.boundary, at::kDouble)) {
-    VOXCYCLE_REQUIRE(lift_.max().item<double>() > lift_.min().item<double>(),
-                     "loss residual: the boundary values are all equal, so the lift has no forces "
-                     "to divide by. Give two faces different values.");
+    VOXCYCLE_REQUIRE(!source_.is_zero() || problem.boundary.has_different_values(),
+                     "loss residual: the boundary values are all equal and the source is zero, so "
+                     "there are no forces to divide by. Give two faces different values, or set a "
+                     "source.");
   }
 
   LossTerms evaluate(LossInput const& in) const override {
     auto const dtype = in.u.scalar_type();
     at::Tensor const start = lift_.to(dtype).expand(in.u.sizes()).contiguous();
     at::Tensor const forces = apply_stiffness(start, in.nu, grid_);
-    at::Tensor const scale = sample_dots(forces, forces);
-    at::Tensor const r = apply_stiffness(in.u, in.nu, grid_).mul_(mask_.to(dtype));
+    at::Tensor scale = sample_dots(forces, forces);
+    auto const b = source_.load(in);
+    if (b) scale = scale + sample_dots(*b, *b);
+    at::Tensor const r = energy_and_gradient(in.u, in.nu, grid_, b).gradient.mul_(mask_.to(dtype));
     at::Tensor const gradient = apply_stiffness(r, in.nu, grid_);
     gradient.mul_(as_factor(2.0 / scale, dtype));
     return {sample_dots(r, r) / scale, gradient};
@@ -33,6 +38,7 @@ class ResidualLoss final : public Loss {
 
  private:
   Grid3 grid_;
+  SourceTerm source_;
   at::Tensor lift_;
   at::Tensor mask_;
 };

@@ -12,9 +12,10 @@ class SupervisedLoss final : public Loss {
  public:
   explicit SupervisedLoss(LossProblem const& problem) {
     at::Tensor const lifted = lift(problem.grid, problem.boundary, at::kDouble);
-    VOXCYCLE_REQUIRE(lifted.abs().max().item<double>() > 0.0,
-                     "loss supervised: every solution is zero (no boundary value differs from "
-                     "zero), so there is no size to divide by. Give two faces different values.");
+    VOXCYCLE_REQUIRE(!problem.source.is_zero() || lifted.abs().max().item<double>() > 0.0,
+                     "loss supervised: every solution is zero (the boundary values and the "
+                     "source are), so there is no size to divide by. Give two faces different "
+                     "values, or set a source.");
   }
 
   LossTerms evaluate(LossInput const& in) const override {

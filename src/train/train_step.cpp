@@ -9,16 +9,34 @@
 
 #include <cmath>
 
+#include "train/network_input.hpp"
 #include <torch/torch.h>
 
 namespace voxcycle {
 namespace {
 
-/// The rank's nu, one tensor a unit; a rank without units takes part with an empty one.
-Units local_units(StepContext const& c, LocalBatch const& batch) {
-  if (!batch.nu.empty()) return batch.nu;
-  auto const& n = c.grid.voxels;
-  return {at::empty({0, 1, n[0], n[1], n[2]}, at::kFloat)};
+/// What losses look at, unit by unit, but u. A rank without units takes part with an empty one.
+std::vector<LossInput> local_inputs(StepContext const& c, LocalBatch const& batch) {
+  auto const type = c.dtype == at::kDouble ? at::kDouble : at::kFloat;
+  std::vector<LossInput> units;
+  for (std::size_t k = 0; k < batch.nu.size(); ++k) {
+    auto const field = [&](std::vector<at::Tensor> const& all) {
+      return all.empty() ? at::Tensor() : all[k].to(type);
+    };
+    units.push_back({{}, field(batch.nu), field(batch.f), field(batch.u_ref)});
+  }
+  if (units.empty()) {
+    auto const& n = c.grid.voxels;
+    at::Tensor const none = at::empty({0, 1, n[0], n[1], n[2]}, type);
+    units.push_back({{}, none, c.source == SourceKind::sampled ? none : at::Tensor(), {}});
+  }
+  return units;
+}
+
+/// The loss of one unit, which may be empty.
+LossTerms evaluate(Loss const& loss, LossInput const& unit) {
+  if (unit.u.size(0) == 0) return {at::empty({0}, at::kDouble), at::empty_like(unit.u)};
+  return loss.evaluate(unit);
 }
 
 /// Samples whose loss is not finite, in words; empty if all are.
@@ -37,16 +55,6 @@ std::string describe_bad_samples(LocalBatch const& batch, std::vector<LossTerms>
   return format(
       "the loss is not finite for the samples%s. Lower the rate, or look at these samples.",
       text.c_str());
-}
-
-/// Loss of unit k of the batch; a rank without units has nothing to evaluate.
-LossTerms evaluate_unit(Loss const& loss, LocalBatch const& batch, std::size_t k,
-                        at::Tensor const& u, at::Tensor const& nu) {
-  if (u.size(0) == 0) return {at::empty({0}, at::kDouble), at::empty_like(u)};
-  auto const unit_of = [&](std::vector<at::Tensor> const& units) {
-    return units.empty() ? at::Tensor() : units[k].to(u.scalar_type());
-  };
-  return loss.evaluate({u.detach().contiguous(), nu, unit_of(batch.u_ref)});
 }
 
 }  // namespace
@@ -75,17 +83,18 @@ StepResult train_step(StepContext const& c, LocalBatch const& batch, double rate
                   .total_units = unit_count(c.batch, c.unit_size),
                   .total_samples = c.batch};
   c.reducer.begin(pass.total_units);
-  Units nu = local_units(c, batch);
-  if (c.dtype == at::kDouble) nu = each(nu, [](auto& x) { return x.to(at::kDouble); });
-  Units const u =
-      c.network.forward(pass, c.grid, each(nu, [](at::Tensor const& x) { return x.log(); }));
+  auto units = local_inputs(c, batch);
+  Units x;
+  for (auto const& unit : units) x.push_back(network_input(unit.nu, unit.f));
+  Units const u = c.network.forward(pass, c.grid, x);
   lap(result.times.forward);
 
   std::vector<LossTerms> terms;
   std::vector<at::Tensor> sums;
   std::vector<at::Tensor> slopes;
   for (std::size_t k = 0; k < u.size(); ++k) {
-    terms.push_back(evaluate_unit(c.loss, batch, k, u[k], nu[k]));
+    units[k].u = u[k].detach().contiguous();
+    terms.push_back(evaluate(c.loss, units[k]));
     sums.push_back(terms.back().values.sum().view({1}));
     slopes.push_back(terms.back().gradient.div_(static_cast<double>(c.batch)));
   }

@@ -48,7 +48,7 @@ class Trainer {
     for (auto const& stage : state_.stages()) {
       // Refuse unknown names and data that do not fit together before the first step.
       make_optimizer(options_of(stage), {});
-      require_inputs(o_.loss, *make_loss(o_.loss, {stage.plan.grid, o_.boundary}),
+      require_inputs(o_.loss, *make_loss(o_.loss, {stage.plan.grid, o_.boundary, o_.source}),
                      samples_of(stage).info());
     }
     state_.open();
@@ -200,7 +200,7 @@ bool Trainer::run_stage(Stage const& stage) {
   auto& at = state_.position();
   auto const& plan = stage.plan;
   auto const optimizer = make_optimizer(options_of(stage), groups_of(stage));
-  auto const loss = make_loss(o_.loss, {plan.grid, o_.boundary});
+  auto const loss = make_loss(o_.loss, {plan.grid, o_.boundary, o_.source});
   ShardSet held_out_shards(shard_directory(o_.data, "held_out", plan.grid));
   HeldOutSet const held_out = read_held_out(held_out_shards);
   std::int64_t const samples = ShardSet(shard_directory(o_.data, "train", plan.grid)).samples();
@@ -214,9 +214,9 @@ bool Trainer::run_stage(Stage const& stage) {
        .ranks = comm_.size(),
        .rank = comm_.rank(),
        .references = loss->needs_reference() ? ReadReference::yes : ReadReference::no});
-  StepContext const context{comm_,      state_.network(),  *loss,     reducer_,
-                            *optimizer, state_.averaged(), plan.grid, o_.dtype,
-                            plan.batch, o_.unit_size};
+  StepContext const context{comm_,      state_.network(),  *loss,         reducer_,
+                            *optimizer, state_.averaged(), plan.grid,     o_.dtype,
+                            plan.batch, o_.unit_size,      o_.source.kind};
   state_.begin_stage(*optimizer);
   step_seconds_ = 0.0;
   if (at.step == 0) evaluate(stage, held_out);

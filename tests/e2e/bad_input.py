@@ -109,6 +109,8 @@ class CommandLine(Refusal):
             ("network.adaptation", "maybe", "no, yes"),
             ("problem.boundary", "1, 0", "6"),
             ("problem.boundary", "1, nan, flux, flux, flux, flux", "problem.boundary"),
+            ("problem.source", "x", ["problem.source", "sampled"]),
+            ("problem.source", "inf", "problem.source"),
             ("data.modes", "7", "<= 6"),
             ("data.train_references", "maybe", "no, yes"),
             ("data.family", "x", "kl"),
@@ -118,6 +120,14 @@ class CommandLine(Refusal):
             with self.subTest(key=key, value=value):
                 self.refuse_train(f"--{key}", value, expect=expect)
                 self.assertFalse((self.scratch / "run" / "checkpoint.h5").exists())
+
+    def test_problems_without_a_solution_or_a_scale(self):
+        free = ("--problem.boundary", ", ".join(["flux"] * 6))
+        self.refuse("generate", "--config", "small.cfg", *free, "--problem.source", "1",
+                    expect=["problem.source", "zero flux on all six faces"])
+        equal = ("--problem.boundary", "2, 2, flux, flux, flux, flux")
+        self.succeed("generate", "--config", "small.cfg", *equal)
+        self.refuse_train(*equal, expect=["energy_normalised", "set a source"])
 
     def test_custom_path(self):
         self.succeed("generate", "--config", "small.cfg")
@@ -205,6 +215,8 @@ class Data(Refusal):
             ("data.seed", "7", "seed"),
             ("data.train_samples", "8", "samples"),
             ("problem.boundary", "1, 2, flux, flux, flux, flux", "boundary"),
+            ("problem.source", "1", "source"),
+            ("problem.source", "sampled", "source"),
         ]
         for key, value, expect in cases:
             with self.subTest(key=key):
@@ -271,6 +283,8 @@ class Runs(Refusal):
             ("--network.name", "unet", "network.name"),
             ("--network.correction_scale", "2", "network.correction_scale"),
             ("--problem.boundary", "1, 2, flux, flux, flux, flux", "problem.boundary"),
+            ("--problem.source", "1", "problem.source"),
+            ("--problem.source", "sampled", "problem.source"),
             ("--data.seed", "7", "seed"),
             ("--data.directory", "none", "Run voxcycle generate"),
             ("--checkpoint", "none.h5", "none.h5"),

@@ -14,7 +14,7 @@ namespace voxcycle {
 struct SampleErrors {
   std::int64_t index = 0;
   double rel_l2 = 0.0;             ///< |u - u*| / |u*| over nodes
-  double energy_gap = 0.0;         ///< (J(u) - J(u*)) / J(u*)
+  double energy_gap = 0.0;         ///< (J(u) - J(u*)) / (1/2 |u*|_K^2)
   double energy_norm_error = 0.0;  ///< |u - u*|_K / |u*|_K
 };
 

@@ -8,11 +8,12 @@
 namespace voxcycle {
 
 /// The level-keyed network: the block for grid n is the same object in every stage of a cycle, so
-/// that training at 32^3 trains exactly the inner part of the 512^3 network. One level with its
-/// coarse child computes
+/// that training at 32^3 trains exactly the inner part of the 512^3 network. x_n is log nu and,
+/// with two inputs, the source f, both averaged down to grid n. One level with its coarse child
+/// computes
 ///
-///     h  = Enc_n( stem_n(log nu_n) + down_{2n->n}(h_2n) )
-///     uc, gc = level_{n/2}( avgpool(log nu_n), h )
+///     h  = Enc_n( stem_n(x_n) + down_{2n->n}(h_2n) )
+///     uc, gc = level_{n/2}( avgpool(x_n), h )
 ///     g  = Dec_n( cat(h, up_{n/2->n}(gc)) )
 ///     u_n = P uc + mask * (s/n) * head_n(g)
 ///
@@ -23,15 +24,14 @@ class MultigridNetwork : public Network {
   MultigridNetwork(NetworkOptions const& options, FrameOfGrid frame);
   ~MultigridNetwork() override;
 
-  Units forward(Pass const& pass, Grid3 const& grid, Units const& log_nu) override;
+  Units forward(Pass const& pass, Grid3 const& grid, Units const& x) override;
   std::vector<LevelParameters> levels(Grid3 const& grid) const override;
   void require_fits(Grid3 const& grid) const override;
 
  private:
   class Level;
   struct Output;
-  Output run_level(Pass const& pass, Grid3 const& grid, Units const& log_nu,
-                   Units const& from_finer);
+  Output run_level(Pass const& pass, Grid3 const& grid, Units const& x, Units const& from_finer);
 
   NetworkOptions options_;
   FrameCache frames_;

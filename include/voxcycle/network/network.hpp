@@ -21,6 +21,7 @@ enum class Adaptation { no, yes };
 
 struct NetworkOptions {
   std::string name = "multigrid";
+  std::int64_t inputs = 1;  ///< channels of the input: 1 log nu, 2 with the source f
   /// multigrid: channels of each level, keyed by the level's largest voxel count along an axis.
   std::map<std::int64_t, std::int64_t> channels{{4, 64}, {8, 64}, {16, 32}, {32, 16}, {64, 8}};
   Norm norm = Norm::sync_batch;
@@ -43,11 +44,11 @@ struct LevelParameters {
 /// A map from the whole coefficient field to the whole solution field.
 class Network : public torch::nn::Module {
  public:
-  /// @param grid    grid of this pass
-  /// @param log_nu  units [n, 1, nx, ny, nz], float32
+  /// @param grid  grid of this pass
+  /// @param x     units [n, inputs, nx, ny, nz], float32: log nu and, with two inputs, f
   /// @return u, units [n, 1, nx+1, ny+1, nz+1], float32 (float64 where pass.dtype is), with exact
   ///         Dirichlet values. **Collective** with sync_batch.
-  virtual Units forward(Pass const& pass, Grid3 const& grid, Units const& log_nu) = 0;
+  virtual Units forward(Pass const& pass, Grid3 const& grid, Units const& x) = 0;
 
   /// Parameters by level, coarsest first, of the levels that a pass at `grid` uses. Weights that
   /// all grids share belong to the level of `grid`: they are never old.

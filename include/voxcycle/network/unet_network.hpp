@@ -38,7 +38,7 @@ class UnetNetwork : public Network {
   UnetNetwork(NetworkOptions const& options, FrameOfGrid frame);
   ~UnetNetwork() override;
 
-  Units forward(Pass const& pass, Grid3 const& grid, Units const& log_nu) override;
+  Units forward(Pass const& pass, Grid3 const& grid, Units const& x) override;
   std::vector<LevelParameters> levels(Grid3 const& grid) const override;
   void require_fits(Grid3 const& grid) const override;
 

@@ -31,6 +31,8 @@ struct Boundary {
 
   Face const& face(int axis, int side) const { return faces[2 * axis + side]; }
   bool has_dirichlet() const;
+  /// Whether two Dirichlet faces differ; else the lift is constant.
+  bool has_different_values() const;
   bool operator==(Boundary const&) const = default;
 };
 

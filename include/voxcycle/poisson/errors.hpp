@@ -10,12 +10,13 @@ namespace voxcycle {
 /// Errors of a solution against a reference, a value a sample: [B], float64, fractions.
 struct FieldErrors {
   at::Tensor rel_l2;             ///< |u - u*| / |u*| over nodes
-  at::Tensor energy_gap;         ///< (J(u) - J(u*)) / J(u*) = |u - u*|_K^2 / |u*|_K^2 for f = 0
+  at::Tensor energy_gap;         ///< (J(u) - J(u*)) / (1/2 |u*|_K^2) = |u - u*|_K^2 / |u*|_K^2
   at::Tensor energy_norm_error;  ///< |u - u*|_K / |u*|_K
 };
 
-/// For f = 0. The gap is taken from the error's own energy, which is the same number (Ritz) without
-/// the cancellation of J(u) - J(u*).
+/// For any source: the load has no part in J(u) - J(u*) = 1/2 |u - u*|_K^2 (Ritz). The gap is taken
+/// relative to half the squared energy norm of u*, which is J(u*) for f = 0, and from the error's
+/// own energy, which is the same number (Ritz) without the cancellation of J(u) - J(u*).
 /// @param u, u_ref  [B, 1, nx+1, ny+1, nz+1], any float dtype, equal on Dirichlet nodes
 /// @param nu        [B, 1, nx, ny, nz]
 FieldErrors field_errors(at::Tensor const& u, at::Tensor const& u_ref, at::Tensor const& nu,

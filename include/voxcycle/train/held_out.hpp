@@ -28,9 +28,10 @@ struct HeldOutOptions {
 HeldOutErrors evaluate_held_out(Communicator const& comm, Network& network, HeldOutSet const& set,
                                 HeldOutOptions const& options = {});
 
-/// The network's solution for samples [begin, end) of the set: [end - begin, 1, nx+1, ...], on this
-/// rank alone.
+/// The network's solution for some samples, [n, 1, nx+1, ...], on this rank alone.
+/// @param nu  [n, 1, nx, ny, nz]
+/// @param f   shape of nu where every sample has a source of its own, else undefined
 at::Tensor predict(Communicator const& comm, Network& network, Grid3 const& grid,
-                   at::Tensor const& nu, at::ScalarType dtype);
+                   at::Tensor const& nu, at::Tensor const& f, at::ScalarType dtype);
 
 }  // namespace voxcycle

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/field/source.hpp"
 #include "voxcycle/grid/grid3.hpp"
 #include "voxcycle/poisson/boundary.hpp"
 
@@ -16,6 +17,7 @@ namespace voxcycle {
 struct LossProblem {
   Grid3 grid;
   Boundary boundary;
+  Source source{};
 };
 
 /// What a loss may look at: one unit of n samples, n > 0. All fields are contiguous and of u's
@@ -23,6 +25,7 @@ struct LossProblem {
 struct LossInput {
   at::Tensor u;      ///< [n, 1, nx+1, ny+1, nz+1], float32 or float64, with exact Dirichlet values
   at::Tensor nu;     ///< [n, 1, nx, ny, nz]
+  at::Tensor f;      ///< shape of nu; undefined unless problem.source is sampled
   at::Tensor u_ref;  ///< reference solutions, shape of u; undefined unless needs_reference()
 };
 

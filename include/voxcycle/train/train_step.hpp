@@ -4,6 +4,7 @@
 #include "voxcycle/comm/communicator.hpp"
 #include "voxcycle/comm/gradient_reducer.hpp"
 #include "voxcycle/dataset/prefetch.hpp"
+#include "voxcycle/field/source.hpp"
 #include "voxcycle/grid/grid3.hpp"
 #include "voxcycle/network/network.hpp"
 #include "voxcycle/optim/optimizer.hpp"
@@ -33,6 +34,7 @@ struct StepContext {
   at::ScalarType dtype;  ///< of convolutions
   std::int64_t batch;    ///< global
   std::int64_t unit_size;
+  SourceKind source = SourceKind::constant;  ///< sampled: the network sees f, too
 };
 
 struct StepResult {

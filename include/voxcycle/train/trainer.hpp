@@ -4,6 +4,7 @@
 #include "voxcycle/comm/communicator.hpp"
 #include "voxcycle/comm/gradient_reducer.hpp"
 #include "voxcycle/cycle/stage.hpp"
+#include "voxcycle/field/source.hpp"
 #include "voxcycle/network/network.hpp"
 #include "voxcycle/optim/optimizer.hpp"
 #include "voxcycle/optim/schedule.hpp"
@@ -47,6 +48,7 @@ struct TrainOptions {
   LevelPath path;
   std::vector<LevelPlan> levels;  ///< coarsest first
   Boundary boundary;
+  Source source;  ///< sampled: network.inputs must be 2
   NetworkOptions network;
   OptimizerOptions optimizer;  ///< its name stands in each LevelPlan
   Decay decay = Decay::cosine;

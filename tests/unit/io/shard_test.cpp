@@ -230,8 +230,8 @@ TEST(Shard, AFullDiskIsReportedAndLeavesNoFile) {
   std::string const directory = fresh_directory("full");
   ShardInfo info = small_info();
   info.grid = Grid3::cube(16);
-  // The whole file has 170,675 bytes: full at once, in an array, and only in the last metadata.
-  for (rlim_t bytes : {0, 100, 60000, 126000, 170000, 170674}) {
+  // The whole file has 220,051 bytes: full at once, in an array, and only in the last metadata.
+  for (rlim_t bytes : {0, 100, 60000, 126000, 219500, 220050}) {
     SmallDisk const disk(bytes);
     EXPECT_THAT([&] { write_small_shard(directory + "/s.h5", info); },
                 throws(directory + "/s.h5:", "cannot write: File too large"))

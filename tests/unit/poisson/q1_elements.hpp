@@ -80,6 +80,18 @@ inline at::Tensor dense_stiffness(at::Tensor const& nu, Grid3 const& grid) {
   return matrix;
 }
 
+/// Load of a source that is constant on each voxel, for one sample: [nodes], in float64.
+inline at::Tensor dense_load(at::Tensor const& f, Grid3 const& grid) {
+  Q1Element const element(grid);
+  at::Tensor load = at::zeros({grid.node_count()}, at::kDouble);
+  auto* const out = load.mutable_data_ptr<double>();
+  auto const* const values = f.const_data_ptr<double>();
+  for_each_voxel(grid, [&](std::int64_t voxel, std::array<std::int64_t, 8> const& nodes) {
+    for (int i = 0; i < 8; ++i) out[nodes[i]] += values[voxel] * element.load[i];
+  });
+  return load;
+}
+
 /// K(nu) u of one sample, voxel by voxel, in float64.
 inline at::Tensor naive_stiffness(at::Tensor const& u, at::Tensor const& nu, Grid3 const& grid) {
   Q1Element const element(grid);

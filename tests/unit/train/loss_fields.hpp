@@ -16,6 +16,7 @@ struct LossFields {
         mask(free_node_mask(problem.grid, problem.boundary, at::kDouble)) {
     in.u = lifted + mask * random_nodes(problem.grid, 2);
     in.nu = random_voxels(problem.grid, 2);
+    if (problem.source.kind == SourceKind::sampled) in.f = random_voxels(problem.grid, 2) - 1.0;
     in.u_ref = lifted + mask * random_nodes(problem.grid, 2);
   }
 
@@ -24,13 +25,21 @@ struct LossFields {
     return dense_stiffness(in.nu.narrow(0, k, 1).contiguous(), problem.grid);
   }
 
+  /// b of sample k, dense: [nodes].
+  at::Tensor load(std::int64_t k) const {
+    at::Tensor const constant = at::full_like(in.nu, problem.source.value);
+    at::Tensor const& f = in.f.defined() ? in.f : constant;
+    return dense_load(f.narrow(0, k, 1).contiguous(), problem.grid);
+  }
+
   /// The solution of the dense system with unit rows for Dirichlet nodes.
   at::Tensor solution() const {
     at::Tensor const fixed = 1.0 - mask.flatten();
     at::Tensor u = at::empty_like(in.u);
     for (std::int64_t k = 0; k < u.size(0); ++k) {
+      at::Tensor const right = at::where(fixed == 1.0, lifted.flatten(), load(k));
       at::Tensor const matrix = at::where(fixed.unsqueeze(1) == 1.0, at::diag(fixed), stiffness(k));
-      u[k].copy_(at::linalg_solve(matrix, fixed * lifted.flatten()).view_as(u[k]));
+      u[k].copy_(at::linalg_solve(matrix, right).view_as(u[k]));
     }
     return u;
   }

@@ -28,6 +28,26 @@ constexpr double kSolved = 1e-12;
 // energy_multigrid, which counts its V-cycle as exact, is that of its value.
 Grid3 const kGrid{{3, 4, 5}, {1.0, 0.7, 1.9}};
 
+Source const kConstant{SourceKind::constant, -2.5};
+Source const kSampled{SourceKind::sampled, 0.0};
+
+/// Problems of all kinds: different values without a source, and equal ones (0 or not) with one.
+std::vector<LossProblem> problems() {
+  return {{kGrid, {}, {}},
+          {kGrid, parse_boundary("flux, 2, -1, flux, flux, 0.5"), {}},
+          {kGrid, {}, kConstant},
+          {kGrid, parse_boundary("flux, 0, 0, flux, flux, flux"), kConstant},
+          {kGrid, parse_boundary("2, 2, flux, flux, flux, flux"), kSampled}};
+}
+
+std::string text_of(LossProblem const& problem) {
+  return to_string(problem.boundary) + "; source " + to_string(problem.source);
+}
+
+LossInput converted(LossInput const& in, at::ScalarType dtype) {
+  return {in.u.to(dtype), in.nu.to(dtype), in.f.to(dtype), in.u_ref.to(dtype)};
+}
+
 class EveryLoss : public ::testing::TestWithParam<std::string> {
  protected:
   EveryLoss() { at::manual_seed(1); }
@@ -37,8 +57,8 @@ INSTANTIATE_TEST_SUITE_P(Losses, EveryLoss, ::testing::ValuesIn(loss_names()),
                          [](auto const& one) { return one.param; });
 
 TEST_P(EveryLoss, GradientEqualsCentralDifferences) {
-  for (char const* faces : {"1, 0, flux, flux, flux, flux", "flux, 2, -1, flux, flux, 0.5"}) {
-    LossFields f({kGrid, parse_boundary(faces)});
+  for (LossProblem const& problem : problems()) {
+    LossFields const f(problem);
     auto const loss = make_loss(GetParam(), f.problem);
     at::Tensor const gradient = loss->evaluate(f.in).gradient * f.mask;
     at::Tensor slopes = at::zeros_like(gradient);
@@ -53,28 +73,31 @@ TEST_P(EveryLoss, GradientEqualsCentralDifferences) {
       slopes.view({2, -1}).select(1, node).copy_((at_offset(kStep) - at_offset(-kStep)) /
                                                  (2 * kStep));
     }
-    EXPECT_LT(relative_difference(gradient, slopes), kDifference) << faces;
+    EXPECT_LT(relative_difference(gradient, slopes), kDifference) << text_of(problem);
   }
 }
 
 TEST_P(EveryLoss, IsLeastWithZeroSlopeAtTheSolution) {
-  LossFields f({kGrid, {}});
-  f.in.u_ref = f.solution();
-  auto const loss = make_loss(GetParam(), f.problem);
-  auto const away = loss->evaluate(f.in);
-  LossInput solved = f.in;
-  solved.u = f.in.u_ref;
-  auto const there = loss->evaluate(solved);
-  EXPECT_TRUE((there.values < away.values).all().item<bool>());
-  EXPECT_LT((there.gradient * f.mask).abs().max().item<double>(),
-            kSolved * (away.gradient * f.mask).abs().max().item<double>());
+  for (LossProblem const& problem : problems()) {
+    LossFields f(problem);
+    f.in.u_ref = f.solution();
+    auto const loss = make_loss(GetParam(), problem);
+    auto const away = loss->evaluate(f.in);
+    LossInput solved = f.in;
+    solved.u = f.in.u_ref;
+    auto const there = loss->evaluate(solved);
+    EXPECT_TRUE((there.values < away.values).all().item<bool>()) << text_of(problem);
+    EXPECT_LT((there.gradient * f.mask).abs().max().item<double>(),
+              kSolved * (away.gradient * f.mask).abs().max().item<double>())
+        << text_of(problem);
+  }
 }
 
 TEST_P(EveryLoss, SamplesDoNotSeeEachOther) {
   // Work and bits must not depend on which samples share a unit.
-  LossFields f({{{8, 4, 12}, {1.0, 1.0, 1.0}}, {}});
+  LossFields const f({{{8, 4, 12}, {1.0, 1.0, 1.0}}, {}, kSampled});
   for (auto dtype : {at::kDouble, at::kFloat}) {
-    LossInput const both{f.in.u.to(dtype), f.in.nu.to(dtype), f.in.u_ref.to(dtype)};
+    LossInput const both = converted(f.in, dtype);
     auto const loss = make_loss(GetParam(), f.problem);
     auto const together = loss->evaluate(both);
     EXPECT_EQ(together.values.scalar_type(), at::kDouble);
@@ -82,7 +105,7 @@ TEST_P(EveryLoss, SamplesDoNotSeeEachOther) {
     EXPECT_EQ(together.gradient.sizes(), both.u.sizes());
     for (std::int64_t k : {0, 1}) {
       auto const one = [&](at::Tensor const& x) { return x.narrow(0, k, 1).contiguous(); };
-      auto const alone = loss->evaluate({one(both.u), one(both.nu), one(both.u_ref)});
+      auto const alone = loss->evaluate({one(both.u), one(both.nu), one(both.f), one(both.u_ref)});
       EXPECT_TRUE(at::equal(alone.values[0], together.values[k]));
       EXPECT_TRUE(at::equal(alone.gradient[0], together.gradient[k]));
     }
@@ -90,17 +113,16 @@ TEST_P(EveryLoss, SamplesDoNotSeeEachOther) {
 }
 
 TEST_P(EveryLoss, Float32FollowsFloat64) {
-  LossFields f({Grid3::cube(8), {}});
+  LossFields const f({Grid3::cube(8), {}, kSampled});
   auto const loss = make_loss(GetParam(), f.problem);
   auto const exact = loss->evaluate(f.in);
-  auto const rounded =
-      loss->evaluate({f.in.u.to(at::kFloat), f.in.nu.to(at::kFloat), f.in.u_ref.to(at::kFloat)});
+  auto const rounded = loss->evaluate(converted(f.in, at::kFloat));
   EXPECT_LT(relative_difference(rounded.values, exact.values), kFloat);
   EXPECT_LT(relative_difference(rounded.gradient * f.mask, exact.gradient * f.mask), kFloat);
 }
 
 TEST_P(EveryLoss, SameBitsForAnyNumberOfThreads) {
-  LossFields f({{{32, 16, 16}, {1.0, 1.0, 1.0}}, {}});
+  LossFields const f({{{32, 16, 16}, {1.0, 1.0, 1.0}}, {}, kConstant});
   auto const loss = make_loss(GetParam(), f.problem);
   int const threads = at::get_num_threads();
   at::set_num_threads(1);
@@ -118,12 +140,17 @@ TEST(Loss, OnlySupervisedNeedsReferences) {
   }
 }
 
-TEST(Loss, RefusesUnknownNamesAndBoundariesWithoutScale) {
+TEST(Loss, RefusesUnknownNamesAndProblemsWithoutScale) {
   EXPECT_THROW(make_loss("mse", {kGrid, {}}), Error);
-  Boundary equal;
-  equal.faces[0].value = 0.0;
+  Boundary const equal = parse_boundary("0, 0, flux, flux, flux, flux");
+  Boundary const free = parse_boundary("flux, flux, flux, flux, flux, flux");
   for (char const* name : {"energy_normalised", "energy_multigrid", "residual", "supervised"}) {
     EXPECT_THROW(make_loss(name, {kGrid, equal}), Error) << name;
+    EXPECT_NO_THROW(make_loss(name, {kGrid, equal, kConstant})) << name;
+    EXPECT_NO_THROW(make_loss(name, {kGrid, equal, kSampled})) << name;
+  }
+  for (char const* name : {"energy_normalised", "energy_multigrid"}) {
+    EXPECT_THROW(make_loss(name, {kGrid, free, kConstant}), Error) << name;
   }
 }
 

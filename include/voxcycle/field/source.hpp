@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/grid/grid3.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace voxcycle {
+
+enum class SourceKind {
+  constant,  ///< f has one value everywhere in every sample
+  sampled    ///< every sample has a smooth random f of its own (sample_source)
+};
+
+/// Right-hand side f of -div(nu grad u) = f, constant within a voxel.
+struct Source {
+  SourceKind kind = SourceKind::constant;
+  double value = 0.0;  ///< of a constant source
+
+  bool is_zero() const { return kind == SourceKind::constant && value == 0.0; }
+  bool operator==(Source const&) const = default;
+};
+
+/// Root of the mean square of sampled sources. On the unit cube with nu = 1 a source of 8 between
+/// two faces of value 0 makes a parabola of height 1.
+constexpr double source_rms = 8.0;
+
+/// Parses a finite number or "sampled". @throws Error for anything else.
+Source parse_source(std::string_view text);
+/// The inverse of parse_source.
+std::string to_string(Source const& source);
+
+/// The source of sample `index`, a pure function that every grid samples at its voxel centres:
+///
+///     f = 8 c sum_ijk xi_ijk / (1 + i^2 + j^2 + k^2) cos(pi i x) cos(pi j y) cos(pi k z)
+///
+/// over i, j, k = 0, 1, 2 with x, y, z scaled to [0, 1], xi uniform with variance 1, and c such
+/// that the mean square of f is 8^2 in expectation.
+/// @param f  z fastest, grid.voxel_count() values
+/// @throws Error for sizes that do not fit.
+void sample_source(std::uint64_t seed, std::int64_t index, Grid3 const& grid, std::span<float> f);
+
+}  // namespace voxcycle

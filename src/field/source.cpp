@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/field/source.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/exact_math.hpp"
+#include "voxcycle/core/random.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <numbers>
+#include <system_error>
+#include <vector>
+
+namespace voxcycle {
+namespace {
+
+constexpr int kModes = 3;  // an axis
+/// Keeps the coefficients apart from all else that is drawn from the seed.
+constexpr std::uint64_t kStream = 0x736f75726365U;
+
+/// cos(pi i x) at the voxel centres of an axis, one row a mode.
+std::array<std::vector<double>, kModes> cosines(std::int64_t n) {
+  std::array<std::vector<double>, kModes> rows;
+  for (int i = 0; i < kModes; ++i) {
+    for (std::int64_t k = 0; k < n; ++k) {
+      double const x = (static_cast<double>(k) + 0.5) / static_cast<double>(n);
+      rows[i].push_back(exact_cos(std::numbers::pi * i * x));
+    }
+  }
+  return rows;
+}
+
+double decay(int i, int j, int k) {
+  return 1.0 / (1 + i * i + j * j + k * k);
+}
+
+/// Coefficients of one sample, ijk with k fastest.
+std::vector<double> coefficients(std::uint64_t seed, std::int64_t index) {
+  std::vector<double> values;
+  double mean_square = 0.0;
+  std::uint64_t number = 0;
+  for (int i = 0; i < kModes; ++i) {
+    for (int j = 0; j < kModes; ++j) {
+      for (int k = 0; k < kModes; ++k, ++number) {
+        double const uniform =
+            hash_uniform({kStream, seed, static_cast<std::uint64_t>(index), number});
+        values.push_back(decay(i, j, k) * std::sqrt(12.0) * (uniform - 0.5));
+        // cos^2 has mean 1/2 but for the constant mode.
+        double const share = (i > 0 ? 0.5 : 1.0) * (j > 0 ? 0.5 : 1.0) * (k > 0 ? 0.5 : 1.0);
+        mean_square += decay(i, j, k) * decay(i, j, k) * share;
+      }
+    }
+  }
+  for (double& value : values) value *= source_rms / std::sqrt(mean_square);
+  return values;
+}
+
+}  // namespace
+
+Source parse_source(std::string_view text) {
+  if (text == "sampled") return {SourceKind::sampled, 0.0};
+  double value = 0.0;
+  char const* const end = text.data() + text.size();
+  auto const [stop, error] = std::from_chars(text.data(), end, value);
+  VOXCYCLE_REQUIRE(error == std::errc() && stop == end && std::isfinite(value),
+                   "source '" << text
+                              << "' is neither a finite number nor 'sampled'. Write the "
+                                 "constant value of f, 0 for none, or sampled.");
+  return {SourceKind::constant, value == 0.0 ? 0.0 : value};  // no -0
+}
+
+std::string to_string(Source const& source) {
+  if (source.kind == SourceKind::sampled) return "sampled";
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, source.value).ptr};  // shortest exact text
+}
+
+void sample_source(std::uint64_t seed, std::int64_t index, Grid3 const& grid, std::span<float> f) {
+  require_valid(grid);
+  VOXCYCLE_REQUIRE(
+      std::ssize(f) == grid.voxel_count(),
+      "source of " << f.size() << " voxels does not fit the grid " << grid.name() << '.');
+  auto const [nx, ny, nz] = grid.voxels;
+  auto const along_x = cosines(nx), along_y = cosines(ny), along_z = cosines(nz);
+  auto const weights = coefficients(seed, index);
+  float* out = f.data();
+  for (std::int64_t x = 0; x < nx; ++x) {
+    for (std::int64_t y = 0; y < ny; ++y) {
+      std::array<double, kModes> of_z{};
+      for (int i = 0; i < kModes; ++i) {
+        for (int j = 0; j < kModes; ++j) {
+          double const factor = along_x[i][x] * along_y[j][y];
+          for (int k = 0; k < kModes; ++k) {
+            of_z[k] += factor * weights[(i * kModes + j) * kModes + k];
+          }
+        }
+      }
+      for (std::int64_t z = 0; z < nz; ++z) {
+        double value = 0.0;
+        for (int k = 0; k < kModes; ++k) value += of_z[k] * along_z[k][z];
+        *out++ = static_cast<float>(value);
+      }
+    }
+  }
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/train/loss.hpp"
+
+#include <optional>
+
+#include <ATen/core/Tensor.h>
+
+namespace voxcycle {
+
+/// The source f of a stage, as losses need it.
+class SourceTerm {
+ public:
+  explicit SourceTerm(LossProblem const& problem);
+
+  bool is_zero() const { return source_.is_zero(); }
+  /// b of a unit, [n or 1, 1, nx+1, ny+1, nz+1] of u's type; nothing for f = 0.
+  std::optional<at::Tensor> load(LossInput const& in) const;
+  /// Mean of f^2 over the voxels, [n or 1], float64.
+  at::Tensor mean_square(LossInput const& in) const;
+
+ private:
+  Grid3 grid_;
+  Source source_;
+  at::Tensor load_;  // of a constant source, float64
+};
+
+}  // namespace voxcycle
