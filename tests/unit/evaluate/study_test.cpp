@@ -72,6 +72,14 @@ TEST(SecondsToTarget, DoesNotInterpolateAcrossStages) {
   EXPECT_EQ(seconds_to_target(run, StudyMetric::rel_l2, 0.3), 24);
 }
 
+TEST(SecondsToTarget, CountsWhatTheRunStaysBelow) {
+  auto run = run_of("a", 1, 0, 0.8);
+  run.curve[0].rel_l2 = 0.2;  // before training, which then raises the error
+  EXPECT_NEAR(seconds_to_target(run, StudyMetric::rel_l2, 0.2), 20, rounding * 20);
+  run.curve[3].rel_l2 = 0.3;
+  EXPECT_TRUE(std::isnan(seconds_to_target(run, StudyMetric::rel_l2, 0.2)));
+}
+
 TEST(Groups, AreMeansAndRangesOverSeeds) {
   auto const study = two_cases();
   auto const groups = groups_of(study);
