@@ -209,7 +209,8 @@ std::vector<StudyGroup> groups_of(Study const& study) {
     if (!group.runs.empty() && !baseline->runs.empty() &&
         group.seconds_to_target.size() == group.runs.size() &&
         of_baseline.size() == baseline->runs.size()) {
-      group.speedup = mean_of(of_baseline) / mean_of(group.seconds_to_target);
+      double const own = mean_of(group.seconds_to_target);
+      if (own > 0) group.speedup = mean_of(of_baseline) / own;  // else no training was needed
     }
   }
   return groups;

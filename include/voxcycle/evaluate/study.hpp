@@ -95,7 +95,7 @@ struct StudyGroup {
   double target = std::numeric_limits<double>::quiet_NaN();
   std::vector<double> seconds_to_target;  ///< of the runs that reached it
   /// The baseline's mean time to the same target over this group's; NaN unless all runs of both
-  /// reached it.
+  /// reached it, and by training.
   double speedup = std::numeric_limits<double>::quiet_NaN();
 };
 

@@ -111,6 +111,10 @@ TEST(Groups, CompareTimesWithTheBaseline) {
   EXPECT_NEAR(groups[0].speedup, 1, rounding);
   EXPECT_NEAR(groups[1].speedup, 25.0 / 4, rounding * 6.25);
 
+  auto trivial = two_cases();
+  trivial.target = 1.0;  // direct is there before its first step
+  EXPECT_TRUE(std::isnan(groups_of(trivial)[0].speedup));
+
   auto absolute = two_cases();
   absolute.target = 0.06;  // only seed 2 of direct reaches it
   auto const others = groups_of(absolute);
