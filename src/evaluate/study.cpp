@@ -128,21 +128,26 @@ Spread spread_of(std::vector<double> const& values) {
 
 double seconds_to_target(StudyRun const& run, StudyMetric metric, double target) {
   StudyPoint const* before = nullptr;
+  double reached = kNaN;
   for (auto const& point : run.curve) {
     if (point.grid != run.grid) {
       before = nullptr;
       continue;
     }
     double const error = point.error(metric);
-    if (error <= target) {
-      if (before == nullptr || before->stage != point.stage || error <= 0) return point.seconds;
-      double const way =
-          std::log(before->error(metric) / target) / std::log(before->error(metric) / error);
-      return before->seconds + way * (point.seconds - before->seconds);
+    if (!(error <= target)) {
+      reached = kNaN;
+    } else if (std::isnan(reached)) {
+      reached = point.seconds;
+      if (before != nullptr && before->stage == point.stage && error > 0) {
+        double const way =
+            std::log(before->error(metric) / target) / std::log(before->error(metric) / error);
+        reached = before->seconds + way * (point.seconds - before->seconds);
+      }
     }
     before = std::isfinite(error) ? &point : nullptr;
   }
-  return kNaN;
+  return reached;
 }
 
 std::vector<StudyGroup> groups_of(Study const& study) {
@@ -204,7 +209,8 @@ std::vector<StudyGroup> groups_of(Study const& study) {
     if (!group.runs.empty() && !baseline->runs.empty() &&
         group.seconds_to_target.size() == group.runs.size() &&
         of_baseline.size() == baseline->runs.size()) {
-      group.speedup = mean_of(of_baseline) / mean_of(group.seconds_to_target);
+      double const own = mean_of(group.seconds_to_target);
+      if (own > 0) group.speedup = mean_of(of_baseline) / own;  // else no training was needed
     }
   }
   return groups;

@@ -120,9 +120,9 @@ std::string render_table(Study const& study, std::vector<StudyGroup> const& grou
                     std::isfinite(group.speedup) ? format("%.2f ×", group.speedup) : "–"));
   }
   std::string note = format(
-      "Errors at the end of the runs on held-out samples, on the finest grid; where a group "
-      "has several seeds, their mean and range. To target: training time until the %s is at "
-      "most ",
+      "Errors at the end of the runs on held-out samples, on the finest grid; where a group has "
+      "several seeds, their mean and range. To target: training time until the %s is, and stays, "
+      "at most ",
       metric_name(study.metric));
   if (study.target > 0) {
     note += percent(study.target);

@@ -95,7 +95,7 @@ struct StudyGroup {
   double target = std::numeric_limits<double>::quiet_NaN();
   std::vector<double> seconds_to_target;  ///< of the runs that reached it
   /// The baseline's mean time to the same target over this group's; NaN unless all runs of both
-  /// reached it.
+  /// reached it, and by training.
   double speedup = std::numeric_limits<double>::quiet_NaN();
 };
 
@@ -104,9 +104,9 @@ struct StudyGroup {
 /// `study`.
 std::vector<StudyGroup> groups_of(Study const& study);
 
-/// Training seconds until the error on the run's finest grid is at most `target`, interpolated
-/// between evaluations of one stage (linear in time and in the error's logarithm); NaN if it never
-/// is.
+/// Training seconds from which on the error on the run's finest grid is at most `target` in every
+/// later evaluation, interpolated between evaluations of one stage (linear in time and in the
+/// error's logarithm); NaN if the run does not end so.
 double seconds_to_target(StudyRun const& run, StudyMetric metric, double target);
 
 /// {"title", "baseline", "target", "runs": [...], "groups": [...]}: see the README.

@@ -72,6 +72,14 @@ TEST(SecondsToTarget, DoesNotInterpolateAcrossStages) {
   EXPECT_EQ(seconds_to_target(run, StudyMetric::rel_l2, 0.3), 24);
 }
 
+TEST(SecondsToTarget, CountsWhatTheRunStaysBelow) {
+  auto run = run_of("a", 1, 0, 0.8);
+  run.curve[0].rel_l2 = 0.2;  // before training, which then raises the error
+  EXPECT_NEAR(seconds_to_target(run, StudyMetric::rel_l2, 0.2), 20, rounding * 20);
+  run.curve[3].rel_l2 = 0.3;
+  EXPECT_TRUE(std::isnan(seconds_to_target(run, StudyMetric::rel_l2, 0.2)));
+}
+
 TEST(Groups, AreMeansAndRangesOverSeeds) {
   auto const study = two_cases();
   auto const groups = groups_of(study);
@@ -102,6 +110,10 @@ TEST(Groups, CompareTimesWithTheBaseline) {
   EXPECT_NEAR(groups[0].seconds_to_target[1], 20, rounding * 20);
   EXPECT_NEAR(groups[0].speedup, 1, rounding);
   EXPECT_NEAR(groups[1].speedup, 25.0 / 4, rounding * 6.25);
+
+  auto trivial = two_cases();
+  trivial.target = 1.0;  // direct is there before its first step
+  EXPECT_TRUE(std::isnan(groups_of(trivial)[0].speedup));
 
   auto absolute = two_cases();
   absolute.target = 0.06;  // only seed 2 of direct reaches it
