@@ -8,7 +8,7 @@
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/timer.hpp"
 #include "voxcycle/io/shard.hpp"
-#include "voxcycle/reference/fast_poisson.hpp"
+#include "voxcycle/reference/multigrid_pcg.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -24,6 +24,7 @@ namespace {
 struct ShardJob {
   std::string path;
   ShardInfo info;
+  std::int64_t origin = 0;  ///< index in the family of the split's first sample
 };
 
 /// Worst case of the reference solutions made so far.
@@ -40,6 +41,7 @@ std::vector<ShardJob> plan_jobs(Config const& config, CoefficientFamily const& f
   auto const most = config.integer("data.shard_samples", 1);
   std::vector<ShardJob> jobs;
   auto const add_split = [&](std::string const& split, Grid3 const& grid, std::int64_t samples) {
+    std::int64_t const origin = split_origin(config, family, split);
     std::int64_t const shards = (samples + most - 1) / most;
     for (std::int64_t k = 0; k < shards; ++k) {
       ShardInfo info;
@@ -54,7 +56,7 @@ std::vector<ShardJob> plan_jobs(Config const& config, CoefficientFamily const& f
       info.has_reference = split == "held_out";
       jobs.push_back({shard_directory(config.text("data.directory"), split, grid) + "/" +
                           shard_name(k, shards),
-                      info});
+                      info, origin});
     }
   };
   for (std::size_t level = 0; level < grids.size(); ++level) {
@@ -64,32 +66,37 @@ std::vector<ShardJob> plan_jobs(Config const& config, CoefficientFamily const& f
   return jobs;
 }
 
-/// Whether the job's file is there, whole and the same. @throws Error for a shard of other data.
-bool is_done(ShardJob const& job) {
-  if (!std::filesystem::exists(job.path)) return false;
-  auto const found = ShardReader(job.path).info();
-  VOXCYCLE_REQUIRE(found == job.info,
-                   job.path << " holds other data (family " << found.family << ", grid "
-                            << found.grid.name() << ", " << found.samples
-                            << " samples). Choose another data.directory or remove the file.");
-  return true;
-}
-
-ShardSample make_sample(CoefficientFamily const& family, ShardInfo const& info,
-                        std::int64_t local) {
+ShardSample make_sample(CoefficientFamily const& family, ShardJob const& job, std::int64_t local) {
+  auto const& info = job.info;
   ShardSample sample;
-  sample.omega = family.omega(info.seed, info.first_index + local);
+  sample.omega = family.omega(info.seed, job.origin + info.first_index + local);
   sample.nu.resize(static_cast<std::size_t>(info.grid.voxel_count()));
   family.evaluate(sample.omega, info.grid, sample.nu);
   return sample;
 }
 
-/// Adds the reference solution by FFTW-preconditioned conjugate gradients.
-SolveResult solve_reference(Problem const& problem, FastPoisson const& fast, double tolerance,
-                            ShardSample& sample) {
+/// Whether the job's file is there, whole and the same. @throws Error for a shard of other data.
+bool is_done(CoefficientFamily const& family, ShardJob const& job) {
+  if (!std::filesystem::exists(job.path)) return false;
+  ShardReader const shard(job.path);
+  auto const& found = shard.info();
+  VOXCYCLE_REQUIRE(found == job.info,
+                   job.path << " holds other data (family " << found.family << ", grid "
+                            << found.grid.name() << ", " << found.samples
+                            << " samples). Choose another data.directory or remove the file.");
+  // The arrays of a user's file may have been replaced under the same name.
+  VOXCYCLE_REQUIRE(shard.read(0).nu == make_sample(family, job, 0).nu,
+                   job.path << " holds other data (its first sample is not what " << found.family
+                            << " gives now). Choose another data.directory or remove the file.");
+  return true;
+}
+
+/// Adds the reference solution by multigrid-preconditioned conjugate gradients, which converge for
+/// contrasts that the FFTW preconditioner cannot cope with and are faster on smooth fields, too.
+SolveResult solve_reference(Problem const& problem, double tolerance, ShardSample& sample) {
   auto const& n = problem.grid.voxels;
   at::Tensor const nu = at::from_blob(sample.nu.data(), {1, 1, n[0], n[1], n[2]}, at::kFloat);
-  auto result = solve_fft_pcg(problem, nu.to(at::kDouble), fast, {.tolerance = tolerance});
+  auto result = solve_multigrid_pcg(problem, nu.to(at::kDouble), {.tolerance = tolerance});
   at::Tensor const u = result.u.contiguous();
   sample.u_ref.assign(u.const_data_ptr<double>(), u.const_data_ptr<double>() + u.numel());
   return result;
@@ -102,14 +109,12 @@ void make_shard(Config const& config, CoefficientFamily const& family, ShardJob 
   std::vector<ShardSample> samples(static_cast<std::size_t>(info.samples));
   std::vector<SolveResult> results(info.has_reference ? samples.size() : 0);
   Problem const problem{info.grid, boundary_of(config)};
-  std::optional<FastPoisson> const fast =
-      info.has_reference ? std::optional<FastPoisson>(problem) : std::nullopt;
   // One sample a thread: the solver itself then runs serially and no thread waits.
   parallel_for(info.samples, info.grid.voxel_count(), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t k = begin; k < end; ++k) {
       auto const at = static_cast<std::size_t>(k);
-      samples[at] = make_sample(family, info, k);
-      if (fast) results[at] = solve_reference(problem, *fast, tolerance, samples[at]);
+      samples[at] = make_sample(family, job, k);
+      if (info.has_reference) results[at] = solve_reference(problem, tolerance, samples[at]);
     }
   });
   for (std::size_t k = 0; k < results.size(); ++k) {
@@ -141,7 +146,7 @@ int generate(Invocation const& call) {
       continue;
     }
     ++mine;
-    if (is_done(jobs[k])) continue;
+    if (is_done(*family, jobs[k])) continue;
     make_shard(call.config, *family, jobs[k], statistics);
     ++made;
     log_info(format("shard %zu of %zu: %s, %ld samples at %s%s", k + 1, jobs.size(),
