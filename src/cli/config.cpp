@@ -106,6 +106,15 @@ std::vector<std::int64_t> Config::integers(std::string const& name, std::int64_t
   });
 }
 
+std::array<double, 2> Config::range(std::string const& name, double low, double high) const {
+  auto const ends = parse_list<double>(
+      text(name), [&](std::string const& part) { return parse_number(name, part, low, high); });
+  bool const rises = !ends.empty() && ends.size() <= 2 && ends.front() <= ends.back();
+  VOXCYCLE_REQUIRE(
+      rises, name << " = '" << text(name) << "' is no range. Give two rising numbers, or one.");
+  return {ends.front(), ends.back()};
+}
+
 std::vector<std::int64_t> Config::integers_a_level(std::string const& name, std::size_t levels,
                                                    std::int64_t low) const {
   return one_a_level(name, integers(name, low), levels);

@@ -20,9 +20,25 @@ std::vector<ConfigKey> all_config_keys() {
        "the network)"},
 
       {"data.directory", "data/run", "where the shards are: <split>/<grid>/shard-*.h5"},
-      {"data.family", "kl", "coefficient family: kl"},
+      {"data.family", "kl", "coefficient family: kl, grf, inclusions, file"},
       {"data.modes", "4", "kl: number of modes, 1 to 6"},
       {"data.omega_range", "3", "kl: omega lies in [-range, range]^modes, > 0"},
+      {"data.covariance", "exponential",
+       "grf: covariance of log nu: exponential, exp(-r/length), or gaussian, "
+       "exp(-(r/length)^2/2)"},
+      {"data.correlation_length", "0.1", "grf: length in box lengths, 0.02 to 0.5"},
+      {"data.variance", "1", "grf: variance of log nu, 1e-6 to 16"},
+      {"data.band", "48",
+       "grf: most wave numbers each way along an axis, 1 to 128 (cuts the finest details off "
+       "exponential covariance)"},
+      {"data.shape", "spheres", "inclusions: spheres, boxes, both"},
+      {"data.inclusions", "5, 20", "inclusions: fewest and most a sample, 1 to 1000"},
+      {"data.radius", "0.05, 0.2",
+       "inclusions: least and largest radius (boxes: half edge) in box lengths, 0.001 to 0.5"},
+      {"data.contrast", "1e3", "inclusions: nu inside, 1e-6 to 1e6; outside it is 1"},
+      {"data.file", "",
+       "file: PATH:/dataset of HDF5 arrays [samples, nx, ny, nz]; the last data.held_out_samples "
+       "are held out"},
       {"data.seed", "1", "seed of the samples, >= 0"},
       {"data.more", "",
        "more shard directories mixed into training as DIRECTORY:WEIGHT, ...; samples are drawn "

@@ -105,7 +105,7 @@ ReportInput report_input(Config const& config, CheckpointHeader const& header,
       {"training time", format_seconds(header.seconds) +
                             (header.finished ? "" : " so far (the run is not finished)")},
       {"held-out samples", std::to_string(evaluation.samples.size()) + " at " + evaluation.grid +
-                               ", references by FFTW-preconditioned conjugate gradients to " +
+                               ", references by multigrid-preconditioned conjugate gradients to " +
                                config.text("data.reference_tolerance")},
       {"program",
        std::string("voxcycle ") + build_info::version + ", commit " + build_info::commit},

@@ -11,7 +11,7 @@
 #include "voxcycle/core/timer.hpp"
 #include "voxcycle/io/shard.hpp"
 #include "voxcycle/poisson/energy.hpp"
-#include "voxcycle/reference/fast_poisson.hpp"
+#include "voxcycle/reference/multigrid_pcg.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -27,6 +27,7 @@ namespace {
 struct ShardJob {
   std::string path;
   ShardInfo info;
+  std::int64_t origin = 0;  ///< index in the family of the split's first sample
 };
 
 /// Worst case of the reference solutions made so far.
@@ -44,6 +45,7 @@ std::vector<ShardJob> plan_jobs(Config const& config, CoefficientFamily const& f
   auto const source = source_of(config);
   std::vector<ShardJob> jobs;
   auto const add_split = [&](std::string const& split, Grid3 const& grid, std::int64_t samples) {
+    std::int64_t const origin = split_origin(config, family, split);
     std::int64_t const shards = (samples + most - 1) / most;
     for (std::int64_t k = 0; k < shards; ++k) {
       ShardInfo info;
@@ -60,7 +62,7 @@ std::vector<ShardJob> plan_jobs(Config const& config, CoefficientFamily const& f
       info.has_reference = has_references(config, split);
       jobs.push_back({shard_directory(config.text("data.directory"), split, grid) + "/" +
                           shard_name(k, shards),
-                      info});
+                      info, origin});
     }
   };
   for (std::size_t level = 0; level < grids.size(); ++level) {
@@ -70,23 +72,10 @@ std::vector<ShardJob> plan_jobs(Config const& config, CoefficientFamily const& f
   return jobs;
 }
 
-/// Whether the job's file is there, whole and the same. @throws Error for a shard of other data.
-bool is_done(ShardJob const& job) {
-  if (!std::filesystem::exists(job.path)) return false;
-  auto const found = ShardReader(job.path).info();
-  VOXCYCLE_REQUIRE(found == job.info,
-                   job.path << " holds other data (family " << found.family << ", source "
-                            << found.source << ", grid " << found.grid.name() << ", "
-                            << found.samples << " samples"
-                            << (found.has_reference ? " with" : " without")
-                            << " references). Choose another data.directory or remove the file.");
-  return true;
-}
-
-ShardSample make_sample(CoefficientFamily const& family, ShardInfo const& info,
-                        std::int64_t local) {
+ShardSample make_sample(CoefficientFamily const& family, ShardJob const& job, std::int64_t local) {
+  auto const& info = job.info;
   ShardSample sample;
-  sample.omega = family.omega(info.seed, info.first_index + local);
+  sample.omega = family.omega(info.seed, job.origin + info.first_index + local);
   sample.nu.resize(static_cast<std::size_t>(info.grid.voxel_count()));
   family.evaluate(sample.omega, info.grid, sample.nu);
   if (info.has_source) {
@@ -96,9 +85,28 @@ ShardSample make_sample(CoefficientFamily const& family, ShardInfo const& info,
   return sample;
 }
 
-/// Adds the reference solution by FFTW-preconditioned conjugate gradients.
-SolveResult solve_reference(Problem const& problem, Source const& source, FastPoisson const& fast,
-                            double tolerance, ShardSample& sample) {
+/// Whether the job's file is there, whole and the same. @throws Error for a shard of other data.
+bool is_done(CoefficientFamily const& family, ShardJob const& job) {
+  if (!std::filesystem::exists(job.path)) return false;
+  ShardReader const shard(job.path);
+  auto const& found = shard.info();
+  VOXCYCLE_REQUIRE(found == job.info,
+                   job.path << " holds other data (family " << found.family << ", source "
+                            << found.source << ", grid " << found.grid.name() << ", "
+                            << found.samples << " samples"
+                            << (found.has_reference ? " with" : " without")
+                            << " references). Choose another data.directory or remove the file.");
+  // The arrays of a user's file may have been replaced under the same name.
+  VOXCYCLE_REQUIRE(shard.read(0).nu == make_sample(family, job, 0).nu,
+                   job.path << " holds other data (its first sample is not what " << found.family
+                            << " gives now). Choose another data.directory or remove the file.");
+  return true;
+}
+
+/// Adds the reference solution by multigrid-preconditioned conjugate gradients, which converge for
+/// contrasts that the FFTW preconditioner cannot cope with and are faster on smooth fields, too.
+SolveResult solve_reference(Problem const& problem, Source const& source, double tolerance,
+                            ShardSample& sample) {
   auto const& n = problem.grid.voxels;
   auto const voxels = [&](std::vector<float>& values) {
     return at::from_blob(values.data(), {1, 1, n[0], n[1], n[2]}, at::kFloat).to(at::kDouble);
@@ -109,7 +117,7 @@ SolveResult solve_reference(Problem const& problem, Source const& source, FastPo
     b = load_of_source(sample.f.empty() ? at::full_like(nu, source.value) : voxels(sample.f),
                        problem.grid);
   }
-  auto result = solve_fft_pcg(problem, nu, fast, {.tolerance = tolerance}, b);
+  auto result = solve_multigrid_pcg(problem, nu, {.tolerance = tolerance}, {}, b);
   at::Tensor const u = result.u.contiguous();
   sample.u_ref.assign(u.const_data_ptr<double>(), u.const_data_ptr<double>() + u.numel());
   return result;
@@ -123,14 +131,14 @@ void make_shard(Config const& config, CoefficientFamily const& family, ShardJob 
   std::vector<SolveResult> results(info.has_reference ? samples.size() : 0);
   Problem const problem{info.grid, boundary_of(config)};
   Source const source = source_of(config);
-  std::optional<FastPoisson> const fast =
-      info.has_reference ? std::optional<FastPoisson>(problem) : std::nullopt;
   // One sample a thread: the solver itself then runs serially and no thread waits.
   parallel_for(info.samples, info.grid.voxel_count(), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t k = begin; k < end; ++k) {
       auto const at = static_cast<std::size_t>(k);
-      samples[at] = make_sample(family, info, k);
-      if (fast) results[at] = solve_reference(problem, source, *fast, tolerance, samples[at]);
+      samples[at] = make_sample(family, job, k);
+      if (info.has_reference) {
+        results[at] = solve_reference(problem, source, tolerance, samples[at]);
+      }
     }
   });
   for (std::size_t k = 0; k < results.size(); ++k) {
@@ -169,7 +177,7 @@ void generate_shards(Config const& config, Communicator const& comm) {
       continue;
     }
     ++mine;
-    if (is_done(jobs[k])) continue;
+    if (is_done(*family, jobs[k])) continue;
     make_shard(config, *family, jobs[k], statistics);
     ++made;
     log_info(format("shard %zu of %zu: %s, %ld samples at %s%s", k + 1, jobs.size(),

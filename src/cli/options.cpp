@@ -4,8 +4,10 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/random.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/io/voxel_file.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <thread>
@@ -95,6 +97,37 @@ std::vector<LevelPlan> level_plans(Config const& config) {
   return plans;
 }
 
+/// The value of a key that must be one of `names`. @throws Error listing them.
+std::string one_of(Config const& config, std::string const& name,
+                   std::vector<std::string> const& names) {
+  std::map<std::string, std::string> choices;
+  for (auto const& choice : names) choices[choice] = choice;
+  return choose(config, name, choices);
+}
+
+GrfOptions grf_options(Config const& config) {
+  return {.covariance = one_of(config, "data.covariance", covariance_names()),
+          .length = config.real("data.correlation_length", 0.02, 0.5),
+          .variance = config.real("data.variance", 1e-6, 16.0),
+          .band = static_cast<int>(config.integer("data.band", 1, 128))};
+}
+
+InclusionOptions inclusion_options(Config const& config) {
+  auto const [fewest, most] = config.range("data.inclusions", 1, 1000);
+  VOXCYCLE_REQUIRE(
+      fewest == std::floor(fewest) && most == std::floor(most),
+      "data.inclusions = '" << config.text("data.inclusions") << "' are no whole numbers.");
+  return {.shape = one_of(config, "data.shape", inclusion_shape_names()),
+          .count = {static_cast<int>(fewest), static_cast<int>(most)},
+          .radius = config.range("data.radius", 1e-3, 0.5),
+          .contrast = config.real("data.contrast", 1e-6, 1e6)};
+}
+
+VoxelArrays open_voxel_file(std::string const& location) {
+  auto const file = std::make_shared<VoxelFile>(location);
+  return {file->grid(), file->samples(), [file](std::int64_t index) { return file->read(index); }};
+}
+
 }  // namespace
 
 void set_threads(Config const& config) {
@@ -110,7 +143,10 @@ void set_threads(Config const& config) {
 FamilyOptions family_options(Config const& config) {
   return {.name = config.text("data.family"),
           .modes = static_cast<int>(config.integer("data.modes", 1, 6)),
-          .omega_range = config.real("data.omega_range", 1e-6, 100.0)};
+          .omega_range = config.real("data.omega_range", 1e-6, 100.0),
+          .grf = grf_options(config),
+          .inclusions = inclusion_options(config),
+          .file = {.location = config.text("data.file"), .open = open_voxel_file}};
 }
 
 Boundary boundary_of(Config const& config) {
@@ -208,6 +244,21 @@ TrainOptions train_options(Config const& config) {
 std::uint64_t split_seed(Config const& config, std::string const& split) {
   auto const seed = static_cast<std::uint64_t>(config.integer("data.seed"));
   return split == "train" ? seed : hash_bits({seed, 0x68656c64U});
+}
+
+std::int64_t split_origin(Config const& config, CoefficientFamily const& family,
+                          std::string const& split) {
+  auto const count = family.sample_count();
+  if (!count) return 0;
+  auto const held_out = config.integer("data.held_out_samples", 1);
+  auto const levels = level_grids(config).size();
+  auto const train = config.integers_a_level("data.train_samples", levels, 1);
+  auto const most = *std::max_element(train.begin(), train.end());
+  VOXCYCLE_REQUIRE(most <= *count - held_out,
+                   "data.train_samples = " << most << " and data.held_out_samples = " << held_out
+                                           << " ask for more than the " << *count << " samples of "
+                                           << family.signature() << ". Lower one of them.");
+  return split == "train" ? 0 : *count - held_out;
 }
 
 }  // namespace voxcycle

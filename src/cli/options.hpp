@@ -31,6 +31,10 @@ NetworkOptions network_options(Config const& config);
 TrainOptions train_options(Config const& config);
 /// Seed of the samples of a split: training and held-out samples never coincide.
 std::uint64_t split_seed(Config const& config, std::string const& split);
+/// Index in the family of the first sample of a split: 0, but of a family of finitely many samples
+/// the last data.held_out_samples are held out. @throws Error if it has too few.
+std::int64_t split_origin(Config const& config, CoefficientFamily const& family,
+                          std::string const& split);
 /// @throws Error unless the shards of this split and grid are there, whole, and what this config
 /// generates. Reads their attributes only.
 void require_shards(Config const& config, std::string const& split, Grid3 const& grid);

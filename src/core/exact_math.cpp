@@ -40,14 +40,20 @@ constexpr double kSin[] = {
 constexpr double kCos[] = {1.0 / 24,        -1.0 / 720,         1.0 / 40320,         -1.0 / 3628800,
                            1.0 / 479001600, -1.0 / 87178291200, 1.0 / 20922789888000};
 
+// log((1 + f) / (1 - f)) = 2 f + f (kLog[0] f^2 + kLog[1] f^4 + ...); with f^2 <= 0.0295 the first
+// term left out is below 1e-19.
+constexpr double kLog[] = {2.0 / 3,  2.0 / 5,  2.0 / 7,  2.0 / 9,  2.0 / 11,
+                           2.0 / 13, 2.0 / 15, 2.0 / 17, 2.0 / 19, 2.0 / 21};
+
 /// Beyond it exp is infinity or 0 anyway.
 constexpr double kWide = 760.0;
 
+// ln 2 in two parts (fdlibm); the first has 33 bits, so that a power of two times it is exact.
+constexpr double kLn2High = 6.93147180369123816490e-01;
+constexpr double kLn2Low = 1.90821492927058770002e-10;
+
 /// exp for |x| <= kWide.
 inline double exp_within(double x) {
-  // ln 2 in two parts (fdlibm); the first has 33 bits, so that k times it is exact.
-  constexpr double kLn2High = 6.93147180369123816490e-01;
-  constexpr double kLn2Low = 1.90821492927058770002e-10;
   constexpr double kLog2E = 0x1.71547652b82fep0;
   double const k = (x * kLog2E + kShift) - kShift;
   double const r = (x - k * kLn2High) - k * kLn2Low;
@@ -87,6 +93,19 @@ double sin_shifted(double x, std::uint64_t quarter) {
 
 double exact_exp(double x) {
   return exp_within(std::max(std::min(x, kWide), -kWide));  // in this order a NaN stays one
+}
+
+double exact_log(double x) {
+  constexpr std::uint64_t kHalfRootTwo = 0x3fe6a09e667f3bcdULL;  // bits of sqrt(1/2)
+  // x = 2^k m with m in [sqrt(1/2), sqrt(2)).
+  auto const bits = std::bit_cast<std::uint64_t>(x);
+  std::uint64_t const shifted = bits - kHalfRootTwo + (std::uint64_t{1023} << 52);
+  double const k = static_cast<double>(static_cast<std::int64_t>(shifted >> 52) - 1023);
+  double const m = std::bit_cast<double>((shifted & 0xfffffffffffffULL) + kHalfRootTwo);
+  double const f = (m - 1.0) / (m + 1.0);
+  double const square = f * f;
+  double const small = f * square * polynomial(kLog, square) + k * kLn2Low;
+  return k * kLn2High + (2.0 * f + small);
 }
 
 double exact_sin(double x) {

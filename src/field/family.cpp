@@ -16,6 +16,9 @@ struct Registered {
 
 constexpr Registered kFamilies[] = {
     {"kl", make_kl},
+    {"grf", make_grf},
+    {"inclusions", make_inclusions},
+    {"file", make_file},
 };
 
 }  // namespace

@@ -57,7 +57,10 @@ Number number_in_file(hid_t type, std::string const& label) {
   for (Kind const& one : kinds()) {
     if (H5Tequal(type, one.in_file) > 0) return one.number;
   }
-  throw Error(label + ": holds a type of number that voxcycle does not write. " + kDamageAdvice);
+  throw Error(
+      label +
+      ": holds a type of number that voxcycle does not read (it reads little-endian float32, "
+      "float64, int64, uint64, uint32, uint8). Convert the array.");
 }
 
 Handle make_space(Shape const& shape, std::string const& label) {

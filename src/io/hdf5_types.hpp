@@ -35,7 +35,7 @@ std::size_t element_count(Shape const& shape);
 
 hid_t memory_type(Number number);
 hid_t file_type(Number number);
-/// @throws Error if an array or attribute called `label` holds a type that we do not write.
+/// @throws Error if an array or attribute called `label` holds a type that we do not read.
 Number number_in_file(hid_t type, std::string const& label);
 /// A data space; the empty shape is a single value.
 Handle make_space(Shape const& shape, std::string const& label);

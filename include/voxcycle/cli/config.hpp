@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -53,6 +54,8 @@ class Config {
                        std::int64_t high = std::numeric_limits<std::int64_t>::max()) const;
   double real(std::string const& name, double low, double high) const;
   std::vector<std::int64_t> integers(std::string const& name, std::int64_t low) const;
+  /// Two numbers "low, high", or one for both. @throws Error unless they rise.
+  std::array<double, 2> range(std::string const& name, double low, double high) const;
   /// A list with one entry a level; a single value stands for all. @throws Error on another length.
   std::vector<std::int64_t> integers_a_level(std::string const& name, std::size_t levels,
                                              std::int64_t low) const;

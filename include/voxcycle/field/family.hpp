@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/field/voxel_arrays.hpp"
 #include "voxcycle/grid/grid3.hpp"
 
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,6 +23,9 @@ class CoefficientFamily {
 
   /// Name with all parameters, e.g. "kl(modes=4, range=3)": identifies the family in files.
   virtual std::string signature() const = 0;
+  /// How many samples there are; nothing: as many as one likes. Of a finite family, `index` counts
+  /// through all of them, whatever the seed. @throws Error if a file cannot be read.
+  virtual std::optional<std::int64_t> sample_count() const { return std::nullopt; }
   /// Length of omega.
   virtual std::int64_t parameter_count() const = 0;
   /// The parameters of sample `index` (the same for every grid).
@@ -29,11 +36,40 @@ class CoefficientFamily {
                         std::span<float> nu) const = 0;
 };
 
+/// grf: log nu is a stationary Gaussian random field. Lengths are in box lengths, axis by axis.
+struct GrfOptions {
+  std::string covariance = "exponential";  ///< exponential: exp(-r/l); gaussian: exp(-r^2/(2 l^2))
+  double length = 0.1;                     ///< correlation length l, 0.02 to 0.5
+  double variance = 1.0;                   ///< of log nu, > 0 and <= 16
+  int band = 48;                           ///< most wave numbers each way along an axis, 1 to 128
+};
+
+/// inclusions: spheres and boxes of nu = contrast in a background of nu = 1.
+struct InclusionOptions {
+  std::string shape = "spheres";            ///< spheres, boxes, both
+  std::array<int, 2> count{5, 20};          ///< fewest and most inclusions a sample, 1 to 1000
+  std::array<double, 2> radius{0.05, 0.2};  ///< of spheres, half edges of boxes; box lengths
+  double contrast = 1e3;                    ///< 1e-6 to 1e6; below 1 the inclusions insulate
+};
+
+/// file: the user's own arrays.
+struct FileOptions {
+  std::string location;  ///< handed to `open`, e.g. "fields.h5:/nu"; names the family, too
+  std::function<VoxelArrays(std::string const& location)> open;  ///< called when first needed
+};
+
+/// Names accepted as GrfOptions::covariance and InclusionOptions::shape.
+std::vector<std::string> covariance_names();
+std::vector<std::string> inclusion_shape_names();
+
 /// Options of all families; each reads its own part.
 struct FamilyOptions {
   std::string name = "kl";
   int modes = 4;             ///< kl: number of modes, 1 to 6
   double omega_range = 3.0;  ///< kl: omega in [-range, range]^modes, range * modes <= 80
+  GrfOptions grf;
+  InclusionOptions inclusions;
+  FileOptions file;
 };
 
 /// Names accepted by make_family.

@@ -52,6 +52,20 @@ TEST(ExactMath, ExpGoesOnToZeroAndInfinity) {
   }
 }
 
+TEST(ExactMath, LogIsWithinTwoUlps) {
+  // Near 1 three roundings of f = (m - 1) / (m + 1) and of its sum; elsewhere less.
+  constexpr double kMostUlpsOfLog = 2.0;
+  double worst = 0.0;
+  for (double x = 0.5; x <= 2.0; x += 1.7e-6) {
+    worst = std::max(worst, ulps(exact_log(x), std::log(static_cast<long double>(x))));
+  }
+  for (double x = 2.3e-308; x < 1e308; x *= 1.0137) {
+    worst = std::max(worst, ulps(exact_log(x), std::log(static_cast<long double>(x))));
+  }
+  EXPECT_LE(worst, kMostUlpsOfLog);
+  EXPECT_EQ(exact_log(1.0), 0.0);
+}
+
 TEST(ExactMath, SinAndCosAreWithinTheirTolerance) {
   double worst = 0.0;
   for (double x = -1000.0; x <= 1000.0; x += 0.00171) {
@@ -86,6 +100,7 @@ TEST(ExactMath, BitsAreThoseOfEveryMachine) {
   // Not a check of accuracy: these bits must never change, or data sets would.
   EXPECT_EQ(exact_exp(1.0), 0x1.5bf0a8b14576ap+1);
   EXPECT_EQ(exact_exp(-2.345), 0x1.88971369047a5p-4);
+  EXPECT_EQ(exact_log(0.3), -0x1.34378fcbda721p+0);
   EXPECT_EQ(exact_sin(15.957331424826481), -0x1.f96dee81934a7p-3);
   EXPECT_EQ(exact_cos(6.851236918963457), 0x1.af973eef8784ep-1);
 }

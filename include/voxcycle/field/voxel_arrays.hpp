@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/grid/grid3.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace voxcycle {
+
+/// A list of voxel arrays, all of one grid, that lies somewhere else: in a file, or in a test.
+struct VoxelArrays {
+  Grid3 grid;
+  std::int64_t samples = 0;
+  /// nu of sample `index` in [0, samples): grid.voxel_count() values, z fastest. Thread-safe.
+  std::function<std::vector<float>(std::int64_t index)> read;
+};
+
+}  // namespace voxcycle

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/grid/grid3.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace voxcycle {
+
+/// Voxel arrays in an HDF5 file of the user's own: a dataset [S, nx, ny, nz], or [nx, ny, nz] for
+/// one sample, of float32 or float64. The box is the unit cube.
+class VoxelFile {
+ public:
+  /// @param location  "PATH:/dataset"; the last ":/" divides
+  /// @throws Error naming the file and dataset if there is none, or it is of another shape or type
+  explicit VoxelFile(std::string const& location);
+  ~VoxelFile();
+
+  Grid3 const& grid() const;
+  std::int64_t samples() const;
+  /// @param index  in [0, samples())
+  /// @return [nx, ny, nz], z fastest, float64 rounded to float32. Thread-safe.
+  std::vector<float> read(std::int64_t index) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace voxcycle

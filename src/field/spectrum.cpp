@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "field/spectrum.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/exact_math.hpp"
+#include "voxcycle/core/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace voxcycle {
+namespace {
+
+constexpr double kTwoPi = 6.283185307179586;
+
+/// sqrt(S(k)) up to a factor; `square` is l^2 k^2.
+double gaussian_amplitude(double square) {
+  return exact_exp(-0.25 * square);
+}
+double exponential_amplitude(double square) {
+  return 1.0 / (1.0 + square);
+}
+
+struct Covariance {
+  char const* name;
+  double (*amplitude)(double square);
+  double padding;   ///< period beyond the cube, in correlation lengths
+  double farthest;  ///< l |k| beyond which too little is left to be kept
+};
+
+constexpr Covariance kCovariances[] = {
+    {"exponential", exponential_amplitude, 5.0, std::numeric_limits<double>::infinity()},
+    // A chi distribution of three degrees of freedom exceeds 4.6 with probability 1e-4.
+    {"gaussian", gaussian_amplitude, 4.0, 4.6},
+};
+
+Covariance const& find_covariance(std::string const& name) {
+  for (auto const& covariance : kCovariances) {
+    if (name == covariance.name) return covariance;
+  }
+  throw Error("grf: there is no covariance '" + name +
+              "'. Use one of: " + join(covariance_names()) + ".");
+}
+
+void require_in_range(GrfOptions const& options) {
+  VOXCYCLE_REQUIRE(
+      options.length >= 0.02 && options.length <= 0.5,
+      "grf: correlation length " << options.length << " (in box lengths). Use 0.02 to 0.5.");
+  // 20 standard deviations of 4 are a logarithm of 80, well inside the range of float.
+  VOXCYCLE_REQUIRE(options.variance > 0 && options.variance <= 16,
+                   "grf: variance of log nu " << options.variance << " (nu could leave the range "
+                                              << "of float). Use more than 0, at most 16.");
+  VOXCYCLE_REQUIRE(options.band >= 1 && options.band <= 128,
+                   "grf: a band of " << options.band << " wave numbers. Use 1 to 128.");
+}
+
+}  // namespace
+
+std::vector<std::string> covariance_names() {
+  std::vector<std::string> names;
+  for (auto const& covariance : kCovariances) names.emplace_back(covariance.name);
+  return names;
+}
+
+Spectrum make_spectrum(GrfOptions const& options) {
+  require_in_range(options);
+  Covariance const& covariance = find_covariance(options.covariance);
+  Spectrum spectrum;
+  spectrum.period = 1.0 + covariance.padding * options.length;
+  double const unit = options.length * kTwoPi / spectrum.period;  // l k of m = 1
+  double const farthest = std::min(covariance.farthest / unit, static_cast<double>(options.band));
+  VOXCYCLE_REQUIRE(std::isinf(covariance.farthest) || farthest * unit >= covariance.farthest,
+                   "grf: a correlation length of "
+                       << options.length << " with " << covariance.name << " covariance needs "
+                       << std::ceil(covariance.farthest / unit) << " wave numbers, but the band is "
+                       << options.band << ". Raise the band or the length.");
+  spectrum.band = static_cast<int>(farthest);
+  int const band = spectrum.band;
+  double sum = 0.0;
+  for (int x = 0; x <= band; ++x) {
+    for (int y = 0; y <= band; ++y) {
+      for (int z = 0; z <= band; ++z) {
+        double const square = x * x + y * y + z * z;
+        bool const inside = square <= farthest * farthest;
+        double const amplitude = inside ? covariance.amplitude(unit * unit * square) : 0.0;
+        // Each |m| > 0 stands for m and -m.
+        int const twins = (x > 0 ? 2 : 1) * (y > 0 ? 2 : 1) * (z > 0 ? 2 : 1);
+        sum += twins * (amplitude * amplitude);
+        spectrum.deviation.push_back(amplitude);
+      }
+    }
+  }
+  double const scale = std::sqrt(options.variance / sum);
+  for (double& deviation : spectrum.deviation) deviation *= scale;
+  return spectrum;
+}
+
+}  // namespace voxcycle

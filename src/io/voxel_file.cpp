@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/io/voxel_file.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/text.hpp"
+
+#include <algorithm>
+#include <mutex>
+
+#include "io/hdf5.hpp"
+
+namespace voxcycle {
+namespace {
+
+using hdf5::Number;
+
+struct Location {
+  std::string path;
+  std::string dataset;  ///< without the leading '/'
+};
+
+Location parse(std::string const& location) {
+  auto const colon = location.rfind(":/");
+  VOXCYCLE_REQUIRE(colon != std::string::npos && colon > 0 && colon + 2 < location.size(),
+                   "'" << location << "' does not name voxel arrays. Give PATH:/dataset, e.g. "
+                       << "fields.h5:/nu.");
+  return {location.substr(0, colon), location.substr(colon + 2)};
+}
+
+hdf5::Dataset open_dataset(hdf5::File const& file, std::string const& name) {
+  auto const names = file.dataset_names();
+  VOXCYCLE_REQUIRE(std::find(names.begin(), names.end(), name) != names.end(),
+                   file.path() << ": there is no dataset /" << name << ". It holds: "
+                               << (names.empty() ? "none" : "/" + join(names, ", /")) << '.');
+  return file.open_dataset(name);
+}
+
+}  // namespace
+
+struct VoxelFile::Impl {
+  explicit Impl(Location const& location)
+      : file(hdf5::File::open(location.path)), dataset(open_dataset(file, location.dataset)) {
+    auto const label = location.path + ":/" + location.dataset;
+    hdf5::Shape shape = dataset.shape();
+    VOXCYCLE_REQUIRE(
+        dataset.number() == Number::float32 || dataset.number() == Number::float64,
+        label << ": holds " << hdf5::to_string(dataset.number()) << ". Store float32 or float64.");
+    VOXCYCLE_REQUIRE((shape.size() == 3 || shape.size() == 4) &&
+                         *std::min_element(shape.begin(), shape.end()) > 0,
+                     label << ": has the shape " << hdf5::to_string(shape)
+                           << ". Store [samples, nx, ny, nz], or [nx, ny, nz] for one sample.");
+    single = shape.size() == 3;
+    if (single) shape.insert(shape.begin(), 1);
+    samples = shape[0];
+    std::copy(shape.begin() + 1, shape.end(), grid.voxels.begin());
+  }
+
+  template <class T>
+  std::vector<T> read(std::int64_t index) {
+    std::vector<T> values(static_cast<std::size_t>(grid.voxel_count()));
+    std::scoped_lock const lock(mutex);  // HDF5 is not thread-safe by default
+    if (single) {
+      dataset.read<T>(values);
+    } else {
+      dataset.read_row<T>(index, values);
+    }
+    return values;
+  }
+
+  hdf5::File file;
+  hdf5::Dataset dataset;
+  bool single = false;  ///< no axis of samples
+  Grid3 grid;
+  std::int64_t samples = 0;
+  std::mutex mutex;
+};
+
+VoxelFile::VoxelFile(std::string const& location)
+    : impl_(std::make_unique<Impl>(parse(location))) {}
+VoxelFile::~VoxelFile() = default;
+
+Grid3 const& VoxelFile::grid() const {
+  return impl_->grid;
+}
+
+std::int64_t VoxelFile::samples() const {
+  return impl_->samples;
+}
+
+std::vector<float> VoxelFile::read(std::int64_t index) const {
+  VOXCYCLE_REQUIRE(index >= 0 && index < samples(), impl_->file.path()
+                                                        << ": there is no sample " << index
+                                                        << ", it holds " << samples() << '.');
+  if (impl_->dataset.number() == Number::float32) return impl_->read<float>(index);
+  auto const values = impl_->read<double>(index);
+  return {values.begin(), values.end()};
+}
+
+}  // namespace voxcycle

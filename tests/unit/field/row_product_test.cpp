@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "../../../src/field/row_product.hpp"
+
+#include "voxcycle/core/random.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace voxcycle {
+namespace {
+
+std::vector<double> random_values(std::int64_t count, std::uint64_t seed) {
+  std::vector<double> values;
+  for (std::int64_t k = 0; k < count; ++k) {
+    values.push_back(hash_uniform({seed, static_cast<std::uint64_t>(k)}) - 0.5);
+  }
+  return values;
+}
+
+struct Size {
+  std::int64_t rows;
+  std::int64_t inner;
+  std::int64_t columns;
+};
+
+TEST(RowProduct, EveryVariantHasTheBitsOfThePlainLoop) {
+  for (Size const size : {Size{1, 1, 16}, Size{4, 7, 16}, Size{9, 33, 48}, Size{6, 0, 32}}) {
+    // Rows lie farther apart than they are long.
+    std::int64_t const a_stride = size.inner + 3;
+    std::int64_t const stride = size.columns + 5;
+    auto const a = random_values(size.rows * a_stride, 1);
+    auto const b = random_values((size.inner + 1) * stride, 2);
+    std::vector<double> const before(static_cast<std::size_t>(size.rows * stride), -77.0);
+    std::vector<double> expected = before;
+    for (std::int64_t i = 0; i < size.rows; ++i) {
+      for (std::int64_t j = 0; j < size.columns; ++j) {
+        double sum = 0.0;
+        for (std::int64_t k = 0; k < size.inner; ++k)
+          sum += a[i * a_stride + k] * b[k * stride + j];
+        expected[i * stride + j] = sum;
+      }
+    }
+    for (std::size_t v = 0; v < row_product_variant_count; ++v) {
+      RowProductVariant const& variant = row_product_variants()[v];
+      if (!variant.supported) continue;
+      std::vector<double> c = before;
+      variant.run({.a = a.data(),
+                   .a_stride = a_stride,
+                   .b = b.data(),
+                   .b_stride = stride,
+                   .c = c.data(),
+                   .c_stride = stride,
+                   .rows = size.rows,
+                   .inner = size.inner,
+                   .columns = size.columns});
+      EXPECT_EQ(c, expected) << variant.name << ' ' << size.rows << 'x' << size.inner << 'x'
+                             << size.columns;
+    }
+  }
+}
+
+TEST(RowProduct, TheLastVariantRunsAnywhere) {
+  EXPECT_TRUE(row_product_variants()[row_product_variant_count - 1].supported);
+  EXPECT_EQ(padded_row(1), 16);
+  EXPECT_EQ(padded_row(16), 16);
+  EXPECT_EQ(padded_row(17), 32);
+}
+
+}  // namespace
+}  // namespace voxcycle
