@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "cli/options.hpp"
+#include "cli/step_trial.hpp"
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
@@ -84,68 +85,21 @@ int bench_energy(Invocation const& call) {
                              median(kernel) / median(copy)));
 }
 
-/// Whole training steps on random fields, one variant of the reduction after the other.
-class StepBench {
- public:
-  StepBench(Invocation const& call, GradientMode mode)
-      : options_(train_options(call.config)),
-        grid_(Grid3::cube(flag_number(call, "grid", 32))),
-        batch_(flag_number(call, "batch", 8)),
-        network_(make_network(options_.network, frame_of(options_.boundary))),
-        averaged_(*network_, make_network(options_.network, frame_of(options_.boundary))),
-        reducer_(call.comm, network_->parameters(), mode),
-        optimizer_(make_optimizer(options_.optimizer, groups())),
-        loss_(make_loss(options_.loss, {grid_, options_.boundary, options_.source})),
-        context_{call.comm,           *network_, *loss_,         reducer_, *optimizer_,
-                 averaged_,           grid_,     options_.dtype, batch_,   options_.unit_size,
-                 options_.source.kind} {
-    network_->require_fits(grid_);
-    auto const& n = grid_.voxels;
-    for (auto const& unit :
-         units_of_rank(batch_, options_.unit_size, call.comm.size(), call.comm.rank())) {
-      data_.nu.push_back(at::exp(at::randn({unit.size(), 1, n[0], n[1], n[2]})));
-      if (options_.source.kind == SourceKind::sampled) {
-        data_.f.push_back(at::randn_like(data_.nu.back()));
-      }
-      if (loss_->needs_reference()) {
-        data_.u_ref.push_back(
-            at::rand({unit.size(), 1, n[0] + 1, n[1] + 1, n[2] + 1}, at::kDouble));
-      }
-      data_.origin.emplace_back(unit.size());
-    }
-  }
-  StepTimes step() { return train_step(context_, data_, 1e-4).times; }
-
- private:
-  std::vector<ParameterGroup> groups() const {
-    std::vector<ParameterGroup> all;
-    for (auto const& level : network_->levels(grid_)) {
-      all.push_back({level.parameters, level.names, 1.0});
-    }
-    return all;
-  }
-
-  TrainOptions options_;
-  Grid3 grid_;
-  std::int64_t batch_;
-  std::shared_ptr<Network> network_;
-  AveragedWeights averaged_;
-  GradientReducer reducer_;
-  std::unique_ptr<Optimizer> optimizer_;
-  std::unique_ptr<Loss> loss_;
-  StepContext context_;
-  LocalBatch data_;
-};
-
 int bench_step(Invocation const& call) {
   auto const names =
       split_list(call.has("reduction") ? call.flags.at("reduction") : std::string("exact"));
-  std::vector<std::unique_ptr<StepBench>> variants;
+  auto const options = train_options(call.config);
+  Grid3 const grid = Grid3::cube(flag_number(call, "grid", 32));
+  std::int64_t const batch = flag_number(call, "batch", 8);
+  std::vector<std::unique_ptr<StepTrial>> variants;
   for (auto const& name : names) {
     VOXCYCLE_REQUIRE(name == "exact" || name == "fast",
                      "--reduction '" << name << "' is unknown. Choose exact, fast or both.");
-    variants.push_back(std::make_unique<StepBench>(
-        call, name == "exact" ? GradientMode::exact : GradientMode::fast));
+    StepTrial::Variant const variant{
+        .batch = batch,
+        .optimizer = options.optimizer.name,
+        .reduction = name == "exact" ? GradientMode::exact : GradientMode::fast};
+    variants.push_back(std::make_unique<StepTrial>(options, grid, variant, call.comm));
   }
   std::vector<std::vector<double>> seconds(variants.size());
   std::vector<StepTimes> parts(variants.size());
@@ -163,9 +117,9 @@ int bench_step(Invocation const& call) {
       "{\"bench\": \"step\", \"grid\": %ld, \"batch\": %ld, "
       "\"precision\": \"%s\", \"processes\": %d, \"threads\": %d, "
       "\"repeats\": %d",
-      static_cast<long>(flag_number(call, "grid", 32)),
-      static_cast<long>(flag_number(call, "batch", 8)), call.config.text("train.precision").c_str(),
-      call.comm.size(), at::get_num_threads(), kRepeats);
+      static_cast<long>(grid.voxels[0]), static_cast<long>(batch),
+      call.config.text("train.precision").c_str(), call.comm.size(), at::get_num_threads(),
+      kRepeats);
   for (std::size_t v = 0; v < variants.size(); ++v) {
     std::string const prefix = variants.size() == 1 ? "" : names[v] + "_";
     json += format(", \"%sseconds_median\": %.6g, \"%sreduction_share\": %.3g", prefix.c_str(),

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <set>
 
+#include "cli/dry_run.hpp"
 #include "cli/options.hpp"
 #include <ATen/Parallel.h>
 
@@ -84,6 +85,11 @@ std::string time_table(StepTimes const& times) {
 int run_train(Invocation const& call) {
   TrainOptions options = train_options(call.config);
   if (call.has("fresh")) options.restart = Restart::fresh;
+  if (call.has("dry-run")) {
+    auto const text = describe_training(options, call.config, call.comm);
+    if (call.comm.rank() == 0) std::fputs(text.c_str(), stdout);
+    return 0;
+  }
   prepare_directory(options, call.config, call.comm);
   log_info(format("training on %d %s of %d %s, %s", call.comm.size(),
                   call.comm.size() == 1 ? "process" : "processes", at::get_num_threads(),
@@ -109,7 +115,8 @@ int run_train(Invocation const& call) {
 Command train_command() {
   return {"train",
           "train along a resolution cycle (mpirun -n N for N processes)",
-          {{"fresh", "", "start over even if the run directory holds a run"}},
+          {{"fresh", "", "start over even if the run directory holds a run"},
+           {"dry-run", "", "print path, budgets and predicted time; train nothing"}},
           run_train};
 }
 

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/dry_run.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/log.hpp"
+#include "voxcycle/core/text.hpp"
+#include "voxcycle/core/timer.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "cli/options.hpp"
+#include "cli/step_trial.hpp"
+#include <ATen/ATen.h>
+
+namespace voxcycle {
+namespace {
+
+/// Levels whose step is expected to take longer are not timed.
+constexpr double kMostSecondsAStep = 4.0;
+constexpr int kTimedSteps = 3;
+
+struct StepTime {
+  double seconds = 0.0;
+  bool timed = false;  ///< false: scaled from the coarser level
+};
+
+/// The same number on all ranks.
+double longest(Communicator const& comm, double seconds) {
+  at::Tensor value = at::full({1}, seconds, at::kDouble);
+  comm.all_reduce(value, ReduceOperation::max);
+  return value.item<double>();
+}
+
+double time_step(TrainOptions const& options, LevelPlan const& plan, Communicator const& comm) {
+  StepTrial trial(
+      options, plan.grid,
+      {.batch = plan.batch, .optimizer = plan.optimizer, .reduction = options.reduction}, comm);
+  trial.step();  // the first pays for memory and for the choice of kernels
+  double best = 0.0;
+  for (int k = 0; k < kTimedSteps; ++k) {
+    Timer const timer;
+    trial.step();
+    double const taken = longest(comm, timer.seconds());
+    best = k == 0 ? taken : std::min(best, taken);
+  }
+  return best;
+}
+
+/// Time of a step at each level of the path.
+std::map<std::int64_t, StepTime> step_times(TrainOptions const& options,
+                                            std::vector<Stage> const& stages,
+                                            Communicator const& comm) {
+  std::map<std::int64_t, LevelPlan> plans;
+  for (auto const& stage : stages) plans.emplace(stage.level, stage.plan);
+  std::map<std::int64_t, StepTime> times;
+  double per_voxel = 0.0;  // of the coarser level
+  for (auto const& [level, plan] : plans) {
+    double const voxels = static_cast<double>(plan.batch * plan.grid.voxel_count());
+    double const expected = per_voxel * voxels;
+    StepTime& time = times[level];
+    time.timed = expected < kMostSecondsAStep;
+    if (time.timed) log_info("timing steps at " + plan.grid.label());
+    time.seconds = time.timed ? time_step(options, plan, comm) : expected;
+    per_voxel = time.seconds / voxels;
+  }
+  return times;
+}
+
+std::string budget_text(LevelPlan const& plan, Budget const& budget) {
+  std::string text;
+  if (plan.budget.epochs > 0) text = format("%g epochs, ", plan.budget.epochs);
+  if (budget.steps > 0) text += format("%ld steps, ", static_cast<long>(budget.steps));
+  if (budget.seconds > 0) text += format_seconds(budget.seconds) + ", ";
+  if (plan.stall.patience > 0) text += format("patience %d, ", plan.stall.patience);
+  text.resize(text.size() - 2);
+  return text;
+}
+
+}  // namespace
+
+std::string describe_training(TrainOptions const& options, Config const& config,
+                              Communicator const& comm) {
+  auto const stages = plan_stages(options.path, options.levels);
+  auto const network = make_network(options.network, frame_of(options.boundary));
+  for (auto const& stage : stages) network->require_fits(stage.plan.grid);
+  auto const times = step_times(options, stages, comm);
+  auto const samples = config.integers_a_level("data.train_samples", options.levels.size(), 1);
+
+  struct Line {
+    Stage stage;
+    Budget budget;
+    double steps, seconds, work;
+  };
+  std::vector<Line> lines;
+  double seconds = 0.0;
+  double work = 0.0;
+  for (std::size_t k = 0; k < stages.size(); ++k) {
+    auto const& plan = stages[k].plan;
+    auto const level = static_cast<std::size_t>(options.path[k]);
+    Budget const budget = resolve_epochs(plan.budget, samples[level], plan.batch);
+    double const step = times.at(stages[k].level).seconds;
+    double steps = budget.steps > 0 ? static_cast<double>(budget.steps) : budget.seconds / step;
+    if (budget.seconds > 0) steps = std::min(steps, std::max(1.0, budget.seconds / step));
+    double const voxels = static_cast<double>(plan.batch * plan.grid.voxel_count());
+    lines.push_back({stages[k], budget, steps, steps * step, steps * voxels});
+    seconds += lines.back().seconds;
+    work += lines.back().work;
+  }
+
+  std::string path;
+  for (auto const& stage : stages) path += (path.empty() ? "" : " ") + stage.plan.grid.label();
+  std::string text =
+      format("path of cycle %s: %s\n\n", config.text("cycle.name").c_str(), path.c_str());
+  text += format("%-6s %-7s %-28s %6s %9s %9s %12s %9s %6s %6s\n", "stage", "grid", "budget",
+                 "batch", "optimiser", "samples", "a step", "time", "time", "work");
+  bool scaled = false;
+  for (auto const& line : lines) {
+    auto const& time = times.at(line.stage.level);
+    scaled = scaled || !time.timed;
+    text += format("%-6d %-7s %-28s %6ld %9s %9.0f %12s %9s %4.0f %% %4.0f %%\n",
+                   line.stage.number + 1, line.stage.plan.grid.label().c_str(),
+                   budget_text(line.stage.plan, line.budget).c_str(),
+                   static_cast<long>(line.stage.plan.batch), line.stage.plan.optimizer.c_str(),
+                   line.steps * static_cast<double>(line.stage.plan.batch),
+                   (format_seconds(time.seconds) + (time.timed ? "" : " *")).c_str(),
+                   format_seconds(line.seconds).c_str(), 100.0 * line.seconds / seconds,
+                   100.0 * line.work / work);
+  }
+  text += format("\npredicted training time %s on %d %s, held-out evaluations not counted\n",
+                 format_seconds(seconds).c_str(), comm.size(),
+                 comm.size() == 1 ? "process" : "processes");
+  if (scaled) text += "* scaled from the next coarser level by voxels, not timed\n";
+  return text;
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/step_trial.hpp"
+
+#include "voxcycle/grid/units.hpp"
+
+#include <ATen/ATen.h>
+
+namespace voxcycle {
+namespace {
+
+OptimizerOptions named(OptimizerOptions options, std::string const& name) {
+  options.name = name;
+  return options;
+}
+
+}  // namespace
+
+StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant const& variant,
+                     Communicator const& comm)
+    : options_(options),
+      grid_(grid),
+      network_(make_network(options.network, frame_of(options.boundary))),
+      averaged_(*network_, make_network(options.network, frame_of(options.boundary))),
+      reducer_(comm, network_->parameters(), variant.reduction),
+      optimizer_(make_optimizer(named(options.optimizer, variant.optimizer), groups())),
+      loss_(make_loss(options.loss, {grid, options.boundary, options.source})),
+      context_{comm, *network_,     *loss_,        reducer_,          *optimizer_,        averaged_,
+               grid, options.dtype, variant.batch, options.unit_size, options.source.kind} {
+  network_->require_fits(grid);
+  auto const& n = grid.voxels;
+  for (auto const& unit :
+       units_of_rank(variant.batch, options.unit_size, comm.size(), comm.rank())) {
+    data_.nu.push_back(at::exp(at::randn({unit.size(), 1, n[0], n[1], n[2]})));
+    if (options.source.kind == SourceKind::sampled) {
+      data_.f.push_back(at::randn_like(data_.nu.back()));
+    }
+    if (loss_->needs_reference()) {
+      data_.u_ref.push_back(at::rand({unit.size(), 1, n[0] + 1, n[1] + 1, n[2] + 1}, at::kDouble));
+    }
+    data_.origin.emplace_back(unit.size());
+  }
+}
+
+std::vector<ParameterGroup> StepTrial::groups() const {
+  std::vector<ParameterGroup> all;
+  for (auto const& level : network_->levels(grid_)) {
+    all.push_back({level.parameters, level.names, 1.0});
+  }
+  return all;
+}
+
+}  // namespace voxcycle

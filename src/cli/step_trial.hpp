@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/train/trainer.hpp"
+
+#include <cstdint>
+#include <memory>
+
+namespace voxcycle {
+
+/// Whole training steps on random fields, for measurements: the network of the options at one grid
+/// and batch, with no data on the disk.
+class StepTrial {
+ public:
+  struct Variant {
+    std::int64_t batch = 8;  ///< global
+    std::string optimizer = "adam";
+    GradientMode reduction = GradientMode::exact;
+  };
+
+  /// @throws Error if the network does not fit the grid.
+  StepTrial(TrainOptions const& options, Grid3 const& grid, Variant const& variant,
+            Communicator const& comm);
+
+  /// One step at a rate that changes little. **Collective**.
+  StepTimes step() { return train_step(context_, data_, 1e-4).times; }
+
+ private:
+  std::vector<ParameterGroup> groups() const;
+
+  TrainOptions options_;
+  Grid3 grid_;
+  std::shared_ptr<Network> network_;
+  AveragedWeights averaged_;
+  GradientReducer reducer_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<Loss> loss_;
+  StepContext context_;
+  LocalBatch data_;
+};
+
+}  // namespace voxcycle
