@@ -139,7 +139,9 @@ void Grf::evaluate(std::span<double const> omega, Grid3 const& grid, std::span<f
   double const key = omega[0];
   VOXCYCLE_REQUIRE(key >= 0 && key < kMostKey && key == std::floor(key),
                    "grf: " << key << " is no key of a sample. Keys are whole numbers below 2^53.");
-  auto const [nx, ny, nz] = grid.voxels;
+  std::int64_t const nx = grid.voxels[0];
+  std::int64_t const ny = grid.voxels[1];
+  std::int64_t const nz = grid.voxels[2];
   auto const sums = sum_along_x(coefficients(static_cast<std::uint64_t>(key)), nx);
   auto const phi_y = functions_at_centres(ny);
   auto const phi_z = functions_at_centres(nz);

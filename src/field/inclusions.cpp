@@ -161,7 +161,9 @@ void Inclusions::evaluate(std::span<double const> omega, Grid3 const& grid,
                    "inclusions: " << nu.size() << " voxels do not fit " << grid.name() << '.');
   auto const inclusions = decode(omega);
   auto const inside = static_cast<float>(options_.contrast);
-  auto const [nx, ny, nz] = grid.voxels;
+  std::int64_t const nx = grid.voxels[0];
+  std::int64_t const ny = grid.voxels[1];
+  std::int64_t const nz = grid.voxels[2];
   auto const centre = [](std::int64_t i, std::int64_t n) {
     return (static_cast<double>(i) + 0.5) / static_cast<double>(n);
   };
