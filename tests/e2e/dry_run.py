@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""train --dry-run: says what a training would do, needs no data, leaves nothing behind, and refuses
+what the training itself would refuse."""
+
+import re
+
+import harness
+
+STAGE = re.compile(r"^(\d+) +(\S+) +(.+?) +(\d+) +(adam|muon|sgd) +(\d+) .* (\d+) % +(\d+) %$")
+
+
+class DryRun(harness.Case):
+    def stages(self, *options, ranks=0):
+        result = self.succeed("train", "--config", "small.cfg", "--dry-run", *options, ranks=ranks)
+        self.assertFalse((self.scratch / "run").exists())
+        self.assertFalse((self.scratch / "data").exists())
+        return result, [m.groups() for m in map(STAGE.match, result.out.splitlines()) if m]
+
+    def test_each_stage_has_its_budget_samples_and_share(self):
+        self.config({"cycle.name": "v", "cycle.steps": "10, 4", "cycle.batch": "4, 2",
+                     "train.optimizer": "adam, muon"})
+        result, stages = self.stages()
+        self.assertIn("path of cycle v: 16^3 8^3 16^3", result.out)
+        self.assertEqual([s[1:6] for s in stages],
+                         [("16^3", "4 steps", "2", "muon", "8"),
+                          ("8^3", "10 steps", "4", "adam", "40"),
+                          ("16^3", "4 steps", "2", "muon", "8")])
+        # Voxels: 8 * 4096 twice and 40 * 512.
+        self.assertEqual([s[7] for s in stages], ["38", "24", "38"])
+        self.assertAlmostEqual(sum(int(s[6]) for s in stages), 100, delta=2)
+        self.assertRegex(result.out, r"predicted training time .+ on 1 process")
+
+    def test_epochs_and_seconds_become_steps(self):
+        self.config({"cycle.steps": "0", "cycle.epochs": "1.5, 0", "cycle.seconds": "0, 0.5",
+                     "cycle.batch": "8", "data.train_samples": "100"})
+        _, stages = self.stages(ranks=2)
+        self.assertEqual(stages[0][1:6], ("8^3", "1.5 epochs, 19 steps", "8", "adam", "152"))
+        self.assertEqual(stages[1][2], "500 ms")
+        self.assertGreater(int(stages[1][5]), 0)
+
+    def test_refuses_what_training_refuses(self):
+        self.config({"cycle.steps": "5"})
+        for key, value, expect in [
+                ("cycle.steps", "5, 0", r"stage 2 \(16\^3\) has no budget"),
+                ("cycle.levels", "8, 20", "no level for grid 20"),
+                ("network.channels", "8:8", "no level for grid 16"),
+                ("train.optimizer", "adam, lion", "lion"),
+        ]:
+            result = self.run_program("train", "--config", "small.cfg", "--dry-run", f"--{key}",
+                                      value)
+            self.assertNotEqual(result.status, 0, key)
+            self.assertRegex(result.err, expect)
+            self.assertNotIn("predicted", result.out)
+
+
+if __name__ == "__main__":
+    harness.main()
