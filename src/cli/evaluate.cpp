@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <sstream>
 
 #include "cli/options.hpp"
@@ -37,15 +38,23 @@ Grid3 grid_of(Invocation const& call) {
 /// @throws Error naming the first key of network or problem that differs.
 void require_same_model(std::string const& path, std::string const& written,
                         std::string const& now) {
-  std::istringstream there(written);
-  std::istringstream here(now);
-  std::string a;
-  std::string b;
-  while (std::getline(there, a) && std::getline(here, b)) {
-    bool const of_model = a.rfind("network.", 0) == 0 || a.rfind("problem.", 0) == 0;
-    VOXCYCLE_REQUIRE(!of_model || a == b, path << " was written for another network or problem ('"
-                                               << a << "' there, '" << b
-                                               << "' now). Use the config it was written with.");
+  auto const of_model = [](std::string const& identity) {
+    std::map<std::string, std::string> values;
+    std::istringstream lines(identity);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.rfind("network.", 0) == 0 || line.rfind("problem.", 0) == 0) {
+        values[line.substr(0, line.find(" = "))] = line;
+      }
+    }
+    return values;
+  };
+  auto const there = of_model(written);
+  for (auto const& [name, line] : of_model(now)) {
+    auto const found = there.find(name);
+    // A key that did not exist then had no other value.
+    VOXCYCLE_REQUIRE(found == there.end() || found->second == line,
+                     path << " was written for another network or problem ('" << found->second
+                          << "' there, '" << line << "' now). Use the config it was written with.");
   }
 }
 
