@@ -3,9 +3,11 @@
 
 #include "voxcycle/core/error.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include <ATen/ATen.h>
 
@@ -14,6 +16,7 @@ namespace {
 
 constexpr std::int64_t kMostTerms = std::int64_t{1} << 20;
 constexpr std::int64_t kNotFinite = std::numeric_limits<std::int64_t>::max();
+constexpr std::uint64_t kMagnitude = ~std::uint64_t{0} >> 1;
 constexpr std::int64_t kAllZero = std::numeric_limits<std::int64_t>::min();
 
 /// Smallest e with |x| < 2^e.
@@ -21,6 +24,17 @@ std::int64_t exponent_above(double x) {
   if (x == 0.0) return kAllZero;
   if (!std::isfinite(x)) return kNotFinite;
   return std::ilogb(x) + 1;
+}
+
+/// 2^power as a product of two factors: one alone would overflow for the tiniest columns.
+struct PowerOfTwo {
+  double first = 0.0;
+  double second = 0.0;
+};
+
+PowerOfTwo power_of_two(int power) {
+  int const first = std::min(power, 1000);
+  return {std::ldexp(1.0, first), std::ldexp(1.0, power - first)};
 }
 
 /// high * 2^bits + low, rounded once, times 2^exponent.
@@ -46,25 +60,39 @@ at::Tensor exact_sum(Communicator const& comm, at::Tensor const& terms, std::int
   at::Tensor const rows = terms.contiguous();
   auto const* x = rows.const_data_ptr<double>();
 
-  at::Tensor exponents = at::full({n}, kAllZero, at::kLong);
-  auto* exponent = exponents.mutable_data_ptr<std::int64_t>();
+  // Without its sign, the largest bit pattern of a column is that of its largest magnitude.
+  std::vector<std::uint64_t> largest(static_cast<std::size_t>(n), 0);
   for (std::int64_t t = 0; t < count; ++t) {
     for (std::int64_t j = 0; j < n; ++j) {
-      exponent[j] = std::max(exponent[j], exponent_above(x[t * n + j]));
+      auto const pattern = std::bit_cast<std::uint64_t>(x[t * n + j]) & kMagnitude;
+      auto& column = largest[static_cast<std::size_t>(j)];
+      column = std::max(column, pattern);
     }
+  }
+  at::Tensor exponents = at::empty({n}, at::kLong);
+  auto* exponent = exponents.mutable_data_ptr<std::int64_t>();
+  for (std::int64_t j = 0; j < n; ++j) {
+    exponent[j] = exponent_above(std::bit_cast<double>(largest[static_cast<std::size_t>(j)]));
   }
   comm.all_reduce(exponents, ReduceOperation::max);
 
   at::Tensor limbs = at::zeros({2, n}, at::kLong);
   auto* high = limbs.mutable_data_ptr<std::int64_t>();
   auto* low = high + n;
+  double const low_scale = std::ldexp(1.0, bits);
+  std::vector<PowerOfTwo> scales(static_cast<std::size_t>(n));
+  for (std::int64_t j = 0; j < n; ++j) {
+    if (exponent[j] == kAllZero || exponent[j] == kNotFinite) continue;  // their limbs are not read
+    scales[static_cast<std::size_t>(j)] = power_of_two(bits - static_cast<int>(exponent[j]));
+  }
   for (std::int64_t t = 0; t < count; ++t) {
     for (std::int64_t j = 0; j < n; ++j) {
-      if (exponent[j] == kAllZero || exponent[j] == kNotFinite) continue;
-      double const scaled = std::ldexp(x[t * n + j], bits - static_cast<int>(exponent[j]));
-      double const whole = std::trunc(scaled);
-      high[j] += static_cast<std::int64_t>(whole);
-      low[j] += static_cast<std::int64_t>(std::nearbyint(std::ldexp(scaled - whole, bits)));
+      if (exponent[j] == kNotFinite) continue;
+      auto const& scale = scales[static_cast<std::size_t>(j)];
+      double const scaled = x[t * n + j] * scale.first * scale.second;
+      auto const whole = static_cast<std::int64_t>(scaled);  // towards zero
+      high[j] += whole;
+      low[j] += std::llrint((scaled - static_cast<double>(whole)) * low_scale);
     }
   }
   comm.all_reduce(limbs, ReduceOperation::sum);

@@ -3,6 +3,7 @@
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/network/block.hpp"
+#include "voxcycle/network/channel_join.hpp"
 
 #include <torch/torch.h>
 
@@ -115,10 +116,7 @@ MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, Grid3 con
       return at::avg_pool3d(unit, {2, 2, 2});
     });
     Output const coarse = run_level(pass, grid.coarsened(), pooled, level.down->forward(pass, h));
-    Units const lifted = level.up->forward(pass, coarse.g);
-    g = level.dec->forward(pass, each(h, lifted, [](auto& a, auto& b) {
-                             return at::cat({a, b}, 1);
-                           }));
+    g = level.dec->forward(pass, join_channels(h, level.up->forward(pass, coarse.g)));
     // Node k of the coarse grid is node 2k of the fine one: trilinear with aligned corners.
     std::vector<std::int64_t> const nodes{grid.nodes(0), grid.nodes(1), grid.nodes(2)};
     u = each(coarse.u, [&](at::Tensor const& uc) {

@@ -24,11 +24,29 @@ struct Moments {
   at::Tensor inverse_std;
 };
 
+/// y = leaky(scale x + shift), in the precision that the loops compute in.
+struct Affine {
+  at::Tensor scale;
+  at::Tensor shift;
+};
+
+Affine affine_of(Moments const& moments, at::Tensor const& gamma, at::Tensor const& beta,
+                 at::ScalarType compute) {
+  at::Tensor const scale = gamma * moments.inverse_std;
+  return {scale.to(compute), (beta - moments.mean * scale).to(compute)};
+}
+
 /// Sums of each unit's samples, as terms of an exact sum: [units, columns].
 at::Tensor unit_terms(std::vector<at::Tensor> const& sample_sums) {
-  std::vector<at::Tensor> rows;
-  for (auto const& sums : sample_sums) rows.push_back(sums.sum(0));
-  return at::stack(rows);
+  std::int64_t const columns = sample_sums.front().size(1);
+  at::Tensor const terms = at::zeros({std::ssize(sample_sums), columns}, at::kDouble);
+  auto* term = terms.mutable_data_ptr<double>();
+  for (auto const& sums : sample_sums) {
+    auto const* sum = sums.const_data_ptr<double>();
+    for (std::int64_t i = 0; i < sums.numel(); ++i) term[i % columns] += sum[i];
+    term += columns;
+  }
+  return terms;
 }
 
 /// [n, C] -> mean over the channels of each group, [n, C].
@@ -46,21 +64,27 @@ std::int64_t voxels_of(at::Tensor const& x) {
 }
 
 struct NormActFunction : torch::autograd::Function<NormActFunction> {
+  /// @param moments  one set for all units, or one a unit (Statistics::grouped)
   static variable_list forward(AutogradContext* context, at::TensorList x, at::Tensor const& gamma,
                                at::Tensor const& beta, std::vector<Moments> const& moments,
                                Statistics statistics, NormOptions const& options,
                                Pass const* pass) {
     at::Tensor const g = gamma.to(at::kDouble);
     at::Tensor const b = beta.to(at::kDouble);
-    variable_list y;
+    auto const compute = norm_loops::compute_type(x.front());
     variable_list saved(x.begin(), x.end());
-    for (std::size_t k = 0; k < x.size(); ++k) {
-      at::Tensor const scale = g * moments[k].inverse_std;
-      at::Tensor const shift = b - moments[k].mean * scale;
-      y.push_back(norm_loops::forward(x[k], scale, shift, options.negative_slope));
-      saved.insert(saved.end(), {moments[k].mean, moments[k].inverse_std});
-    }
     saved.insert(saved.end(), {gamma, beta});
+    std::vector<Affine> affine;
+    for (auto const& set : moments) {
+      affine.push_back(affine_of(set, g, b, compute));
+      saved.insert(saved.end(),
+                   {set.mean, set.inverse_std, affine.back().scale, affine.back().shift});
+    }
+    variable_list y;
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      auto const& [scale, shift] = affine[affine.size() == 1 ? 0 : k];
+      y.push_back(norm_loops::forward(x[k], scale, shift, options.negative_slope));
+    }
     context->save_for_backward(saved);
     context->saved_data["statistics"] = static_cast<std::int64_t>(statistics);
     context->saved_data["groups"] = options.groups;
@@ -76,51 +100,55 @@ struct NormActFunction : torch::autograd::Function<NormActFunction> {
     auto const& pass = *reinterpret_cast<Pass const*>(context->saved_data["pass"].toInt());
     double const slope = context->saved_data["slope"].toDouble();
     std::int64_t const groups = context->saved_data["groups"].toInt();
-    at::Tensor const& gamma = saved[3 * units];
-    at::Tensor const& beta = saved[3 * units + 1];
+    at::Tensor const& gamma = saved[units];
+    at::Tensor const& beta = saved[units + 1];
+    std::size_t const sets = (saved.size() - units - 2) / 4;
+    auto const set_of = [&](std::size_t k) { return &saved[units + 2 + 4 * (sets == 1 ? 0 : k)]; };
     at::Tensor const g = gamma.to(at::kDouble);
-    at::Tensor const b = beta.to(at::kDouble);
     std::int64_t const channels = gamma.numel();
+    auto const compute = norm_loops::compute_type(saved.front());
 
     // Per sample: sum of g and of g * xhat, [n, 2C].
     std::vector<at::Tensor> sums;
     for (std::size_t k = 0; k < units; ++k) {
-      at::Tensor const& mean = saved[units + 2 * k];
-      at::Tensor const& inverse_std = saved[units + 2 * k + 1];
-      at::Tensor const scale = g * inverse_std;
+      auto const* set = set_of(k);
       dy[k] = dy[k].contiguous(at::MemoryFormat::ChannelsLast3d);
       at::Tensor moments =
-          norm_loops::backward_moments(dy[k], saved[k], scale, b - mean * scale, mean, slope);
-      moments.narrow(1, channels, channels).mul_(inverse_std);
+          norm_loops::backward_moments(dy[k], saved[k], set[2], set[3], set[0], slope);
+      moments.narrow(1, channels, channels).mul_(set[1]);
       sums.push_back(moments);
     }
     at::Tensor const totals = exact_sum(pass.comm, unit_terms(sums), pass.total_units);
     at::Tensor const dbeta = totals.narrow(0, 0, channels).to(beta.scalar_type());
     at::Tensor const dgamma = totals.narrow(0, channels, channels).to(gamma.scalar_type());
 
+    // dx = inverse_std (gamma g - k1 - xhat k2) = scale g + linear x + constant: k1, k2 are the
+    // means of gamma g and gamma g xhat over the voxels that share statistics.
+    auto const voxels = static_cast<double>(voxels_of(saved.front()));
+    Affine rest;  // linear, constant
+    auto const set_rest = [&](std::size_t k, at::Tensor const& k1, at::Tensor const& k2) {
+      auto const* set = set_of(k);
+      at::Tensor const linear = -(set[1] * set[1] * k2);
+      rest = {linear.to(compute), (-(set[1] * k1) - set[0] * linear).to(compute)};
+    };
+    if (statistics == Statistics::batch) {
+      double const count = voxels * static_cast<double>(pass.total_samples);
+      set_rest(0, (g * totals.narrow(0, 0, channels) / count).unsqueeze(0),
+               (g * totals.narrow(0, channels, channels) / count).unsqueeze(0));
+    } else if (statistics == Statistics::fixed) {
+      at::Tensor const zero = at::zeros({1, channels}, compute);
+      rest = {zero, zero};
+    }
     variable_list gradients(units + 6);  // units, gamma, beta, and four that are no tensors
     for (std::size_t k = 0; k < units; ++k) {
       if (!context->needs_input_grad(k)) continue;
-      at::Tensor const& mean = saved[units + 2 * k];
-      at::Tensor const& inverse_std = saved[units + 2 * k + 1];
-      // dx = inverse_std (gamma g - k1 - xhat k2): k1, k2 are the means of gamma g and
-      // gamma g xhat over the voxels that share statistics.
-      at::Tensor k1 = at::zeros_like(mean);
-      at::Tensor k2 = at::zeros_like(mean);
-      auto const voxels = static_cast<double>(voxels_of(saved[k]));
-      if (statistics == Statistics::batch) {
-        double const count = voxels * static_cast<double>(pass.total_samples);
-        k1 = (g * totals.narrow(0, 0, channels) / count).unsqueeze(0);
-        k2 = (g * totals.narrow(0, channels, channels) / count).unsqueeze(0);
-      } else if (statistics == Statistics::grouped) {
-        k1 = group_mean(g * sums[k].narrow(1, 0, channels), groups) / voxels;
-        k2 = group_mean(g * sums[k].narrow(1, channels, channels), groups) / voxels;
+      if (statistics == Statistics::grouped) {
+        set_rest(k, group_mean(g * sums[k].narrow(1, 0, channels), groups) / voxels,
+                 group_mean(g * sums[k].narrow(1, channels, channels), groups) / voxels);
       }
-      at::Tensor const scale = g * inverse_std;
-      at::Tensor const linear = -(inverse_std * inverse_std * k2);
-      at::Tensor const constant = -(inverse_std * k1) - mean * linear;
+      auto const* set = set_of(k);
       gradients[k] =
-          norm_loops::backward(dy[k], saved[k], scale, b - mean * scale, linear, constant, slope);
+          norm_loops::backward(dy[k], saved[k], set[2], set[3], rest.scale, rest.shift, slope);
     }
     if (pass.reducer != nullptr) {
       pass.reducer->set_total(gamma, dgamma);
@@ -204,14 +232,14 @@ Units NormAct::forward(Pass const& pass, Units const& x) {
     torch::NoGradGuard const no_grad;
     if (options_.norm == Norm::sync_batch && pass.training) {
       statistics = Statistics::batch;
-      moments.assign(x.size(), batch_moments(pass, x, options_, running_mean, running_var));
+      moments.push_back(batch_moments(pass, x, options_, running_mean, running_var));
     } else if (options_.norm == Norm::sync_batch) {
       at::Tensor const var = running_var.to(at::kDouble).unsqueeze(0);
-      moments.assign(
-          x.size(), {running_mean.to(at::kDouble).unsqueeze(0), (var + options_.epsilon).rsqrt_()});
+      moments.push_back(
+          {running_mean.to(at::kDouble).unsqueeze(0), (var + options_.epsilon).rsqrt_()});
     } else if (options_.norm == Norm::none) {
       at::Tensor const zero = at::zeros({1, options_.channels}, at::kDouble);
-      moments.assign(x.size(), {zero, at::ones_like(zero)});
+      moments.push_back({zero, at::ones_like(zero)});
     } else {
       statistics = Statistics::grouped;
       for (auto const& unit : x) moments.push_back(grouped_moments(unit, options_));

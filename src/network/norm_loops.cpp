@@ -62,6 +62,7 @@ struct Chunks {
 
   /// [samples * per_sample, 2C] partial sums -> [samples, 2C], chunks added in order.
   at::Tensor combine(at::Tensor const& partial) const {
+    if (per_sample == 1) return partial;
     return partial.view({samples, per_sample, 2 * channels}).sum(1);
   }
 };
@@ -82,6 +83,10 @@ class Coefficients {
 };
 
 }  // namespace
+
+at::ScalarType compute_type(at::Tensor const& x) {
+  return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+}
 
 at::Tensor moments(at::Tensor const& x) {
   Chunks const chunks(x);

@@ -3,6 +3,7 @@
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/network/block.hpp"
+#include "voxcycle/network/channel_join.hpp"
 
 #include <algorithm>
 
@@ -73,10 +74,7 @@ class UnetNetwork::Core : public torch::nn::Module {
     Units h = enc_[at]->forward(pass, x);
     if (k == depth_) return h;
     Units const coarse = forward(pass, down_[at]->forward(pass, h), k + 1);
-    Units const up = up_[at]->forward(pass, coarse);
-    return dec_[at]->forward(pass, each(h, up, [](at::Tensor const& a, at::Tensor const& b) {
-                               return at::cat({a, b}, 1);
-                             }));
+    return dec_[at]->forward(pass, join_channels(h, up_[at]->forward(pass, coarse)));
   }
 
  private:

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 
+#include "network/norm_loops.hpp"
 #include <torch/torch.h>
 
 namespace voxcycle {
@@ -37,6 +38,11 @@ Geometry geometry_of(ConvKind kind) {
   throw Error("unknown kind of convolution.");
 }
 
+/// [channels] float64. The libraries' own gradient of a bias is slow for transposed convolutions.
+at::Tensor sum_of_voxels(at::Tensor const& y) {
+  return norm_loops::moments(y).narrow(1, 0, y.size(1)).sum(0);
+}
+
 /// y_k = conv(x_k, weight) + bias for every unit k.
 struct ConvFunction : torch::autograd::Function<ConvFunction> {
   static variable_list forward(AutogradContext* context, at::TensorList x, at::Tensor const& weight,
@@ -54,7 +60,7 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
               .contiguous(kLayout));
     }
     variable_list saved(x.begin(), x.end());
-    saved.push_back(weight);
+    saved.insert(saved.end(), {weight, w});
     if (bias) saved.push_back(*bias);
     context->save_for_backward(saved);
     context->saved_data["kind"] = static_cast<std::int64_t>(kind);
@@ -70,9 +76,8 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
     auto const saved = context->get_saved_variables();
     std::size_t const units = dy.size();
     at::Tensor const& weight = saved[units];
-    at::Tensor const w = weight.to(pass.dtype).contiguous(kLayout);
+    at::Tensor const& w = saved[units + 1];
     Geometry const g = geometry_of(kind);
-    std::vector<std::int64_t> const bias_sizes{has_bias ? saved[units + 1].numel() : 0};
 
     variable_list gradients(units + 4);  // units, weight, bias, kind, pass
     at::Tensor dw_sum;
@@ -83,14 +88,15 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
         if (needs_dx) gradients[k] = at::zeros_like(saved[k]);
         continue;
       }
-      auto [dx, dw, db] = at::convolution_backward(
-          dy[k].contiguous(kLayout), saved[k], w,
-          has_bias ? at::OptionalIntArrayRef(bias_sizes) : at::OptionalIntArrayRef(), g.stride,
-          g.padding, {1, 1, 1}, g.transposed, {0, 0, 0}, 1, {needs_dx, true, has_bias});
+      at::Tensor const slope = dy[k].contiguous(kLayout);
+      auto [dx, dw, unused] = at::convolution_backward(
+          slope, saved[k], w, at::OptionalIntArrayRef(), g.stride, g.padding, {1, 1, 1},
+          g.transposed, {0, 0, 0}, 1, {needs_dx, true, false});
+      at::Tensor db = has_bias ? sum_of_voxels(slope) : at::Tensor();
       gradients[k] = dx;
       if (pass.reducer != nullptr) {
         pass.reducer->add_unit(weight, dw);
-        if (has_bias) pass.reducer->add_unit(saved[units + 1], db);
+        if (has_bias) pass.reducer->add_unit(saved[units + 2], db);
         continue;
       }
       dw = dw.to(weight.scalar_type());
@@ -143,7 +149,13 @@ Units UnitConv::forward(Pass const& pass, Units const& x) {
 }
 
 Units as_features(Pass const& pass, Units const& fields) {
-  return each(fields, [&](at::Tensor const& x) { return x.to(pass.dtype).contiguous(kLayout); });
+  return each(fields, [&](at::Tensor const& x) {
+    at::Tensor const y = x.to(pass.dtype).contiguous(kLayout);
+    if (y.size(1) != 1) return y;
+    // One channel is plain and channels last at once; strides that only the latter has keep the
+    // convolution from handing back plain features.
+    return y.as_strided(y.sizes(), {y.stride(0), 1, y.stride(2), y.stride(3), y.stride(4)});
+  });
 }
 
 void initialise_uniform(torch::nn::Module& module, std::uint64_t seed) {

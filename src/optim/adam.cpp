@@ -34,8 +34,8 @@ class Adam final : public Optimizer {
       for (auto place : active.places) {
         auto& moments = moments_[g][place];
         moments.steps.add_(1);
-        first.push_back(moments.first);
-        second.push_back(moments.second);
+        first.push_back(in_memory_order(moments.first));
+        second.push_back(in_memory_order(moments.second));
         steps.push_back(moments.steps);
       }
       at::_fused_adam_(active.parameters, active.gradients, first, second, {}, steps,
@@ -71,12 +71,23 @@ std::unique_ptr<Optimizer> make_adam(OptimizerOptions const& options,
   return std::make_unique<Adam>(options, std::move(groups));
 }
 
+at::Tensor in_memory_order(at::Tensor const& dense) {
+  return dense.as_strided({dense.numel()}, {1});
+}
+
+at::Tensor gradient_of(at::Tensor const& parameter) {
+  auto const& gradient = parameter.grad();
+  return gradient.strides() == parameter.strides() ? gradient
+                                                   : at::empty_like(parameter).copy_(gradient);
+}
+
 ActiveLists active_lists(ParameterGroup const& group) {
   ActiveLists active;
   for (std::size_t k = 0; k < group.parameters.size(); ++k) {
-    if (!group.parameters[k].grad().defined()) continue;
-    active.parameters.push_back(group.parameters[k]);
-    active.gradients.push_back(group.parameters[k].grad());
+    auto const& parameter = group.parameters[k];
+    if (!parameter.grad().defined()) continue;
+    active.parameters.push_back(in_memory_order(parameter));
+    active.gradients.push_back(in_memory_order(gradient_of(parameter)));
     active.places.push_back(k);
   }
   return active;

@@ -13,7 +13,9 @@ constexpr int kNewtonSchulzSteps = 5;
 constexpr double kTiny = 1e-7;
 
 /// The orthogonal factor of `g` to within some tenths, by five steps of the quintic Newton-Schulz
-/// iteration X <- a X + (b A + c A^2) X, A = X X^T. Coefficients: Jordan et al. 2024, "Muon".
+/// iteration X <- Q X, Q = a I + b A + c A^2, A = X X^T. Coefficients: Jordan et al. 2024, "Muon".
+/// All Q are polynomials of the first A, so A <- Q A Q and the product of the Q are found from the
+/// small matrices alone: two products with the long side instead of ten.
 at::Tensor orthogonalised(at::Tensor const& g) {
   constexpr double a = 3.4445;
   constexpr double b = -4.7750;
@@ -21,10 +23,15 @@ at::Tensor orthogonalised(at::Tensor const& g) {
   bool const tall = g.size(0) > g.size(1);
   at::Tensor x = g / (g.norm() + kTiny);
   if (tall) x = x.t();
+  at::Tensor gram = x.mm(x.t());
+  at::Tensor product;
   for (int step = 0; step < kNewtonSchulzSteps; ++step) {
-    at::Tensor const gram = x.mm(x.t());
-    x = a * x + (b * gram + c * gram.mm(gram)).mm(x);
+    at::Tensor q = gram.mm(gram).mul_(c).add_(gram, b);
+    q.diagonal().add_(a);
+    product = product.defined() ? q.mm(product) : q;
+    if (step + 1 < kNewtonSchulzSteps) gram = q.mm(gram).mm(q);
   }
+  x = product.mm(x);
   return tall ? x.t() : x;
 }
 
@@ -32,6 +39,12 @@ at::Tensor orthogonalised(at::Tensor const& g) {
 /// normalisation) are Adam's.
 bool is_matrix(at::Tensor const& p) {
   return p.dim() >= 2 && p.size(0) > 1 && p.size(1) > 1;
+}
+
+/// Rows by output channel (dimension 0, outermost in memory); columns in memory order, which
+/// changes nothing: a permutation of columns goes through the orthogonal factor unchanged.
+at::Tensor matrix(at::Tensor const& dense) {
+  return in_memory_order(dense).view({dense.size(0), -1});
 }
 
 class Muon final : public Optimizer {
@@ -78,13 +91,14 @@ class Muon final : public Optimizer {
 
  private:
   /// p -= rate sqrt(max(1, rows / columns)) orthogonalised(gradient + mu momentum).
-  void update(at::Tensor const& p, at::Tensor& momentum, double rate) const {
-    momentum.mul_(options_.muon_momentum).add_(p.grad());
-    at::Tensor const direction =
-        (p.grad() + options_.muon_momentum * momentum).reshape({p.size(0), -1});
+  void update(at::Tensor const& p, at::Tensor const& momentum, double rate) const {
+    at::Tensor const gradient = matrix(gradient_of(p));
+    at::Tensor const weight = matrix(p);
+    at::Tensor const mean = matrix(momentum).mul_(options_.muon_momentum).add_(gradient);
+    at::Tensor const direction = at::add(gradient, mean, options_.muon_momentum);
     double const shape =
         static_cast<double>(direction.size(0)) / static_cast<double>(direction.size(1));
-    p.add_(orthogonalised(direction).reshape(p.sizes()), -rate * std::sqrt(std::max(1.0, shape)));
+    weight.add_(orthogonalised(direction), -rate * std::sqrt(std::max(1.0, shape)));
   }
 
   OptimizerOptions options_;

@@ -89,6 +89,32 @@ TEST(Optimizer, MuonMovesMatricesAlongTheirOrthogonalFactor) {
   }
 }
 
+TEST(Optimizer, MuonMapsSingularValuesByTheQuintic) {
+  // The iteration acts on each singular value alone: s <- a s + b s^3 + c s^5, five times.
+  constexpr double kSquares = 1e-9;  // float64 rounding of the squares, growing 12-fold a step
+  torch::manual_seed(6);
+  for (std::vector<std::int64_t> const& shape :
+       {std::vector<std::int64_t>{8, 3, 3, 3, 3}, {12, 5}}) {
+    std::int64_t const small = std::min(shape[0], shape.size() == 2 ? shape[1] : 81);
+    at::Tensor const m = at::randn(shape, at::kDouble).reshape({shape[0], -1});
+    auto const [u, unused, v] = at::linalg_svd(m, /*full_matrices=*/false);
+    at::Tensor const s = at::logspace(0, -3, small, 10.0, at::kDouble);  // condition 1e3
+    at::Tensor const g = u.mm(at::diag(s)).mm(v);
+    at::Tensor const p = at::zeros(shape, at::kDouble);
+    p.mutable_grad() = g.reshape(shape);
+    make_optimizer({.name = "muon"}, {{{p}, {"w"}, 1.0}})->step(1.0);
+    at::Tensor want = s / s.norm();
+    for (int k = 0; k < 5; ++k) {
+      want = 3.4445 * want - 4.7750 * want.pow(3) + 2.0315 * want.pow(5);
+    }
+    double const rows = static_cast<double>(m.size(0));
+    double const columns = static_cast<double>(m.size(1));
+    at::Tensor const moved = p.reshape({shape[0], -1}) / -std::sqrt(std::max(1.0, rows / columns));
+    // The 1e-7 that guards the norm against zero scales s alike.
+    EXPECT_TRUE(at::allclose(u.t().mm(moved).mm(v.t()), at::diag(want), 1e-6, kSquares));
+  }
+}
+
 TEST(Optimizer, MuonLeavesVectorsAndSingleChannelsToAdam) {
   at::Tensor const bias = at::zeros({4});
   at::Tensor const head = at::zeros({1, 4, 2, 2, 2});
@@ -98,6 +124,26 @@ TEST(Optimizer, MuonLeavesVectorsAndSingleChannelsToAdam) {
   // Adam's first step has the size of its rate.
   EXPECT_TRUE(at::allclose(bias, at::full({4}, -0.05)));
   EXPECT_TRUE(at::allclose(head, at::full({1, 4, 2, 2, 2}, 0.05)));
+}
+
+TEST(Optimizer, MemoryLayoutDoesNotMatter) {
+  torch::manual_seed(8);
+  at::Tensor const start = at::randn({4, 3, 2, 3, 3});
+  for (auto const& name : optimizer_names()) {
+    for (auto layout : {at::MemoryFormat::Contiguous, at::MemoryFormat::ChannelsLast3d}) {
+      at::Tensor const p = start.clone();
+      at::Tensor const q = start.clone(at::MemoryFormat::ChannelsLast3d);
+      auto const plain = make_optimizer({.name = name}, {{{p}, {"w"}, 1.0}});
+      auto const other = make_optimizer({.name = name}, {{{q}, {"w"}, 1.0}});
+      for (int step = 0; step < 5; ++step) {
+        p.mutable_grad() = gradient_at(p);
+        q.mutable_grad() = gradient_at(q).contiguous(layout);
+        plain->step(0.01);
+        other->step(0.01);
+      }
+      EXPECT_TRUE(at::allclose(q, p, kRounding, kRounding)) << name << ' ' << layout;
+    }
+  }
 }
 
 TEST(Optimizer, RestoredStateGoesOnWithTheSameBits) {
