@@ -8,7 +8,9 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
+#include "comm/fixed_point.hpp"
 #include "comm/gradient_buckets.hpp"
 #include <ATen/ATen.h>
 
@@ -25,15 +27,20 @@ at::Tensor flat(at::Tensor const& dense) {
   return dense.as_strided({dense.numel()}, {1});
 }
 
-/// Smallest e with |x| < 2^e for all x; the maximum of the bit patterns is that of the magnitudes.
+template <class T>
+fixed_point::Loops<T> const& loops() {
+  if constexpr (std::is_same_v<T, float>) {
+    return fixed_point::table().f32;
+  } else {
+    return fixed_point::table().f64;
+  }
+}
+
+/// Smallest e with |x| < 2^e for all x.
 template <class T, class Bits>
 std::int64_t exponent_above(at::Tensor const& values) {
-  auto const* x = values.const_data_ptr<T>();
-  Bits largest = 0;
-  for (std::int64_t i = 0; i < values.numel(); ++i) {
-    Bits const pattern = std::bit_cast<Bits>(x[i]) & std::numeric_limits<Bits>::max();
-    largest = pattern > largest ? pattern : largest;
-  }
+  auto const largest =
+      static_cast<Bits>(loops<T>().largest_pattern(values.const_data_ptr<T>(), values.numel()));
   T const magnitude = std::bit_cast<T>(largest);
   if (magnitude == T{0}) return kAllZero;
   return std::isfinite(magnitude) ? std::ilogb(magnitude) + 1 : kNotFinite;
@@ -50,11 +57,7 @@ void sum_fixed_point(std::vector<at::Tensor> const& units, int scale_exponent, s
       std::int64_t const end = std::min(last, begin + kPiece);
       std::fill(fixed + begin, fixed + end, 0);
       for (auto const& unit : units) {
-        auto const* x = unit.const_data_ptr<T>();
-        for (std::int64_t i = begin; i < end; ++i) {
-          double const scaled = static_cast<double>(x[i]) * scale;
-          fixed[i] += static_cast<std::int64_t>(scaled + std::copysign(0.5, scaled));
-        }
+        loops<T>().add(unit.const_data_ptr<T>() + begin, end - begin, scale, fixed + begin);
       }
     }
   });
@@ -65,9 +68,7 @@ void to_floating_point(std::int64_t const* fixed, int exponent, at::Tensor& valu
   auto* x = values.mutable_data_ptr<T>();
   double const quantum = std::ldexp(1.0, exponent);
   parallel_for(values.numel(), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      x[i] = static_cast<T>(static_cast<double>(fixed[i]) * quantum);
-    }
+    loops<T>().to_floating(fixed + begin, end - begin, quantum, x + begin);
   });
 }
 

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "comm/fixed_point.hpp"
+
+#include "voxcycle/core/instruction_set.hpp"
+
+namespace voxcycle::fixed_point {
+
+Table const& table() {
+  switch (best_instruction_set()) {
+    case InstructionSet::avx512:
+      return avx512::table();
+    case InstructionSet::avx2:
+      return avx2::table();
+    case InstructionSet::baseline:
+      break;
+  }
+  return baseline::table();
+}
+
+}  // namespace voxcycle::fixed_point
