@@ -77,6 +77,7 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
     std::size_t const units = dy.size();
     at::Tensor const& weight = saved[units];
     at::Tensor const& w = saved[units + 1];
+    at::Tensor const bias = has_bias ? saved[units + 2] : at::Tensor();
     Geometry const g = geometry_of(kind);
 
     variable_list gradients(units + 4);  // units, weight, bias, kind, pass
@@ -96,7 +97,7 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
       gradients[k] = dx;
       if (pass.reducer != nullptr) {
         pass.reducer->add_unit(weight, dw);
-        if (has_bias) pass.reducer->add_unit(saved[units + 2], db);
+        if (has_bias) pass.reducer->add_unit(bias, db);
         continue;
       }
       dw = dw.to(weight.scalar_type());
@@ -108,7 +109,7 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
     }
     if (pass.reducer != nullptr) {
       pass.reducer->close(weight);
-      if (has_bias) pass.reducer->close(saved[units + 1]);
+      if (has_bias) pass.reducer->close(bias);
     }
     gradients[units] = dw_sum;
     gradients[units + 1] = db_sum;
