@@ -98,7 +98,7 @@ StepResult train_step(StepContext const& c, LocalBatch const& batch, double rate
     sums.push_back(terms.back().values.sum().view({1}));
     slopes.push_back(terms.back().gradient.div_(static_cast<double>(c.batch)));
   }
-  result.loss = at::stack(sums).sum().item<double>() /
+  result.loss = exact_sum(c.comm, at::stack(sums), pass.total_units).item<double>() /
                 static_cast<double>(c.batch);
   if (!std::isfinite(result.loss)) {
     c.comm.agree_on_error(describe_bad_samples(batch, terms));
