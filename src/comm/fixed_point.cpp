@@ -6,15 +6,7 @@
 namespace voxcycle::fixed_point {
 
 Table const& table() {
-  switch (best_instruction_set()) {
-    case InstructionSet::avx512:
-      return avx512::table();
-    case InstructionSet::avx2:
-      return avx2::table();
-    case InstructionSet::baseline:
-      break;
-  }
-  return baseline::table();
+  return from_best(baseline::table, avx2::table, avx512::table);
 }
 
 }  // namespace voxcycle::fixed_point

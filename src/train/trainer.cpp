@@ -203,10 +203,10 @@ bool Trainer::run_stage(Stage const& stage) {
   auto const loss = make_loss(o_.loss, {plan.grid, o_.boundary, o_.source});
   ShardSet held_out_shards(shard_directory(o_.data, "held_out", plan.grid));
   HeldOutSet const held_out = read_held_out(held_out_shards);
-  std::int64_t const samples = ShardSet(shard_directory(o_.data, "train", plan.grid)).samples();
-  Budget const budget = resolve_epochs(plan.budget, samples, plan.batch);
+  Mixture samples = samples_of(stage);
+  Budget const budget = resolve_epochs(plan.budget, samples.samples(), plan.batch);
   Prefetcher prefetch(
-      samples_of(stage),
+      std::move(samples),
       {.batch = plan.batch,
        .unit_size = o_.unit_size,
        .steps = budget.steps > 0 ? budget.steps : std::numeric_limits<std::int64_t>::max(),

@@ -16,4 +16,19 @@ bool supported(InstructionSet set);
 /// The widest that this processor has.
 InstructionSet best_instruction_set();
 
+/// What the function for best_instruction_set() returns. The others are not even called: code for
+/// another processor may not run here at all.
+template <class Result>
+Result from_best(Result (*baseline)(), Result (*avx2)(), Result (*avx512)()) {
+  switch (best_instruction_set()) {
+    case InstructionSet::avx512:
+      return avx512();
+    case InstructionSet::avx2:
+      return avx2();
+    case InstructionSet::baseline:
+      break;
+  }
+  return baseline();
+}
+
 }  // namespace voxcycle

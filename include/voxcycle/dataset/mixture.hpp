@@ -5,7 +5,6 @@
 #include "voxcycle/io/shard.hpp"
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace voxcycle {
@@ -40,7 +39,8 @@ class Mixture {
   ShardSample read(SampleOrigin const& origin, ReadReference reference = ReadReference::no);
   /// Of the first set; grid, boundary and source are common to all, has_reference if all have one.
   ShardInfo const& info() const { return info_; }
-  std::size_t sets() const { return sets_.size(); }
+  /// Samples of the first set.
+  std::int64_t samples() const { return sets_.front().samples(); }
 
  private:
   std::vector<ShardSet> sets_;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "../../../src/cli/ablate_plan.hpp"
 
-#include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
 
 #include <set>
 
+#include "config_text.hpp"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,14 +14,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-Config config_of(std::string const& text) {
-  std::string const path = std::string(VOXCYCLE_TEST_SCRATCH) + "/study.cfg";
-  write_file_atomically(path, text);
-  Config config;
-  config.read_file(path);
-  return config;
-}
 
 std::string error_of(std::string const& text) {
   try {

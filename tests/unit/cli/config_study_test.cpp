@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "../../../src/cli/config_study.hpp"
 
-#include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
 
+#include "config_text.hpp"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,14 +14,6 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
-
-Config config_of(std::string const& text) {
-  std::string const path = std::string(VOXCYCLE_TEST_SCRATCH) + "/study.cfg";
-  write_file_atomically(path, text);
-  Config config;
-  config.read_file(path);
-  return config;
-}
 
 std::string error_of(std::string const& text) {
   try {

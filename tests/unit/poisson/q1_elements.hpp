@@ -147,4 +147,13 @@ inline at::Tensor kl_sample(std::int64_t n) {
   return log_nu.exp().view({1, 1, n, n, n});
 }
 
+/// Bit f of `bits` makes face f a Dirichlet face.
+inline Boundary boundary_of(int bits) {
+  Boundary boundary;
+  for (int face = 0; face < 6; ++face) {
+    boundary.faces[face] = bits >> face & 1 ? Face{FaceKind::dirichlet, 0.0} : Face{};
+  }
+  return boundary;
+}
+
 }  // namespace voxcycle::testing

@@ -14,21 +14,13 @@
 namespace voxcycle {
 namespace {
 
+using testing::boundary_of;
 using testing::dense_stiffness;
 using testing::random_nodes;
 using testing::relative_difference;
 
 // Transforms of a few values and a dense solve of condition number below 1e3, in float64.
 constexpr double rounding = 1e-12;
-
-// Bit f of `bits` makes face f a Dirichlet face.
-Boundary boundary_of(int bits) {
-  Boundary boundary;
-  for (int face = 0; face < 6; ++face) {
-    boundary.faces[face] = bits >> face & 1 ? Face{FaceKind::dirichlet, 0.0} : Face{};
-  }
-  return boundary;
-}
 
 at::Tensor dense_solve(Problem const& problem, at::Tensor const& r) {
   Grid3 const& grid = problem.grid;

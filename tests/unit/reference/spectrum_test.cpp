@@ -14,20 +14,12 @@
 namespace voxcycle {
 namespace {
 
+using testing::boundary_of;
 using testing::dense_stiffness;
 using testing::random_nodes;
 
 // Transforms and sums over a few hundred values in float64.
 constexpr double rounding = 1e-12;
-
-// Bit f of `bits` makes face f a Dirichlet face.
-Boundary boundary_of(int bits) {
-  Boundary boundary;
-  for (int face = 0; face < 6; ++face) {
-    boundary.faces[face] = bits >> face & 1 ? Face{FaceKind::dirichlet, 0.0} : Face{};
-  }
-  return boundary;
-}
 
 double sum(std::vector<double> const& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
