@@ -18,4 +18,12 @@ Units Block::forward(Pass const& pass, Units const& x) {
   return norm2_->forward(pass, conv2_->forward(pass, h));
 }
 
+std::string Block::script() const {
+  return R"(
+def forward(self, x: Tensor) -> Tensor:
+    h = self.norm1.forward(self.conv1.forward(x))
+    return self.norm2.forward(self.conv2.forward(h))
+)";
+}
+
 }  // namespace voxcycle

@@ -2,6 +2,7 @@
 #include "voxcycle/network/multigrid_network.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/text.hpp"
 #include "voxcycle/network/block.hpp"
 #include "voxcycle/network/channel_join.hpp"
 
@@ -10,7 +11,7 @@
 namespace voxcycle {
 
 /// The block of grid n; `child` is the number of channels of grid n/2, 0 on the coarsest.
-class MultigridNetwork::Level : public torch::nn::Module {
+class MultigridNetwork::Level : public torch::nn::Module, public Scripted {
  public:
   Level(std::int64_t inputs, std::int64_t channels, std::int64_t child, Norm norm) {
     stem = register_module("stem", conv({.in = inputs, .out = channels, .bias = Bias::yes}));
@@ -31,6 +32,22 @@ class MultigridNetwork::Level : public torch::nn::Module {
     dec = register_module("dec", std::make_shared<Block>(2 * channels, channels, norm));
   }
   bool coarsest() const { return down == nullptr; }
+
+  /// No forward: what run_level does before and after its recursion.
+  std::string script() const override {
+    std::string text = R"(
+def encode(self, x: Tensor, finer: Optional[Tensor]) -> Tensor:
+    h = self.stem.forward(x)
+    if finer is not None:
+        h = h + finer
+    return self.enc.forward(h)
+)";
+    if (coarsest()) return text;
+    return text + R"(
+def decode(self, h: Tensor, g: Tensor) -> Tensor:
+    return self.dec.forward(torch.cat([h, self.up.forward(g)], 1))
+)";
+  }
 
   std::shared_ptr<UnitConv> stem, head, down, up;
   std::shared_ptr<Block> enc, dec;
@@ -125,6 +142,7 @@ MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, Grid3 con
       return at::constant_pad_nd(
           uc, {0, nodes[2] - uc.size(4), 0, nodes[1] - uc.size(3), 0, nodes[0] - uc.size(2)});
     });
+    u = frames_.with_dirichlet_values(pass, grid, u);
   }
   double const scale = options_.correction_scale / static_cast<double>(level_of(grid));
   u = each(u, level.head->forward(pass, g), [&](at::Tensor const& base, at::Tensor const& head) {
@@ -136,6 +154,52 @@ MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, Grid3 con
 Units MultigridNetwork::forward(Pass const& pass, Grid3 const& grid, Units const& x) {
   require_fits(grid);
   return run_level(pass, grid, x, {}).u;
+}
+
+std::string MultigridNetwork::script() const {
+  long const coarsest = static_cast<long>(levels_.begin()->first);
+  std::vector<std::string> known;
+  std::string runs;
+  std::string choices;
+  for (auto const& [n, level] : levels_) {
+    auto const here = std::to_string(n);
+    known.push_back(here);
+    runs += "def run" + here +
+            "(self, x: Tensor, finer: Optional[Tensor]) -> Tuple[Tensor, Tensor]:\n" +
+            "    level = self.level" + here + "\n";
+    if (level->coarsest()) {
+      runs += "    g = level.encode(x, finer)\n    u = self.frame.lift(x)\n";
+    } else {
+      runs += "    h = level.encode(x, finer)\n    u, g = self.run" + std::to_string(n / 2) +
+              "(torch.avg_pool3d(x, [2, 2, 2]), level.down.forward(h))\n"
+              "    g = level.decode(h, g)\n"
+              "    nodes = [x.size(2) + 1, x.size(3) + 1, x.size(4) + 1]\n"
+              "    u = torch.upsample_trilinear3d(u, nodes, True)\n"
+              "    u = torch.where(self.frame.mask(x) > 0, u, self.frame.lift(x))\n";
+    }
+    runs += format("    head = level.head.forward(g) * %.17g\n",
+                   options_.correction_scale / static_cast<double>(n)) +
+            "    return self.frame.smooth(u + self.frame.mask(x) * head, x), g\n\n";
+    choices += "    if n == " + here + ":\n        u = self.run" + here + "(x, None)[0]\n";
+  }
+  auto const list = join(known);
+  return runs +
+         format(R"(
+def require_fits(self, nx: int, ny: int, nz: int) -> None:
+    n = max(max(nx, ny), nz)
+    assert n in [%s], ("network: no level for grid {}x{}x{}. Its largest number of voxels along an "
+        "axis must be one of %s.").format(nx, ny, nz)
+    parts = n // %ld
+    assert nx %% parts == 0 and ny %% parts == 0 and nz %% parts == 0, ("network: grid {}x{}x{} "
+        "cannot be halved down to level %ld. Every axis must be a multiple of {}.").format(
+        nx, ny, nz, parts)
+
+def forward(self, x: Tensor) -> Tensor:
+    n = max(max(x.size(2), x.size(3)), x.size(4))
+    u = x
+)",
+                list.c_str(), list.c_str(), coarsest, coarsest) +
+         choices + "    return u\n";
 }
 
 }  // namespace voxcycle

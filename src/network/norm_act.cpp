@@ -3,6 +3,7 @@
 
 #include "voxcycle/comm/exact_sum.hpp"
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/text.hpp"
 
 #include <algorithm>
 
@@ -247,6 +248,28 @@ Units NormAct::forward(Pass const& pass, Units const& x) {
   }
   return NormActFunction::apply(at::TensorList(x), gamma, beta, moments, statistics, options_,
                                 &pass);
+}
+
+std::string NormAct::script() const {
+  std::string normalised;
+  switch (options_.norm) {
+    case Norm::sync_batch:
+      normalised = format(
+          "torch.batch_norm(x, self.gamma, self.beta, self.running_mean, self.running_var, "
+          "False, 0., %.17g, False)",
+          options_.epsilon);
+      break;
+    case Norm::group:
+    case Norm::instance:
+      normalised = format("torch.group_norm(x, %ld, self.gamma, self.beta, %.17g, False)",
+                          static_cast<long>(options_.groups), options_.epsilon);
+      break;
+    case Norm::none:
+      normalised = "x * self.gamma.reshape([1, -1, 1, 1, 1]) + self.beta.reshape([1, -1, 1, 1, 1])";
+      break;
+  }
+  return "def forward(self, x: Tensor) -> Tensor:\n    return torch.leaky_relu(" + normalised +
+         format(", %.17g)\n", options_.negative_slope);
 }
 
 }  // namespace voxcycle

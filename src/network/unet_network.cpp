@@ -2,6 +2,7 @@
 #include "voxcycle/network/unet_network.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/text.hpp"
 #include "voxcycle/network/block.hpp"
 #include "voxcycle/network/channel_join.hpp"
 
@@ -24,7 +25,7 @@ Units sum(Units const& a, Units const& b) {
 }
 
 /// x + conv( leaky(norm( conv(x) )) ); the second convolution starts at zero.
-class Residual : public torch::nn::Module {
+class Residual : public torch::nn::Module, public Scripted {
  public:
   Residual(std::int64_t channels, Norm norm)
       : conv1_(register_module("conv1", conv({.in = channels, .out = channels}))),
@@ -35,6 +36,12 @@ class Residual : public torch::nn::Module {
             conv({.in = channels, .out = channels, .bias = Bias::yes, .start = Start::zero}))) {}
   Units forward(Pass const& pass, Units const& x) {
     return sum(x, conv2_->forward(pass, norm_->forward(pass, conv1_->forward(pass, x))));
+  }
+  std::string script() const override {
+    return R"(
+def forward(self, x: Tensor) -> Tensor:
+    return x + self.conv2.forward(self.norm.forward(self.conv1.forward(x)))
+)";
   }
 
  private:
@@ -50,7 +57,7 @@ std::string extra_name(std::int64_t level) {
 }  // namespace
 
 /// Encoder and decoder between stem and head.
-class UnetNetwork::Core : public torch::nn::Module {
+class UnetNetwork::Core : public torch::nn::Module, public Scripted {
  public:
   Core(std::int64_t depth, std::int64_t channels, Norm norm) : depth_(depth) {
     for (std::int64_t k = 0; k <= depth; ++k, channels *= 2) {
@@ -77,6 +84,20 @@ class UnetNetwork::Core : public torch::nn::Module {
     return dec_[at]->forward(pass, join_channels(h, up_[at]->forward(pass, coarse)));
   }
 
+  std::string script() const override {
+    std::string text = "def forward(self, x: Tensor) -> Tensor:\n    h0 = self.enc0.forward(x)\n";
+    for (long k = 1; k <= depth_; ++k) {
+      text += format("    h%ld = self.enc%ld.forward(self.down%ld.forward(h%ld))\n", k, k, k - 1,
+                     k - 1);
+    }
+    text += format("    g = h%ld\n", static_cast<long>(depth_));
+    for (long k = depth_ - 1; k >= 0; --k) {
+      text += format("    g = self.dec%ld.forward(torch.cat([h%ld, self.up%ld.forward(g)], 1))\n",
+                     k, k, k);
+    }
+    return text + "    return g\n";
+  }
+
  private:
   std::int64_t depth_;
   std::vector<std::shared_ptr<Block>> enc_, dec_;
@@ -84,11 +105,12 @@ class UnetNetwork::Core : public torch::nn::Module {
 };
 
 /// The layers that one level brings.
-class UnetNetwork::Extra : public torch::nn::Module {
+class UnetNetwork::Extra : public torch::nn::Module, public Scripted {
  public:
   Extra(std::int64_t channels, Norm norm)
       : before(register_module("before", std::make_shared<Residual>(channels, norm))),
         after(register_module("after", std::make_shared<Residual>(channels, norm))) {}
+  std::string script() const override { return ""; }  // its two parts are called one by one
   std::shared_ptr<Residual> before, after;
 };
 
@@ -188,6 +210,48 @@ Units UnetNetwork::forward(Pass const& pass, Grid3 const& grid, Units const& x) 
   return each(head_->forward(pass, g), [&](at::Tensor const& n) {
     return frame.lift + frame.mask * n.to(solution_type(pass)).contiguous();
   });
+}
+
+std::string UnetNetwork::script() const {
+  std::string before;  // the finest outermost
+  std::string after;
+  for (auto const& [level, extra] : extras_) {
+    auto const n = std::to_string(level);
+    auto const line = [&](std::string const& h, std::string const& part) {
+      return "    if n >= " + n + ":\n        " + h + " = self." + extra_name(level) + "." + part +
+             ".forward(" + h + ")\n";
+    };
+    before = line("h", "before") + before;
+    after += line("g", "after");
+  }
+  std::string known = "True";
+  std::string levels;
+  if (options_.adaptation == Adaptation::yes) {
+    std::vector<std::string> numbers;
+    for (auto level : options_.cycle_levels) numbers.push_back(std::to_string(level));
+    levels = join(numbers);
+    known = "n in [" + levels + "]";
+  }
+  long const parts = 1L << options_.depth;
+  return format(R"(
+def require_fits(self, nx: int, ny: int, nz: int) -> None:
+    n = max(max(nx, ny), nz)
+    assert nx %% %ld == 0 and ny %% %ld == 0 and nz %% %ld == 0, ("network: grid {}x{}x{} cannot be "
+        "halved %ld times. Every axis must be a multiple of %ld.").format(nx, ny, nz)
+    assert %s, ("network: grid {}x{}x{} has no layers of its own. Its largest number of voxels "
+        "along an axis must be one of %s.").format(nx, ny, nz)
+    assert n > %ld, ("network: grid {}x{}x{} is too coarse for its normalisation. Some axis must "
+        "have more than %ld voxels.").format(nx, ny, nz)
+
+def forward(self, x: Tensor) -> Tensor:
+    n = max(max(x.size(2), x.size(3)), x.size(4))
+    h = self.stem.forward(x)
+)",
+                parts, parts, parts, static_cast<long>(options_.depth), parts, known.c_str(),
+                levels.c_str(), lone_channels_ ? parts : 0, lone_channels_ ? parts : 0) +
+         before + "    g = self.core.forward(h)\n" + after +
+         "    u = self.frame.lift(x) + self.frame.mask(x) * self.head.forward(g)\n"
+         "    return self.frame.smooth(u, x)\n";
 }
 
 }  // namespace voxcycle

@@ -3,6 +3,7 @@
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/random.hpp"
+#include "voxcycle/core/text.hpp"
 
 #include <cmath>
 #include <optional>
@@ -147,6 +148,19 @@ Units UnitConv::forward(Pass const& pass, Units const& x) {
   std::optional<at::Tensor> const b =
       bias.defined() ? std::optional<at::Tensor>(bias) : std::nullopt;
   return ConvFunction::apply(at::TensorList(x), weight, b, options_.kind, &pass);
+}
+
+std::string UnitConv::script() const {
+  Geometry const g = geometry_of(options_.kind);
+  auto const edge = [](std::vector<std::int64_t> const& sizes) {
+    return static_cast<long>(sizes.front());  // the same along all axes
+  };
+  return format(
+      "def forward(self, x: Tensor) -> Tensor:\n"
+      "    return torch.convolution(x, self.weight, %s, [%ld, %ld, %ld], [%ld, %ld, %ld], "
+      "[1, 1, 1], %s, [0, 0, 0], 1)\n",
+      bias.defined() ? "self.bias" : "None", edge(g.stride), edge(g.stride), edge(g.stride),
+      edge(g.padding), edge(g.padding), edge(g.padding), g.transposed ? "True" : "False");
 }
 
 Units as_features(Pass const& pass, Units const& fields) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "voxcycle/network/norm_act.hpp"
+#include "voxcycle/network/scripted.hpp"
 #include "voxcycle/network/unit_conv.hpp"
 
 #include <torch/nn.h>
@@ -9,10 +10,11 @@
 namespace voxcycle {
 
 /// Two 3^3 convolutions, each with normalisation and leaky ReLU.
-class Block : public torch::nn::Module {
+class Block : public torch::nn::Module, public Scripted {
  public:
   Block(std::int64_t in, std::int64_t out, Norm norm);
   Units forward(Pass const& pass, Units const& x);
+  std::string script() const override;
 
  private:
   std::shared_ptr<UnitConv> conv1_;

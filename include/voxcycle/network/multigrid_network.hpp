@@ -27,6 +27,7 @@ class MultigridNetwork : public Network {
   Units forward(Pass const& pass, Grid3 const& grid, Units const& x) override;
   std::vector<LevelParameters> levels(Grid3 const& grid) const override;
   void require_fits(Grid3 const& grid) const override;
+  std::string script() const override;
 
  private:
   class Level;

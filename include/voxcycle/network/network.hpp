@@ -5,6 +5,7 @@
 #include "voxcycle/network/nodal_frame.hpp"
 #include "voxcycle/network/norm_act.hpp"
 #include "voxcycle/network/pass.hpp"
+#include "voxcycle/network/scripted.hpp"
 
 #include <cstdint>
 #include <map>
@@ -42,7 +43,11 @@ struct LevelParameters {
 };
 
 /// A map from the whole coefficient field to the whole solution field.
-class Network : public torch::nn::Module {
+///
+/// Its script has forward(self, x) of forward's x, and require_fits(self, nx, ny, nz), which raises
+/// where require_fits throws. The module has one more submodule, `frame`, with
+/// lift(self, x), mask(self, x) and smooth(self, u, x): those of the grid of x, forward's x there.
+class Network : public torch::nn::Module, public Scripted {
  public:
   /// @param grid  grid of this pass
   /// @param x     units [n, inputs, nx, ny, nz], float32: log nu and, with two inputs, f

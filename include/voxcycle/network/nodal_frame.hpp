@@ -20,6 +20,10 @@ struct NodalFrame {
 };
 using FrameOfGrid = std::function<NodalFrame(Grid3 const&)>;
 
+/// Whether neighbouring Dirichlet nodes have different values, as where two faces meet: a field
+/// prolonged from the coarser grid then lacks the exact values beside the shared edge.
+bool has_steps(NodalFrame const& frame);
+
 /// float32, or float64 where pass.dtype is.
 at::ScalarType solution_type(Pass const& pass);
 
@@ -29,10 +33,13 @@ class FrameCache {
   explicit FrameCache(FrameOfGrid make) : make_(std::move(make)) {}
   /// The grid's frame in solution_type(pass); stays valid.
   NodalFrame const& at(Pass const& pass, Grid3 const& grid);
+  /// Units of u on the grid with the exact Dirichlet values, which a prolonged u may lack.
+  Units with_dirichlet_values(Pass const& pass, Grid3 const& grid, Units const& u);
 
  private:
   FrameOfGrid make_;
   std::map<std::pair<std::string, at::ScalarType>, NodalFrame> frames_;
+  std::map<std::string, bool> has_steps_;  ///< by grid
 };
 
 }  // namespace voxcycle

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "voxcycle/network/pass.hpp"
+#include "voxcycle/network/scripted.hpp"
 
 #include <cstdint>
 #include <string>
@@ -40,11 +41,12 @@ struct NormOptions {
 /// for any number of ranks and true counts for uneven shares. Statistics in float64. Running
 /// statistics use the unbiased variance. In evaluation sync_batch uses the running statistics.
 /// **Collective** forward and backward.
-class NormAct : public torch::nn::Module {
+class NormAct : public torch::nn::Module, public Scripted {
  public:
   explicit NormAct(NormOptions const& options);
   /// @param x  units [n, channels, x, y, z] of pass.dtype, channels last
   Units forward(Pass const& pass, Units const& x);
+  std::string script() const override;
 
   at::Tensor gamma;         ///< [channels]
   at::Tensor beta;          ///< [channels]

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "voxcycle/network/pass.hpp"
+#include "voxcycle/network/scripted.hpp"
 
 #include <array>
 #include <cstdint>
@@ -31,10 +32,11 @@ struct ConvOptions {
 
 /// A 3D convolution unit by unit, channels last, in pass.dtype with float32 master weights; weight
 /// gradients go to pass.reducer one unit at a time.
-class UnitConv : public torch::nn::Module {
+class UnitConv : public torch::nn::Module, public Scripted {
  public:
   explicit UnitConv(ConvOptions const& options);
   Units forward(Pass const& pass, Units const& x);
+  std::string script() const override;
 
   at::Tensor weight;
   at::Tensor bias;  ///< undefined without bias

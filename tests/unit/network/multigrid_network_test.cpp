@@ -74,6 +74,31 @@ TEST(MultigridNetwork, NewLevelReproducesTheProlongedCoarseSolution) {
   EXPECT_TRUE(at::equal(fine[0], at::upsample_trilinear3d(coarse[0], {17, 17, 17}, true)));
 }
 
+TEST(MultigridNetwork, HoldsDirichletValuesExactlyWhereFacesMeet) {
+  // u = 1 at x = 0, -2 at y = 0; x wins on their edge. Beside it P averages the two.
+  auto const frame_of_faces = [](Grid3 const& grid) {
+    std::vector<std::int64_t> const shape{1, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)};
+    NodalFrame frame{at::full(shape, 0.25), at::ones(shape)};
+    for (auto const& [axis, value] : {std::pair{3, -2.0}, std::pair{2, 1.0}}) {
+      frame.lift.select(axis, 0).fill_(value);
+      frame.mask.select(axis, 0).zero_();
+    }
+    return frame;
+  };
+  EXPECT_TRUE(has_steps(frame_of_faces(Grid3::cube(4))));
+  EXPECT_FALSE(has_steps(default_frame(Grid3::cube(4))));
+  auto const network = make_network({.channels = {{4, 8}, {8, 4}, {16, 2}}}, frame_of_faces);
+  perturb(*network);
+  auto const comm = make_self_communicator();
+  for (std::int64_t n : {4, 8, 16}) {
+    Pass const pass{.comm = *comm, .total_samples = 2};
+    auto const u = network->forward(pass, Grid3::cube(n), {at::randn({2, 1, n, n, n})})[0];
+    EXPECT_TRUE(u.select(2, 0).eq(1.0).all().item<bool>()) << n;
+    EXPECT_TRUE(u.select(3, 0).narrow(2, 1, n).eq(-2.0).all().item<bool>()) << n;
+    u.sum().backward();
+  }
+}
+
 TEST(MultigridNetwork, HoldsDirichletValuesExactly) {
   auto const network = small_network();
   perturb(*network);

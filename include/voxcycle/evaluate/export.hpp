@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/field/source.hpp"
+#include "voxcycle/network/network.hpp"
+#include "voxcycle/poisson/boundary.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace voxcycle {
+
+/// What an exported model says about itself.
+struct ExportOptions {
+  Boundary boundary;                 ///< that the network was made for
+  Source source;                     ///< sampled: the model takes f, too
+  int smoothing = 0;                 ///< smoothing steps on the solution of every level, 0 for none
+  std::vector<std::int64_t> levels;  ///< voxels an axis of the grids that it was trained on
+  std::string network;               ///< name and sizes, for people
+  std::string weights;               ///< which of a run's, e.g. "averaged"
+  std::string version;               ///< of voxcycle
+  std::string config;                ///< "key = value" lines of what the weights depend on
+};
+
+/// The network in evaluation as a TorchScript archive that torch::jit::load, and Python's
+/// torch.jit.load without voxcycle, read. One model serves all grids of the network: it goes by the
+/// shape of its input, of cubic voxels, the longest edge of the box being 1.
+///
+///     u = model(nu)  or, with a sampled source,  u = model(nu, f)
+///
+/// nu (not its logarithm) and f: [B, 1, nx, ny, nz], float32 or float64, nu > 0, f as it stands in
+/// the equation; u: [B, 1, nx+1, ny+1, nz+1], float32, with exact Dirichlet values. It raises for
+/// other shapes, for grids that the network does not fit and for nu that is not positive and
+/// finite. Parameters keep their names in the checkpoint, after "network.". Attributes: levels,
+/// boundary, source, source_rms (f is divided by it), network_description, weights, version,
+/// config_hash. The same stand in the extra file metadata.json, and config in config.txt.
+/// @return the archive's bytes
+std::string export_network(Network const& network, ExportOptions const& options);
+
+/// 16 hexadecimal digits that tell configs apart (not cryptographic).
+std::string config_hash(std::string const& config);
+
+/// A dictionary of tensors as Python's torch.load reads it (with weights_only, too): nu, u and,
+/// where defined, f. @return the file's bytes
+std::string export_sample(at::Tensor const& nu, at::Tensor const& f, at::Tensor const& u);
+
+}  // namespace voxcycle

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// TorchScript around a network: the same text for all of them.
+#pragma once
+
+namespace voxcycle::export_script {
+
+/// What a network knows of the equation on the grid of x, its input there [n, 1 or 2, nx, ny, nz],
+/// in float32 for cubic voxels and a longest edge of 1.
+///
+/// lift and mask: as in poisson/boundary.hpp, [1, 1, nx+1, ny+1, nz+1]. The attribute `faces` lists
+/// the Dirichlet faces as (axis, side, value), the last of which wins on shared edges.
+///
+/// smooth: `smoothing` Chebyshev-Jacobi steps on K(nu) u = b over the free nodes, u
+/// [n, 1, nx+1, ny+1, nz+1] (Saad, Iterative Methods for Sparse Linear Systems, algorithm 12.1). K
+/// of a voxel is diagonal in the Haar basis (see poisson/energy.hpp): a convolution with `haar`
+/// [8, 1, 2, 2, 2], a product with h nu `spectrum` [1, 8, 1, 1, 1] and the transposed convolution.
+/// The range that is smoothed reaches from `top`, the largest eigenvalue of D^-1 K of a voxel, down
+/// to a quarter of it. All is divided by h.
+constexpr char const* frame = R"(
+def shape(self, x: Tensor) -> List[int]:
+    return [1, 1, x.size(2) + 1, x.size(3) + 1, x.size(4) + 1]
+
+def mask(self, x: Tensor) -> Tensor:
+    mask = torch.ones(self.shape(x), device=x.device)
+    for axis, side, value in self.faces:
+        mask.select(2 + axis, -side).zero_()
+    return mask
+
+def lift(self, x: Tensor) -> Tensor:
+    lift = torch.zeros(self.shape(x), device=x.device).double()
+    if len(self.faces) == 0:
+        return lift.float()
+    weights = torch.zeros_like(lift)
+    for axis, side, value in self.faces:
+        n = x.size(2 + axis)
+        steps = torch.arange(n + 1, device=x.device).double()
+        if side == 1:
+            steps = n - steps
+        view = [1, 1, 1, 1, 1]
+        view[2 + axis] = n + 1
+        weight = torch.reciprocal(steps).reshape(view)
+        weights = weights + weight
+        lift = lift + weight * value
+    lift = lift / weights
+    for axis, side, value in self.faces:
+        lift.select(2 + axis, -side).fill_(value)
+    return lift.float()
+
+def smooth(self, u: Tensor, x: Tensor) -> Tensor:
+    if self.smoothing == 0:
+        return u
+    corners = torch.ones_like(self.haar[0:1])
+    nu = torch.exp(x[:, 0:1])
+    inverse_diagonal = self.mask(x) / torch.conv_transpose3d(nu / 3., corners, None, [1, 1, 1])
+    h = 1. / max(max(x.size(2), x.size(3)), x.size(4))
+    f = torch.full_like(nu, self.constant_source)
+    if x.size(1) == 2:
+        f = x[:, 1:2] * self.source_rms
+    b = torch.conv_transpose3d(f * (h * h / 8.), corners, None, [1, 1, 1])
+    centre = self.top * 5. / 8.
+    radius = self.top * 3. / 8.
+    ratio = centre / radius
+    rho = 1. / ratio
+    step = torch.zeros_like(u)
+    for k in range(self.smoothing):
+        stress = torch.conv3d(u, self.haar, None, [1, 1, 1]) * self.spectrum * nu
+        residual = b - torch.conv_transpose3d(stress, self.haar, None, [1, 1, 1])
+        change = residual * inverse_diagonal
+        if k == 0:
+            step = change / centre
+        else:
+            rho_next = 1. / (2. * ratio - rho)
+            step = step * (rho_next * rho) + change * (2. * rho_next / radius)
+            rho = rho_next
+        u = u + step
+    return u
+)";
+
+/// What both models below share: the checks of their inputs.
+constexpr char const* checks = R"(
+def require_field(self, x: Tensor, name: str) -> None:
+    assert x.dim() == 5 and x.size(1) == 1 and torch.is_floating_point(x), ("{} has shape {}, "
+        "expected [B, 1, nx, ny, nz] of float32 or float64.").format(name, x.shape)
+
+def log_of(self, nu: Tensor) -> Tensor:
+    self.require_field(nu, "nu")
+    self.network.require_fits(nu.size(2), nu.size(3), nu.size(4))
+    values = nu.float()
+    assert bool(((values > 0) & torch.isfinite(values)).all()), ("nu has values that are not "
+        "positive and finite (pass nu, not its logarithm).")
+    return torch.log(values)
+)";
+
+constexpr char const* of_nu = R"(
+def forward(self, nu: Tensor) -> Tensor:
+    return self.network.forward(self.log_of(nu))
+)";
+
+constexpr char const* of_nu_and_f = R"(
+def forward(self, nu: Tensor, f: Tensor) -> Tensor:
+    log_nu = self.log_of(nu)
+    self.require_field(f, "f")
+    assert f.shape == nu.shape, "f has shape {}, nu {}: they must be equal.".format(
+        f.shape, nu.shape)
+    return self.network.forward(torch.cat([log_nu, f.float() / self.source_rms], 1))
+)";
+
+}  // namespace voxcycle::export_script

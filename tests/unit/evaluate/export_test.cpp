@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/evaluate/export.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/poisson/energy.hpp"
+#include "voxcycle/train/held_out.hpp"
+#include "voxcycle/train/trainer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/csrc/jit/serialization/pickle.h>
+#include <torch/script.h>
+#include <torch/torch.h>
+
+namespace voxcycle {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// Rounding of float32 through some 40 layers, relative to the largest value.
+constexpr double kRounding = 1e-5;
+
+/// Faces that meet: shared edges, and values between which the lift is no plain line.
+char const* const kMixedBoundary = "1, flux, 0.5, flux, -2, 3";
+
+torch::jit::Module load(std::string const& archive, torch::jit::ExtraFilesMap& files) {
+  std::istringstream stream(archive);
+  return torch::jit::load(stream, c10::nullopt, files);
+}
+
+torch::jit::Module load(std::string const& archive) {
+  torch::jit::ExtraFilesMap files;
+  return load(archive, files);
+}
+
+/// A network of levels 4, 8, 16 or depth 2, off its start: weights and running statistics.
+std::shared_ptr<Network> random_network(std::string const& name, Norm norm, std::int64_t inputs,
+                                        Boundary const& boundary,
+                                        Adaptation adaptation = Adaptation::no) {
+  auto const network = make_network({.name = name,
+                                     .inputs = inputs,
+                                     .channels = {{4, 16}, {8, 8}, {16, 4}},
+                                     .norm = norm,
+                                     .depth = 2,
+                                     .base_channels = 4,
+                                     .adaptation = adaptation,
+                                     .cycle_levels = {4, 8, 16}},
+                                    frame_of(boundary));
+  torch::NoGradGuard const no_grad;
+  torch::manual_seed(3);
+  for (auto& p : network->parameters()) p.add_(at::randn(p.sizes()) * 0.3);
+  for (auto& b : network->named_buffers()) {
+    bool const variance = b.key().ends_with("running_var");
+    b.value().copy_(variance ? at::rand(b.value().sizes()) + 0.5 : at::randn(b.value().sizes()));
+  }
+  return network;
+}
+
+ExportOptions options_of(Boundary const& boundary, std::int64_t inputs = 1) {
+  return {.boundary = boundary,
+          .source = inputs == 2 ? Source{SourceKind::sampled, 0.0} : Source{},
+          .levels = {8, 16},
+          .network = "a \"small\" one",
+          .weights = "averaged",
+          .version = "1.2.3",
+          .config = "network.name = x\n"};
+}
+
+/// Cubic voxels.
+Grid3 box(std::int64_t nx, std::int64_t ny, std::int64_t nz) {
+  double const n = static_cast<double>(std::max({nx, ny, nz}));
+  auto const length = [&](std::int64_t voxels) { return static_cast<double>(voxels) / n; };
+  return {{nx, ny, nz}, {length(nx), length(ny), length(nz)}};
+}
+
+struct Fields {
+  at::Tensor nu, f;
+};
+
+/// Three samples. (A constant one would test rounding: norms of a sample divide by its variance.)
+Fields random_fields(Grid3 const& grid, std::int64_t inputs) {
+  auto const& n = grid.voxels;
+  at::Tensor const nu = at::randn({3, 1, n[0], n[1], n[2]}).exp();
+  return {nu, inputs == 2 ? at::randn(nu.sizes()) * 8 : at::Tensor()};
+}
+
+void expect_same_values(Network& network, torch::jit::Module& model, Grid3 const& grid,
+                        std::int64_t inputs) {
+  torch::NoGradGuard const no_grad;
+  auto const comm = make_self_communicator();
+  Fields const fields = random_fields(grid, inputs);
+  at::Tensor const want = predict(*comm, network, grid, fields.nu, fields.f, at::kFloat);
+  std::vector<c10::IValue> arguments{fields.nu};
+  if (inputs == 2) arguments.push_back(fields.f);
+  at::Tensor const found = model.forward(arguments).toTensor();
+  ASSERT_EQ(found.sizes(), want.sizes());
+  EXPECT_EQ(found.scalar_type(), at::kFloat);
+  double const most = want.abs().max().item<double>();
+  EXPECT_LE((found - want).abs().max().item<double>(), kRounding * most) << grid.name();
+  // What is compared is no trivial field.
+  EXPECT_GT((want[0] - want[2]).abs().max().item<double>(), 0.01 * most);
+}
+
+TEST(Export, ComputesWhatTheNetworkDoesOnEveryGridWithEveryNorm) {
+  Boundary const boundary = parse_boundary(kMixedBoundary);
+  for (std::string const name : {"multigrid", "unet"}) {
+    for (auto norm : {Norm::sync_batch, Norm::group, Norm::instance, Norm::none}) {
+      for (std::int64_t inputs : {1, 2}) {
+        SCOPED_TRACE(name + " " + to_string(norm) + " " + std::to_string(inputs));
+        auto const network = random_network(name, norm, inputs, boundary);
+        auto model = load(export_network(*network, options_of(boundary, inputs)));
+        expect_same_values(*network, model, Grid3::cube(8), inputs);
+        expect_same_values(*network, model, Grid3::cube(16), inputs);
+        expect_same_values(*network, model, box(8, 16, 12), inputs);
+      }
+    }
+  }
+}
+
+TEST(Export, UnetWithAdaptationUsesTheLayersUpToTheGrid) {
+  auto const network = random_network("unet", Norm::sync_batch, 1, Boundary{}, Adaptation::yes);
+  auto model = load(export_network(*network, options_of(Boundary{})));
+  for (std::int64_t n : {4, 8, 16}) expect_same_values(*network, model, Grid3::cube(n), 1);
+}
+
+TEST(Export, LiftAndMaskAreThoseOfTheBoundary) {
+  for (std::string const text :
+       {"1, 0, flux, flux, flux, flux", kMixedBoundary, "flux, flux, flux, flux, flux, flux",
+        "1, 2, 3, 4, 5, 6", "flux, 0.1, flux, flux, flux, 0.7"}) {
+    SCOPED_TRACE(text);
+    Boundary const boundary = parse_boundary(text);
+    auto const network = random_network("unet", Norm::none, 1, boundary);
+    auto const model = load(export_network(*network, options_of(boundary)));
+    auto frame = model.attr("network").toModule().attr("frame").toModule();
+    for (Grid3 const& grid : {Grid3::cube(4), box(4, 8, 6)}) {
+      auto const& n = grid.voxels;
+      at::Tensor const x = at::zeros({2, 1, n[0], n[1], n[2]});
+      at::Tensor const mask = frame.run_method("mask", x).toTensor();
+      at::Tensor const lifted = frame.run_method("lift", x).toTensor();
+      at::Tensor const want = lift(grid, boundary, at::kFloat);
+      EXPECT_TRUE(at::equal(mask, free_node_mask(grid, boundary, at::kFloat)));
+      EXPECT_TRUE(at::allclose(lifted, want, 1e-6, 1e-6));  // rounding of float32
+      at::Tensor const fixed = mask == 0;
+      EXPECT_TRUE(at::equal(lifted.masked_select(fixed), want.masked_select(fixed)));
+    }
+  }
+}
+
+/// `steps` Chebyshev-Jacobi steps with the kernel of K u - b, in float64: x_{k+1} = x_k + d_k with
+/// the three-term recurrence of the Chebyshev polynomials T_k(centre / radius).
+at::Tensor smoothed(at::Tensor u, Grid3 const& grid, Boundary const& boundary, at::Tensor const& nu,
+                    at::Tensor const& b, int steps) {
+  constexpr double kTop = 1.5;  // of D^-1 K for cubic voxels
+  constexpr double kCentre = (kTop + kTop / 4) / 2;
+  constexpr double kRadius = (kTop - kTop / 4) / 2;
+  at::Tensor const mask = free_node_mask(grid, boundary, at::kDouble);
+  at::Tensor const scale = mask / stiffness_diagonal(nu, grid);
+  auto const chebyshev = [](int k) { return std::cosh(k * std::acosh(kCentre / kRadius)); };
+  at::Tensor before = u;
+  for (int k = 0; k < steps; ++k) {
+    at::Tensor const z = -energy_and_gradient(u.contiguous(), nu, grid, b).gradient * scale;
+    double const a = 2 * kCentre / kRadius * chebyshev(k) / chebyshev(k + 1);
+    at::Tensor const after = k == 0 ? u + z / kCentre : before + a * (u - before) + a / kCentre * z;
+    before = u;
+    u = after;
+  }
+  return u;
+}
+
+TEST(Export, SmoothsWithTheStiffnessMatrix) {
+  // The same polynomial in float32, divided by h.
+  for (bool const sampled : {false, true}) {
+    auto options = options_of(parse_boundary(kMixedBoundary));
+    options.smoothing = 3;
+    options.source =
+        sampled ? Source{SourceKind::sampled, 0.0} : Source{SourceKind::constant, -7.0};
+    auto const network = random_network("unet", Norm::none, sampled ? 2 : 1, options.boundary);
+    auto const model = load(export_network(*network, options));
+    auto frame = model.attr("network").toModule().attr("frame").toModule();
+    for (Grid3 const& grid : {Grid3::cube(4), box(4, 8, 6)}) {
+      Fields const fields = random_fields(grid, 2);
+      at::Tensor x = fields.nu.log();
+      if (sampled) x = at::cat({x, fields.f / source_rms}, 1);
+      at::Tensor const f =
+          sampled ? fields.f.to(at::kDouble) : at::full(fields.nu.sizes(), -7.0, at::kDouble);
+      at::Tensor const u =
+          at::randn({3, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)}, at::kDouble);
+      at::Tensor const want = smoothed(u, grid, options.boundary, fields.nu.to(at::kDouble),
+                                       load_of_source(f, grid), options.smoothing);
+      at::Tensor const found = frame.run_method("smooth", u.to(at::kFloat), x).toTensor();
+      double const most = want.abs().max().item<double>();
+      EXPECT_LE((found - want).abs().max().item<double>(), kRounding * most) << grid.name();
+      EXPECT_GT((u - want).abs().max().item<double>(), 0.1 * most);
+      at::Tensor const fixed =
+          (free_node_mask(grid, options.boundary, at::kFloat) == 0).expand_as(u);
+      EXPECT_TRUE(at::equal(found.masked_select(fixed), u.to(at::kFloat).masked_select(fixed)));
+    }
+  }
+}
+
+TEST(Export, DirichletValuesAreExact) {
+  Boundary const boundary = parse_boundary(kMixedBoundary);
+  auto const network = random_network("multigrid", Norm::group, 1, boundary);
+  auto model = load(export_network(*network, options_of(boundary)));
+  Grid3 const grid = Grid3::cube(8);
+  at::Tensor const u = model.forward({random_fields(grid, 1).nu}).toTensor();
+  at::Tensor const fixed = (free_node_mask(grid, boundary, at::kFloat) == 0).expand_as(u);
+  at::Tensor const want = lift(grid, boundary, at::kFloat).expand_as(u);
+  EXPECT_TRUE(at::equal(u.masked_select(fixed), want.masked_select(fixed)));
+}
+
+/// What the model says of its input; "" if it takes it.
+std::string refusal(torch::jit::Module& model, std::vector<c10::IValue> const& arguments) {
+  try {
+    model.forward(arguments);
+  } catch (std::exception const& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Export, RefusesInputsThatItCannotTake) {
+  auto const keyed = random_network("multigrid", Norm::none, 1, Boundary{});
+  auto model = load(export_network(*keyed, options_of(Boundary{})));
+  EXPECT_EQ(refusal(model, {at::ones({1, 1, 16, 8, 8}, at::kDouble)}), "");
+  EXPECT_THAT(refusal(model, {at::ones({1, 1, 32, 32, 32})}),
+              HasSubstr("no level for grid 32x32x32. Its largest number of voxels along an axis "
+                        "must be one of 4, 8, 16."));
+  EXPECT_THAT(refusal(model, {at::ones({1, 1, 16, 6, 8})}), HasSubstr("a multiple of 4."));
+  EXPECT_THAT(refusal(model, {at::ones({8, 8, 8})}), HasSubstr("nu has shape [8, 8, 8]"));
+  EXPECT_THAT(refusal(model, {at::ones({1, 2, 8, 8, 8})}), HasSubstr("expected [B, 1, nx"));
+  EXPECT_THAT(refusal(model, {at::ones({1, 1, 8, 8, 8}, at::kLong)}), HasSubstr("float32"));
+  double const infinity = std::numeric_limits<double>::infinity();
+  for (double value : {0.0, -1.0, std::nan(""), infinity}) {
+    at::Tensor const nu = at::ones({2, 1, 8, 8, 8});
+    nu[1][0][3][4][5] = value;
+    EXPECT_THAT(refusal(model, {nu}), HasSubstr("not positive and finite")) << value;
+  }
+
+  auto const adapted = random_network("unet", Norm::instance, 2, Boundary{}, Adaptation::yes);
+  auto other = load(export_network(*adapted, options_of(Boundary{}, 2)));
+  auto const cube = [](std::int64_t n) { return at::ones({1, 1, n, n, n}); };
+  EXPECT_EQ(refusal(other, {cube(8), cube(8)}), "");
+  EXPECT_THAT(refusal(other, {cube(8), cube(16)}), HasSubstr("must be equal"));
+  EXPECT_THAT(refusal(other, {cube(6), cube(6)}), HasSubstr("must be a multiple of 4."));
+  EXPECT_THAT(refusal(other, {cube(32), cube(32)}), HasSubstr("must be one of 4, 8, 16."));
+  EXPECT_THAT(refusal(other, {cube(4), cube(4)}), HasSubstr("too coarse"));
+  EXPECT_NE(refusal(other, {cube(8)}), "");
+}
+
+TEST(Export, RefusesTheSameGridsAsTheNetwork) {
+  for (std::string const name : {"multigrid", "unet"}) {
+    auto const network = random_network(name, Norm::sync_batch, 1, Boundary{});
+    auto model = load(export_network(*network, options_of(Boundary{})));
+    for (std::int64_t nx : {1, 2, 4, 6, 8, 12, 16, 32}) {
+      for (std::int64_t ny : {2, 4, 8, 16}) {
+        std::string want;
+        try {
+          network->require_fits(box(nx, ny, 8));
+        } catch (Error const& error) {
+          want = error.what();
+        }
+        EXPECT_EQ(refusal(model, {at::ones({1, 1, nx, ny, 8})}).empty(), want.empty())
+            << name << ' ' << nx << ' ' << ny << ' ' << want;
+      }
+    }
+  }
+}
+
+TEST(Export, SaysWhatItIs) {
+  Boundary const boundary = parse_boundary(kMixedBoundary);
+  auto const network = random_network("multigrid", Norm::sync_batch, 1, boundary);
+  auto const options = options_of(boundary);
+  torch::jit::ExtraFilesMap files{{"metadata.json", ""}, {"config.txt", ""}};
+  auto const model = load(export_network(*network, options), files);
+  EXPECT_EQ(files["config.txt"], options.config);
+  for (auto const* part :
+       {"\"levels\": [8, 16]", "\"boundary\": \"1, flux, 0.5, flux, -2, 3\"", "\"source\": \"0\"",
+        "\"source_rms\": 8", "\"network\": \"a \\\"small\\\" one\"", "\"weights\": \"averaged\"",
+        "\"voxcycle_version\": \"1.2.3\"", "\"config_hash\": \""}) {
+    EXPECT_THAT(files["metadata.json"], HasSubstr(part));
+  }
+  EXPECT_EQ(model.attr("levels").toIntVector(), options.levels);
+  EXPECT_EQ(model.attr("boundary").toStringRef(), kMixedBoundary);
+  EXPECT_EQ(model.attr("weights").toStringRef(), "averaged");
+  EXPECT_THAT(files["metadata.json"], HasSubstr(model.attr("config_hash").toStringRef()));
+  EXPECT_FALSE(model.is_training());
+
+  // Names and values of the checkpoint, ready to be used without gradients.
+  auto const values = network->named_parameters();
+  std::size_t count = 0;
+  for (auto const& parameter : model.named_parameters()) {
+    ASSERT_EQ(parameter.name.rfind("network.", 0), 0U);
+    auto const* found = values.find(parameter.name.substr(8));
+    ASSERT_NE(found, nullptr) << parameter.name;
+    EXPECT_TRUE(at::equal(parameter.value, *found));
+    EXPECT_FALSE(parameter.value.requires_grad());
+    ++count;
+  }
+  EXPECT_EQ(count, values.size());
+  EXPECT_EQ(export_network(*network, options), export_network(*network, options));
+}
+
+TEST(Export, ConfigsHaveHashesOfTheirOwn) {
+  EXPECT_EQ(config_hash("a = 1\n"), config_hash("a = 1\n"));
+  EXPECT_NE(config_hash("a = 1\n"), config_hash("a = 2\n"));
+  EXPECT_NE(config_hash(""), config_hash(std::string(1, '\0')));
+  EXPECT_EQ(config_hash("").size(), 16U);
+}
+
+TEST(Export, SampleReadsBack) {
+  at::Tensor const nu = at::rand({2, 1, 4, 4, 4});
+  at::Tensor const u = at::rand({3, 1, 5, 5, 5}).narrow(0, 1, 2);
+  for (at::Tensor const& f : {at::Tensor(), at::rand({2, 1, 4, 4, 4})}) {
+    auto const bytes = export_sample(nu, f, u);
+    auto const found = torch::jit::pickle_load({bytes.begin(), bytes.end()}).toGenericDict();
+    EXPECT_EQ(found.size(), f.defined() ? 3U : 2U);
+    EXPECT_TRUE(at::equal(found.at("nu").toTensor(), nu));
+    EXPECT_TRUE(at::equal(found.at("u").toTensor(), u));
+    if (!f.defined()) continue;
+    EXPECT_TRUE(at::equal(found.at("f").toTensor(), f));
+  }
+}
+
+}  // namespace
+}  // namespace voxcycle
