@@ -6,6 +6,7 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/evaluate/compare.hpp"
 #include "voxcycle/evaluate/evaluation.hpp"
 #include "voxcycle/train/checkpoint.hpp"
 
@@ -15,6 +16,7 @@
 #include <map>
 #include <sstream>
 
+#include "cli/model.hpp"
 #include "cli/options.hpp"
 
 namespace voxcycle {
@@ -58,29 +60,6 @@ void require_same_model(std::string const& path, std::string const& written,
   }
 }
 
-/// Name and sizes, for people.
-std::string describe_network(Config const& config) {
-  bool const keyed = config.text("network.name") == "multigrid";
-  return config.text("network.name") +
-         (keyed ? ", channels " + config.text("network.channels")
-                : ", depth " + config.text("network.depth") + ", base channels " +
-                      config.text("network.base_channels") + ", adaptation " +
-                      config.text("network.adaptation")) +
-         ", norm " + config.text("network.norm");
-}
-
-/// What a run was trained with, as its checkpoint tells; the config at hand may say otherwise.
-Config config_of_run(Invocation const& call, std::string const& identity) {
-  Config config = call.config;
-  std::istringstream lines(identity);
-  for (std::string line; std::getline(lines, line);) {
-    auto const equals = line.find(" = ");
-    auto const name = line.substr(0, equals);
-    if (name.find('.') != std::string::npos) config.set(name, line.substr(equals + 3));
-  }
-  return config;
-}
-
 /// e.g. "steps 100, 200; seconds 60"
 std::string budget_text(Config const& config) {
   std::vector<std::string> limits;
@@ -114,6 +93,7 @@ ReportInput report_input(Config const& config, CheckpointHeader const& header,
       {"training time", format_seconds(header.seconds) +
                             (header.finished ? "" : " so far (the run is not finished)")},
       {"held-out samples", std::to_string(evaluation.samples.size()) + " at " + evaluation.grid +
+                               ", network in " + evaluation.precision +
                                ", references by multigrid-preconditioned conjugate gradients to " +
                                config.text("data.reference_tolerance")},
       {"program",
@@ -137,24 +117,37 @@ int evaluate(Invocation const& call) {
   require_same_model(path, checkpoint.header().identity, options.identity);
   auto const network = make_network(options.network, frame_of(options.boundary));
   checkpoint.restore_average(*network);
+  auto const dtype = parse_precision(
+      "--precision", call.has("precision") ? call.flags.at("precision") : std::string("f32"));
+  if (dtype == at::kDouble) network->to(at::kDouble);
   Grid3 const grid = grid_of(call);
   network->require_fits(grid);
 
   require_shards(call.config, "held_out", grid);
   ShardSet shards(shard_directory(options.data, "held_out", grid));
   HeldOutSet const set = read_held_out(shards);
-  auto const evaluation = evaluate_network(call.comm, *network, set, options.unit_size);
+  auto evaluation =
+      evaluate_network(call.comm, *network, set, {.dtype = dtype, .unit_size = options.unit_size});
   if (call.comm.rank() != 0) return 0;
 
-  std::printf("held-out samples at %s, averaged weights\n%s", grid.label().c_str(),
-              evaluation_table(evaluation, kRowsOnTerminal).c_str());
+  std::printf("held-out samples at %s, averaged weights, %s\n%s", grid.label().c_str(),
+              evaluation.precision.c_str(), evaluation_table(evaluation, kRowsOnTerminal).c_str());
+  if (call.has("compare")) {
+    evaluation.comparison =
+        compare_methods(call.comm, *network, set,
+                        {.boundary = options.boundary, .source = options.source, .dtype = dtype});
+    std::printf("\n%s\n", comparison_table(*evaluation.comparison).c_str());
+    write_file_atomically(options.directory + "/compare.csv",
+                          comparison_csv(*evaluation.comparison));
+  }
   auto const json =
       call.has("json") ? call.flags.at("json") : options.directory + "/evaluation.json";
   write_file_atomically(json, evaluation_json(evaluation));
   write_file_atomically(options.directory + "/evaluation.csv", evaluation_csv(evaluation));
-  auto input = report_input(config_of_run(call, checkpoint.header().identity), checkpoint.header(),
-                            evaluation);
-  input.samples = pictures_of_samples(call.comm, *network, set, evaluation);
+  auto input = report_input(config_of_identity(call.config, checkpoint.header().identity),
+                            checkpoint.header(), evaluation);
+  input.comparison = evaluation.comparison;
+  input.samples = pictures_of_samples(call.comm, *network, set, evaluation, dtype);
   write_file_atomically(options.directory + "/report.html", render_report(input));
   std::printf("written: %s, %s/evaluation.csv, %s/report.html\n", json.c_str(),
               options.directory.c_str(), options.directory.c_str());
@@ -168,7 +161,9 @@ Command evaluate_command() {
           "errors on held-out samples: table, CSV, JSON and report.html",
           {{"json", "FILE", "where the JSON goes (default: evaluation.json in run.directory)"},
            {"checkpoint", "FILE", "weights to evaluate (default: run.directory's)"},
-           {"grid", "N", "voxels an axis (default: the finest level of the cycle)"}},
+           {"grid", "N", "voxels an axis (default: the finest level of the cycle)"},
+           {"precision", "KIND", "of convolutions and activations: bf16, f32 (default), f64"},
+           {"compare", "", "error against time beside classical solvers, on one process"}},
           evaluate};
 }
 

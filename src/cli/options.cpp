@@ -17,16 +17,22 @@
 namespace voxcycle {
 namespace {
 
+/// What `text`, given as `name`, stands for in `choices`. @throws Error listing them.
+template <class Value>
+Value choose(std::string const& name, std::string const& text,
+             std::map<std::string, Value> const& choices) {
+  auto const found = choices.find(text);
+  if (found != choices.end()) return found->second;
+  std::vector<std::string> names;
+  for (auto const& entry : choices) names.push_back(entry.first);
+  throw Error(name + " = '" + text + "' is not valid. Choose one of " + join(names) + '.');
+}
+
 /// The value that `name` has in `choices`. @throws Error listing them.
 template <class Value>
 Value choose(Config const& config, std::string const& name,
              std::map<std::string, Value> const& choices) {
-  auto const found = choices.find(config.text(name));
-  if (found != choices.end()) return found->second;
-  std::vector<std::string> names;
-  for (auto const& entry : choices) names.push_back(entry.first);
-  throw Error(name + " = '" + config.text(name) + "' is not valid. Choose one of " + join(names) +
-              '.');
+  return choose(name, config.text(name), choices);
 }
 
 /// Processes of this job on this machine, as Open MPI and Slurm tell.
@@ -203,6 +209,11 @@ NetworkOptions network_options(Config const& config) {
           .cycle_levels = config.integers("cycle.levels", 1)};
 }
 
+at::ScalarType parse_precision(std::string const& name, std::string const& text) {
+  return choose<at::ScalarType>(
+      name, text, {{"bf16", at::kBFloat16}, {"f32", at::kFloat}, {"f64", at::kDouble}});
+}
+
 TrainOptions train_options(Config const& config) {
   TrainOptions options;
   options.directory = config.text("run.directory");
@@ -226,9 +237,7 @@ TrainOptions train_options(Config const& config) {
                     {{"cosine", Decay::cosine}, {"linear", Decay::linear}, {"none", Decay::none}});
   options.loss = config.text("train.loss");
   options.seed = static_cast<std::uint64_t>(config.integer("run.seed"));
-  options.dtype =
-      choose<at::ScalarType>(config, "train.precision",
-                             {{"bf16", at::kBFloat16}, {"f32", at::kFloat}, {"f64", at::kDouble}});
+  options.dtype = parse_precision("train.precision", config.text("train.precision"));
   options.reduction = choose<GradientMode>(
       config, "train.reduction", {{"exact", GradientMode::exact}, {"fast", GradientMode::fast}});
   options.unit_size = config.integer("train.unit_size", 1, 4096);

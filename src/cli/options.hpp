@@ -29,6 +29,8 @@ std::vector<Grid3> level_grids(Config const& config);
 bool has_references(Config const& config, std::string const& split);
 NetworkOptions network_options(Config const& config);
 TrainOptions train_options(Config const& config);
+/// "bf16", "f32" or "f64": of convolutions and activations. @throws Error listing them.
+at::ScalarType parse_precision(std::string const& name, std::string const& text);
 /// Seed of the samples of a split: training and held-out samples never coincide.
 std::uint64_t split_seed(Config const& config, std::string const& split);
 /// Index in the family of the first sample of a split: 0, but of a family of finitely many samples

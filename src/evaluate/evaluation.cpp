@@ -2,7 +2,6 @@
 #include "voxcycle/evaluate/evaluation.hpp"
 
 #include "voxcycle/core/text.hpp"
-#include "voxcycle/train/held_out.hpp"
 
 #include <algorithm>
 
@@ -11,10 +10,13 @@
 namespace voxcycle {
 
 Evaluation evaluate_network(Communicator const& comm, Network& network, HeldOutSet const& set,
-                            std::int64_t unit_size) {
-  auto const errors = evaluate_held_out(comm, network, set, {.unit_size = unit_size});
+                            HeldOutOptions const& options) {
+  auto const errors = evaluate_held_out(comm, network, set, options);
   Evaluation result;
   result.grid = set.grid.label();
+  result.precision = options.dtype == at::kDouble  ? "f64"
+                     : options.dtype == at::kFloat ? "f32"
+                                                   : "bf16";
   auto const* rel_l2 = errors.rel_l2.const_data_ptr<double>();
   auto const* gap = errors.energy_gap.const_data_ptr<double>();
   auto const* norm = errors.energy_norm_error.const_data_ptr<double>();
@@ -58,11 +60,12 @@ std::string evaluation_csv(Evaluation const& e) {
 
 std::string evaluation_json(Evaluation const& e) {
   std::string text = format(
-      "{\n  \"samples\": %zu,\n  \"grid\": \"%s\",\n  \"rel_l2_mean\": %.9g,\n"
+      "{\n  \"samples\": %zu,\n  \"grid\": \"%s\",\n  \"precision\": \"%s\",\n  \"rel_l2_mean\": "
+      "%.9g,\n"
       "  \"rel_l2_max\": %.9g,\n  \"energy_gap_mean\": %.9g,\n"
       "  \"energy_norm_error_mean\": %.9g,\n  \"per_sample\": [",
-      e.samples.size(), e.grid.c_str(), e.rel_l2_mean, e.rel_l2_max, e.energy_gap_mean,
-      e.energy_norm_error_mean);
+      e.samples.size(), e.grid.c_str(), e.precision.c_str(), e.rel_l2_mean, e.rel_l2_max,
+      e.energy_gap_mean, e.energy_norm_error_mean);
   for (std::size_t k = 0; k < e.samples.size(); ++k) {
     auto const& s = e.samples[k];
     text += format(
@@ -70,7 +73,9 @@ std::string evaluation_json(Evaluation const& e) {
         "\"energy_norm_error\": %.9g}",
         k == 0 ? "" : ",", static_cast<long>(s.index), s.rel_l2, s.energy_gap, s.energy_norm_error);
   }
-  return text + "\n  ]\n}\n";
+  text += "\n  ]";
+  if (e.comparison) text += ",\n  \"compare\": " + comparison_json(*e.comparison);
+  return text + "\n}\n";
 }
 
 }  // namespace voxcycle

@@ -39,11 +39,12 @@ Picture picture(std::string caption, at::Tensor const& plane, Range range, Color
 }
 
 SamplePictures pictures_of(Communicator const& comm, Network& network, HeldOutSet const& set,
-                           SampleErrors const& errors, std::string const& which) {
+                           SampleErrors const& errors, std::string const& which,
+                           at::ScalarType dtype) {
   auto const nu = set.nu.narrow(0, errors.index, 1);
   auto const f = set.f.defined() ? set.f.narrow(0, errors.index, 1) : set.f;
   auto const reference = middle_plane(set.u_ref.narrow(0, errors.index, 1));
-  auto const u = middle_plane(predict(comm, network, set.grid, nu, f, at::kFloat));
+  auto const u = middle_plane(predict(comm, network, set.grid, nu, f, dtype));
   auto const log_nu = middle_plane(nu.log10());
   auto const error = u - reference;
   Range const of_u = range_of(reference);
@@ -66,15 +67,15 @@ SamplePictures pictures_of(Communicator const& comm, Network& network, HeldOutSe
 }  // namespace
 
 std::vector<SamplePictures> pictures_of_samples(Communicator const& comm, Network& network,
-                                                HeldOutSet const& set,
-                                                Evaluation const& evaluation) {
+                                                HeldOutSet const& set, Evaluation const& evaluation,
+                                                at::ScalarType dtype) {
   auto sorted = evaluation.samples;
   if (sorted.empty()) return {};
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](auto const& a, auto const& b) { return a.rel_l2 > b.rel_l2; });
-  std::vector<SamplePictures> all{pictures_of(comm, network, set, sorted.front(), "worst")};
+  std::vector<SamplePictures> all{pictures_of(comm, network, set, sorted.front(), "worst", dtype)};
   if (sorted.size() > 1) {
-    all.push_back(pictures_of(comm, network, set, sorted[sorted.size() / 2], "median"));
+    all.push_back(pictures_of(comm, network, set, sorted[sorted.size() / 2], "median", dtype));
   }
   return all;
 }

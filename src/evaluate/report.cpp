@@ -219,6 +219,7 @@ std::string render_report(ReportInput const& input) {
   body += render_summary(input);
   body += render_charts(input.metrics);
   body += render_errors(input);
+  if (input.comparison) body += comparison_section(*input.comparison);
   body += render_samples(input);
   body += render_glossary();
   if (!input.config.empty()) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/evaluate/comparison.hpp"
 #include "voxcycle/train/run_record.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,6 +43,7 @@ struct ReportInput {
   std::vector<MetricRow> metrics;
   std::string grid;  ///< of the errors below
   std::vector<SampleErrors> errors;
+  std::optional<Comparison> comparison;  ///< with classical solvers, if measured
   std::vector<SamplePictures> samples;
   std::string config;  ///< the resolved config, shown folded
 };

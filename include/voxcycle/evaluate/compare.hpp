@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/comm/communicator.hpp"
+#include "voxcycle/dataset/prefetch.hpp"
+#include "voxcycle/evaluate/comparison.hpp"
+#include "voxcycle/field/source.hpp"
+#include "voxcycle/network/network.hpp"
+#include "voxcycle/poisson/boundary.hpp"
+
+#include <cstdint>
+
+#include <ATen/core/Tensor.h>
+
+namespace voxcycle {
+
+struct CompareOptions {
+  Boundary boundary{};
+  Source source{};                    ///< as in training
+  at::ScalarType dtype = at::kFloat;  ///< of the network's convolutions
+  double tolerance = 1e-8;
+  std::int64_t most_samples = 16;
+  std::int64_t batch = 8;
+};
+
+/// Measures in this process alone, with all its threads: network one sample at a time and batched,
+/// network and one multigrid V-cycle on its residual, one full multigrid pass (F-cycle),
+/// multigrid-preconditioned conjugate gradients to the tolerance from the lift and from the
+/// network's solution. Every method runs once before the clock starts; then the methods take turns
+/// sample by sample, so that a busy machine slows all of them. The hierarchy is
+/// multigrid_options_for's choice, made anew for each sample and method: nothing is shared or given
+/// away for free. Not collective.
+/// @throws Error if the set is empty.
+Comparison compare_methods(Communicator const& comm, Network& network, HeldOutSet const& set,
+                           CompareOptions const& options);
+
+}  // namespace voxcycle

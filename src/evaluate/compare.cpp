@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/evaluate/compare.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/timer.hpp"
+#include "voxcycle/poisson/energy.hpp"
+#include "voxcycle/poisson/errors.hpp"
+#include "voxcycle/reference/full_multigrid.hpp"
+#include "voxcycle/reference/multigrid_pcg.hpp"
+#include "voxcycle/train/held_out.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+
+namespace voxcycle {
+namespace {
+
+constexpr int kBatchRepeats = 5;
+
+double median(std::vector<double> values) {
+  auto const middle = values.begin() + std::ssize(values) / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// What a method made of one sample.
+struct Solved {
+  at::Tensor u;  ///< [1, 1, nx+1, ny+1, nz+1]
+  double setup_seconds = 0.0;
+  int iterations = 0;
+  bool converged = true;
+};
+
+/// One sample, as solvers and the network want it.
+struct Sample {
+  at::Tensor nu;  ///< [1, 1, nx, ny, nz] float32
+  at::Tensor f;   ///< shape of nu, undefined unless each sample has its own
+};
+
+/// The methods on one sample each; all start from nu and f as they are in the shards.
+class Methods {
+ public:
+  Methods(Communicator const& comm, Network& network, Grid3 const& grid,
+          CompareOptions const& options)
+      : comm_(comm),
+        network_(network),
+        problem_{grid, options.boundary},
+        options_(options),
+        lift_(lift(grid, options.boundary, at::kDouble)),
+        free_(free_node_mask(grid, options.boundary, at::kBool)) {}
+
+  at::Tensor predicted(at::Tensor const& nu, at::Tensor const& f) const {
+    return predict(comm_, network_, problem_.grid, nu, f, options_.dtype);
+  }
+
+  Solved network_alone(Sample const& s) const { return {predicted(s.nu, s.f)}; }
+
+  Solved network_and_cycle(Sample const& s) const {
+    at::Tensor const u = network_start(s);
+    at::Tensor const nu = s.nu.to(at::kDouble);
+    auto [hierarchy, seconds] = timed_hierarchy(nu);
+    at::Tensor const slope = energy_and_gradient(u, nu, problem_.grid, load(s)).gradient;
+    return {u + hierarchy.cycle(slope.neg()), seconds};
+  }
+
+  Solved full_cycle(Sample const& s) const {
+    at::Tensor const nu = s.nu.to(at::kDouble);
+    auto [hierarchy, seconds] = timed_hierarchy(nu);
+    return {full_multigrid(problem_, nu, hierarchy, load(s)).u, seconds};
+  }
+
+  Solved pcg_from_lift(Sample const& s) const { return pcg(s, std::nullopt); }
+  Solved pcg_from_network(Sample const& s) const { return pcg(s, network_start(s)); }
+
+ private:
+  Solved pcg(Sample const& s, std::optional<at::Tensor> const& start) const {
+    at::Tensor const nu = s.nu.to(at::kDouble);
+    auto [hierarchy, seconds] = timed_hierarchy(nu);
+    auto const result = solve_pcg(
+        problem_, nu, [&](at::Tensor const& r) { return hierarchy.cycle(r); },
+        {.tolerance = options_.tolerance}, load(s), start);
+    return {result.u, seconds, result.iterations, result.converged};
+  }
+
+  /// In float64, with Dirichlet values that are not rounded to float32.
+  at::Tensor network_start(Sample const& s) const {
+    return at::where(free_, predicted(s.nu, s.f).to(at::kDouble), lift_).contiguous();
+  }
+
+  std::pair<Multigrid, double> timed_hierarchy(at::Tensor const& nu) const {
+    Timer const timer;
+    Multigrid hierarchy(problem_.grid, problem_.boundary, nu, multigrid_options_for(nu));
+    return {std::move(hierarchy), timer.seconds()};
+  }
+
+  std::optional<at::Tensor> load(Sample const& s) const {
+    if (s.f.defined()) return load_of_source(s.f.to(at::kDouble), problem_.grid);
+    if (options_.source.is_zero()) return std::nullopt;
+    return load_of_source(at::full(s.nu.sizes(), options_.source.value, at::kDouble),
+                          problem_.grid);
+  }
+
+  Communicator const& comm_;
+  Network& network_;
+  Problem problem_;
+  CompareOptions options_;
+  at::Tensor lift_;
+  at::Tensor free_;
+};
+
+/// A method under measurement.
+struct Row {
+  ComparedMethod method;
+  std::function<Solved(Sample const&)> solve;
+  std::vector<double> seconds{}, setup_seconds{};
+  std::vector<double> rel_l2{}, energy_norm_error{};
+  double iterations = 0.0;
+
+  void measure(Sample const& sample, at::Tensor const& u_ref, Grid3 const& grid) {
+    Timer const timer;
+    Solved const solved = solve(sample);
+    seconds.push_back(timer.seconds());
+    setup_seconds.push_back(solved.setup_seconds);
+    iterations += solved.iterations;
+    method.converged = method.converged && solved.converged;
+    auto const errors = field_errors(solved.u, u_ref, sample.nu, grid);
+    rel_l2.push_back(errors.rel_l2.item<double>());
+    energy_norm_error.push_back(errors.energy_norm_error.item<double>());
+  }
+
+  ComparedMethod summary() const {
+    auto const count = static_cast<double>(seconds.size());
+    auto const mean = [&](std::vector<double> const& values) {
+      double sum = 0.0;
+      for (double const value : values) sum += value;
+      return sum / count;
+    };
+    ComparedMethod result = method;
+    result.rel_l2_mean = mean(rel_l2);
+    result.rel_l2_max = *std::max_element(rel_l2.begin(), rel_l2.end());
+    result.energy_norm_error_mean = mean(energy_norm_error);
+    result.energy_norm_error_max =
+        *std::max_element(energy_norm_error.begin(), energy_norm_error.end());
+    result.seconds = median(seconds);
+    result.setup_seconds = median(setup_seconds);
+    result.iterations = iterations / count;
+    return result;
+  }
+};
+
+/// Median seconds a sample of the network on `batch` samples at once.
+double seconds_batched(Methods const& methods, HeldOutSet const& set, std::int64_t batch) {
+  auto const part = [&](at::Tensor const& all) {
+    return all.defined() ? all.narrow(0, 0, batch) : all;
+  };
+  std::vector<double> seconds;
+  for (int k = 0; k < kBatchRepeats + 1; ++k) {
+    Timer const timer;
+    methods.predicted(part(set.nu), part(set.f));
+    if (k > 0) seconds.push_back(timer.seconds() / static_cast<double>(batch));
+  }
+  return median(seconds);
+}
+
+}  // namespace
+
+Comparison compare_methods(Communicator const& comm, Network& network, HeldOutSet const& set,
+                           CompareOptions const& options) {
+  at::NoGradGuard const no_grad;
+  std::int64_t const samples = std::min(set.nu.size(0), options.most_samples);
+  VOXCYCLE_REQUIRE(samples > 0, "compare: no held-out samples. Raise data.held_out_samples.");
+  Methods const methods(comm, network, set.grid, options);
+  auto const row = [&](char const* key, char const* name, bool classical,
+                       Solved (Methods::*solve)(Sample const&) const) {
+    return Row{.method = {.key = key, .name = name, .classical = classical},
+               .solve = [&methods, solve](Sample const& s) { return (methods.*solve)(s); }};
+  };
+  std::vector<Row> rows{
+      row("network", "network", false, &Methods::network_alone),
+      row("network_and_cycle", "network, then one V-cycle", false, &Methods::network_and_cycle),
+      row("full_multigrid", "one full multigrid F-cycle", true, &Methods::full_cycle),
+      row("pcg_from_lift", "multigrid PCG from the lift", true, &Methods::pcg_from_lift),
+      row("pcg_from_network", "multigrid PCG from the network", false, &Methods::pcg_from_network),
+  };
+  auto const sample = [&](std::int64_t k) {
+    return Sample{set.nu.narrow(0, k, 1), set.f.defined() ? set.f.narrow(0, k, 1) : set.f};
+  };
+  for (auto const& r : rows) r.solve(sample(0));
+  for (std::int64_t k = 0; k < samples; ++k) {
+    for (auto& r : rows) r.measure(sample(k), set.u_ref.narrow(0, k, 1), set.grid);
+  }
+
+  Comparison result{.grid = set.grid.label(),
+                    .samples = samples,
+                    .batch = std::min(samples, options.batch),
+                    .threads = at::get_num_threads(),
+                    .tolerance = options.tolerance,
+                    .methods = {}};
+  for (auto const& r : rows) result.methods.push_back(r.summary());
+  ComparedMethod batched = result.methods.front();
+  batched.key = "network_batched";
+  batched.name = "network, " + std::to_string(result.batch) + " samples at once";
+  batched.seconds = seconds_batched(methods, set, result.batch);
+  result.methods.insert(result.methods.begin() + 1, batched);
+  return result;
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The comparison for a terminal, for programs and for the report.
+#include "voxcycle/evaluate/comparison.hpp"
+
+#include "voxcycle/core/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "html.hpp"
+#include "json.hpp"
+
+namespace voxcycle {
+namespace {
+
+ComparedMethod const* find(Comparison const& comparison, std::string const& key) {
+  for (auto const& method : comparison.methods) {
+    if (method.key == key) return &method;
+  }
+  return nullptr;
+}
+
+/// Whether a beats b: better in one of time and error and not worse in the other. A method that did
+/// not reach its tolerance beats nothing.
+bool beats(ComparedMethod const& a, ComparedMethod const& b) {
+  auto const error_of = [](ComparedMethod const& method) {
+    double const error = method.energy_norm_error_mean;
+    return std::isfinite(error) ? error : std::numeric_limits<double>::infinity();
+  };
+  bool const no_worse = a.seconds <= b.seconds && error_of(a) <= error_of(b);
+  bool const better = a.seconds < b.seconds || error_of(a) < error_of(b);
+  return a.converged && no_worse && better;
+}
+
+/// Per cent down to 1e-12, as errors of converged solutions need.
+std::string error_text(double fraction) {
+  return html::percent(fraction);
+}
+
+std::string time_text(double seconds) {
+  return seconds < 1.0 ? format("%.3g ms", 1e3 * seconds) : format("%.3g s", seconds);
+}
+
+std::string iterations_text(ComparedMethod const& method) {
+  if (method.iterations == 0.0) return "";
+  return format("%.1f", method.iterations) + (method.converged ? "" : ", not converged");
+}
+
+std::string setup_text(ComparedMethod const& method) {
+  return method.setup_seconds > 0.0 ? time_text(method.setup_seconds) : "";
+}
+
+std::string quotient(double of, double over) {
+  return format("%.3g", of / over);
+}
+
+/// How the measurement was made.
+std::string conditions(Comparison const& c) {
+  return format(
+      "%ld held-out samples at %s, one process with %d thread%s; median wall time a "
+      "sample, all methods in turn in the same run. Multigrid is set up anew for every "
+      "sample, which its times include; conjugate gradients (PCG) stop at a relative "
+      "residual of %.0e.",
+      static_cast<long>(c.samples), c.grid.c_str(), c.threads, c.threads == 1 ? "" : "s",
+      c.tolerance);
+}
+
+}  // namespace
+
+std::vector<bool> undominated(Comparison const& comparison) {
+  std::vector<bool> result;
+  for (auto const& method : comparison.methods) {
+    result.push_back(std::none_of(comparison.methods.begin(), comparison.methods.end(),
+                                  [&](auto const& other) { return beats(other, method); }));
+  }
+  return result;
+}
+
+std::vector<std::string> verdict(Comparison const& comparison) {
+  std::vector<std::string> sentences;
+  for (auto const& method : comparison.methods) {
+    if (method.classical) continue;
+    ComparedMethod const* best = nullptr;
+    for (auto const& other : comparison.methods) {
+      if (!other.classical || !beats(other, method)) continue;
+      if (best == nullptr || other.seconds < best->seconds) best = &other;
+    }
+    if (best == nullptr) continue;
+    sentences.push_back("Classical wins over \"" + method.name + "\": \"" + best->name +
+                        "\" takes " + quotient(best->seconds, method.seconds) +
+                        " of its time and leaves " +
+                        quotient(best->energy_norm_error_mean, method.energy_norm_error_mean) +
+                        " of its energy-norm error.");
+  }
+  auto const* network = find(comparison, "network");
+  auto const* cycle = find(comparison, "full_multigrid");
+  if (network != nullptr && cycle != nullptr && !beats(*cycle, *network)) {
+    bool const faster = network->seconds < cycle->seconds;
+    bool const closer = network->energy_norm_error_mean < cycle->energy_norm_error_mean;
+    sentences.push_back("The network takes " + quotient(network->seconds, cycle->seconds) +
+                        " of the time of one F-cycle and leaves " +
+                        quotient(network->energy_norm_error_mean, cycle->energy_norm_error_mean) +
+                        " of its energy-norm error" +
+                        (faster && closer ? ": it wins." : ": neither wins in both."));
+  }
+  auto const* lift = find(comparison, "pcg_from_lift");
+  auto const* start = find(comparison, "pcg_from_network");
+  if (lift != nullptr && start != nullptr) {
+    double const saved = lift->seconds - start->seconds;
+    sentences.push_back(
+        format("Starting PCG from the network takes %.1f iterations instead of %.1f and, the "
+               "network's time included, %s ",
+               start->iterations, lift->iterations, saved > 0 ? "saves" : "costs") +
+        time_text(std::abs(saved)) + format(" of %s.", time_text(lift->seconds).c_str()));
+    if (!lift->converged || !start->converged) {
+      sentences.push_back("PCG did not reach its tolerance on every sample.");
+    }
+  }
+  return sentences;
+}
+
+std::string comparison_table(Comparison const& c) {
+  std::string text = conditions(c) + "\n" +
+                     format("  %-32s %10s %10s %11s %11s %10s %10s %6s\n", "method", "L2 mean",
+                            "L2 max", "energy mean", "energy max", "time", "of it MG", "PCG");
+  auto const best = undominated(c);
+  for (std::size_t k = 0; k < c.methods.size(); ++k) {
+    auto const& m = c.methods[k];
+    text += format("%c %-32s %10s %10s %11s %11s %10s %10s %6s\n", best[k] ? '*' : ' ',
+                   m.name.c_str(), error_text(m.rel_l2_mean).c_str(),
+                   error_text(m.rel_l2_max).c_str(), error_text(m.energy_norm_error_mean).c_str(),
+                   error_text(m.energy_norm_error_max).c_str(), time_text(m.seconds).c_str(),
+                   setup_text(m).c_str(), iterations_text(m).c_str());
+  }
+  text += "* no other method is both faster and closer (mean energy-norm error)\n";
+  for (auto const& sentence : verdict(c)) text += sentence + "\n";
+  return text;
+}
+
+std::string comparison_csv(Comparison const& c) {
+  std::string text =
+      "method,rel_l2_mean,rel_l2_max,energy_norm_error_mean,energy_norm_error_max,seconds,"
+      "setup_seconds,iterations,converged,undominated\n";
+  auto const best = undominated(c);
+  for (std::size_t k = 0; k < c.methods.size(); ++k) {
+    auto const& m = c.methods[k];
+    text += format("%s,%.9g,%.9g,%.9g,%.9g,%.6g,%.6g,%.6g,%d,%d\n", m.key.c_str(), m.rel_l2_mean,
+                   m.rel_l2_max, m.energy_norm_error_mean, m.energy_norm_error_max, m.seconds,
+                   m.setup_seconds, m.iterations, m.converged ? 1 : 0, best[k] ? 1 : 0);
+  }
+  return text;
+}
+
+std::string comparison_json(Comparison const& c) {
+  auto const boolean = [](bool value) { return std::string(value ? "true" : "false"); };
+  auto const best = undominated(c);
+  std::vector<std::string> methods;
+  for (std::size_t k = 0; k < c.methods.size(); ++k) {
+    auto const& m = c.methods[k];
+    methods.push_back(
+        json::object({{"method", json::text(m.key)},
+                      {"name", json::text(m.name)},
+                      {"rel_l2_mean", json::number(m.rel_l2_mean)},
+                      {"rel_l2_max", json::number(m.rel_l2_max)},
+                      {"energy_norm_error_mean", json::number(m.energy_norm_error_mean)},
+                      {"energy_norm_error_max", json::number(m.energy_norm_error_max)},
+                      {"seconds", json::number(m.seconds)},
+                      {"setup_seconds", json::number(m.setup_seconds)},
+                      {"iterations", json::number(m.iterations)},
+                      {"converged", boolean(m.converged)},
+                      {"undominated", boolean(best[k])}}));
+  }
+  std::vector<std::string> sentences;
+  for (auto const& sentence : verdict(c)) sentences.push_back(json::text(sentence));
+  return json::object({{"grid", json::text(c.grid)},
+                       {"samples", std::to_string(c.samples)},
+                       {"batch", std::to_string(c.batch)},
+                       {"threads", std::to_string(c.threads)},
+                       {"tolerance", json::number(c.tolerance)},
+                       {"methods", json::array(methods)},
+                       {"verdict", json::array(sentences)}});
+}
+
+std::string comparison_section(Comparison const& c) {
+  using html::element;
+  auto const best = undominated(c);
+  std::string head;
+  for (auto const* title : {"method", "relative L2, mean", "max", "energy norm, mean", "max",
+                            "time a sample", "of it set-up", "iterations"}) {
+    head += element("th", "scope='col'", title);
+  }
+  std::string rows;
+  for (std::size_t k = 0; k < c.methods.size(); ++k) {
+    auto const& m = c.methods[k];
+    std::string cells = element("td", "", html::escape(m.name) + (best[k] ? " *" : ""));
+    for (auto const& text :
+         {error_text(m.rel_l2_mean), error_text(m.rel_l2_max), error_text(m.energy_norm_error_mean),
+          error_text(m.energy_norm_error_max), time_text(m.seconds), setup_text(m),
+          iterations_text(m)}) {
+      cells += element("td", "", text);
+    }
+    rows += element("tr", "", cells);
+  }
+  std::string content =
+      element("h2", "", "Error against time, classical solvers included") +
+      element("p", "class='quiet'", html::grid(conditions(c))) +
+      element("div", "class='scroll'",
+              element("table", "class='errors'",
+                      element("thead", "", element("tr", "", head)) + element("tbody", "", rows))) +
+      element("p", "class='quiet'",
+              "* No other method is both faster and closer, by mean energy-norm "
+              "error.");
+  for (auto const& sentence : verdict(c)) content += element("p", "", html::escape(sentence));
+  return element("section", "", content);
+}
+
+}  // namespace voxcycle

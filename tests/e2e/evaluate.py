@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""voxcycle evaluate beside the main job: --compare with classical solvers, and --precision."""
+
+import csv
+import json
+
+import harness
+
+METHODS = ["network", "network_batched", "network_and_cycle", "full_multigrid", "pcg_from_lift",
+           "pcg_from_network"]
+
+
+class Evaluate(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.config({"problem.source": "sampled"})
+        self.succeed("generate", "--config", "small.cfg")
+        self.succeed("train", "--config", "small.cfg")
+
+    def evaluate(self, *options, ranks=0):
+        """@return the figures and what was printed."""
+        out = self.succeed("evaluate", "--config", "small.cfg", "--json", "figures.json", *options,
+                           ranks=ranks).out
+        return json.loads((self.scratch / "figures.json").read_text()), out
+
+    def test_compare(self):
+        figures, out = self.evaluate("--compare")
+        compared = figures["compare"]
+        self.assertEqual([m["method"] for m in compared["methods"]], METHODS)
+        self.assertEqual((compared["grid"], compared["samples"], compared["threads"]), ("16^3", 4, 1))
+        network, batched, cycle, full, lift, start = compared["methods"]
+        for name in ("rel_l2_mean", "energy_norm_error_mean"):
+            # The same measurement, by the table above it.
+            self.assertAlmostEqual(network[name], figures[name], delta=1e-6 * figures[name])
+            self.assertEqual(batched[name], network[name])
+            # A V-cycle on the smooth kl family contracts the error at least fivefold.
+            self.assertLess(cycle[name], network[name] / 5)
+            self.assertLess(lift[name], 1e-5)
+            self.assertLess(start[name], 1e-5)
+        for method in compared["methods"]:
+            self.assertGreater(method["seconds"], 0)
+            self.assertLess(method["setup_seconds"], method["seconds"])
+            self.assertTrue(method["converged"])
+        self.assertTrue(0 < start["iterations"] <= lift["iterations"] + 1)
+        for method in compared["methods"]:
+            self.assertIn(method["name"], out)
+        for sentence in compared["verdict"]:
+            self.assertIn(sentence, out)
+        with open(self.scratch / "run" / "compare.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([row["method"] for row in rows], METHODS)
+        self.assertEqual(float(rows[3]["rel_l2_mean"]), full["rel_l2_mean"])
+        page = (self.scratch / "run" / "report.html").read_text()
+        self.assertIn("Error against time", page)
+
+        # One process measures, whoever else is there; errors do not depend on it.
+        again, _ = self.evaluate("--compare", ranks=2)
+        for method, other in zip(compared["methods"], again["compare"]["methods"]):
+            for name in ("rel_l2_max", "energy_norm_error_mean", "iterations"):
+                self.assertEqual(method[name], other[name])
+
+        figures, out = self.evaluate()
+        self.assertNotIn("compare", figures)
+        self.assertNotIn("F-cycle", out)
+
+    def test_precision(self):
+        figures = {}
+        for name in ("f32", "f64", "bf16"):
+            figures[name], out = self.evaluate("--precision", name)
+            self.assertEqual(figures[name]["precision"], name)
+            self.assertIn(f"averaged weights, {name}", out)
+            self.assertIn(f"network in {name}", (self.scratch / "run/report.html").read_text())
+        self.assertEqual(self.evaluate()[0], figures["f32"])
+        l2 = {name: found["rel_l2_mean"] for name, found in figures.items()}
+        # Rounding of the network's features: 2^-24 and 2^-9 of them, some hundredfold.
+        self.assertNotEqual(l2["f32"], l2["f64"])
+        self.assertAlmostEqual(l2["f32"] / l2["f64"], 1, delta=1e-4)
+        self.assertNotAlmostEqual(l2["bf16"] / l2["f64"], 1, delta=1e-6)
+        self.assertAlmostEqual(l2["bf16"] / l2["f64"], 1, delta=0.2)
+        result = self.run_program("evaluate", "--config", "small.cfg", "--precision", "f16")
+        self.assertEqual(result.status, 1)
+        self.assertIn("--precision = 'f16' is not valid. Choose one of bf16, f32, f64.", result.err)
+
+
+if __name__ == "__main__":
+    harness.main()
