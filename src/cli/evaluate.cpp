@@ -8,6 +8,7 @@
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/evaluate/evaluation.hpp"
 #include "voxcycle/train/checkpoint.hpp"
+#include "voxcycle/train/frame.hpp"
 
 #include <charconv>
 #include <cstdio>
@@ -135,7 +136,7 @@ int evaluate(Invocation const& call) {
                            "--checkpoint.");
   CheckpointReader const checkpoint(path);
   require_same_model(path, checkpoint.header().identity, options.identity);
-  auto const network = make_network(options.network, frame_of(options.boundary));
+  auto const network = make_network(options.network, options.boundary, options.source);
   checkpoint.restore_average(*network);
   Grid3 const grid = grid_of(call);
   network->require_fits(grid);
