@@ -10,6 +10,7 @@
 #include "voxcycle/reference/spectrum.hpp"
 #include "voxcycle/train/agreement.hpp"
 #include "voxcycle/train/checkpoint.hpp"
+#include "voxcycle/train/frame.hpp"
 #include "voxcycle/train/held_out.hpp"
 
 #include <algorithm>
@@ -37,7 +38,7 @@ class Spectra {
     require_shards(config, "held_out", grid);
     ShardSet shards(shard_directory(options.data, "held_out", grid));
     set_ = read_held_out(shards, std::min(samples, shards.samples()));
-    network_ = make_network(options.network, frame_of(options.boundary));
+    network_ = make_network(options.network, options.boundary, options.source);
     network_->require_fits(grid);
   }
 

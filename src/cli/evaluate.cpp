@@ -9,6 +9,7 @@
 #include "voxcycle/evaluate/compare.hpp"
 #include "voxcycle/evaluate/evaluation.hpp"
 #include "voxcycle/train/checkpoint.hpp"
+#include "voxcycle/train/frame.hpp"
 
 #include <charconv>
 #include <cstdio>
@@ -115,7 +116,7 @@ int evaluate(Invocation const& call) {
                            "--checkpoint.");
   CheckpointReader const checkpoint(path);
   require_same_model(path, checkpoint.header().identity, options.identity);
-  auto const network = make_network(options.network, frame_of(options.boundary));
+  auto const network = make_network(options.network, options.boundary, options.source);
   checkpoint.restore_average(*network);
   auto const dtype = parse_precision(
       "--precision", call.has("precision") ? call.flags.at("precision") : std::string("f32"));

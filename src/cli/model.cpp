@@ -3,6 +3,7 @@
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/train/checkpoint.hpp"
+#include "voxcycle/train/frame.hpp"
 
 #include <filesystem>
 #include <sstream>
@@ -41,7 +42,7 @@ Model load_model(std::string const& checkpoint) {
     model.config = config_of_identity({}, reader.header().identity);
     model.boundary = boundary_of(model.config);
     model.source = source_of(model.config);
-    model.network = make_network(network_options(model.config), frame_of(model.boundary));
+    model.network = make_network(network_options(model.config), model.boundary, model.source);
     reader.restore_average(*model.network);
     return model;
   } catch (Error const& problem) {

@@ -201,6 +201,7 @@ NetworkOptions network_options(Config const& config) {
           .channels = config.integer_map("network.channels"),
           .norm = parse_norm(config.text("network.norm")),
           .correction_scale = config.real("network.correction_scale", 1e-6, 1e6),
+          .smoothing = static_cast<int>(config.integer("network.smoothing", 0, 16)),
           .seed = static_cast<std::uint64_t>(config.integer("run.seed")),
           .depth = config.integer("network.depth", 1, 16),
           .base_channels = config.integer("network.base_channels", 1, 4096),

@@ -2,6 +2,7 @@
 #include "cli/step_trial.hpp"
 
 #include "voxcycle/grid/units.hpp"
+#include "voxcycle/train/frame.hpp"
 
 #include <ATen/ATen.h>
 
@@ -19,8 +20,8 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
                      Communicator const& comm)
     : options_(options),
       grid_(grid),
-      network_(make_network(options.network, frame_of(options.boundary))),
-      averaged_(*network_, make_network(options.network, frame_of(options.boundary))),
+      network_(make_network(options.network, options.boundary, options.source)),
+      averaged_(*network_, make_network(options.network, options.boundary, options.source)),
       reducer_(comm, network_->parameters(), variant.reduction),
       optimizer_(make_optimizer(named(options.optimizer, variant.optimizer), groups())),
       loss_(make_loss(options.loss, {grid, options.boundary, options.source})),

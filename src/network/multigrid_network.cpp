@@ -148,7 +148,7 @@ MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, Grid3 con
   u = each(u, level.head->forward(pass, g), [&](at::Tensor const& base, at::Tensor const& head) {
     return base + frame.mask * (head.to(base.scalar_type()).contiguous() * scale);
   });
-  return {u, g};
+  return {smoothed(frame, u, x), g};
 }
 
 Units MultigridNetwork::forward(Pass const& pass, Grid3 const& grid, Units const& x) {

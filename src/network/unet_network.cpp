@@ -207,9 +207,10 @@ Units UnetNetwork::forward(Pass const& pass, Grid3 const& grid, Units const& x) 
   for (auto place = extras_.begin(); place != beyond; ++place) {
     g = place->second->after->forward(pass, g);
   }
-  return each(head_->forward(pass, g), [&](at::Tensor const& n) {
+  Units const u = each(head_->forward(pass, g), [&](at::Tensor const& n) {
     return frame.lift + frame.mask * n.to(solution_type(pass)).contiguous();
   });
+  return smoothed(frame, u, x);
 }
 
 std::string UnetNetwork::script() const {

@@ -42,8 +42,8 @@ RunState::RunState(TrainOptions const& options, Communicator const& comm, std::v
     : o_(options),
       comm_(comm),
       stages_(std::move(stages)),
-      network_(make_network(options.network, frame_of(options.boundary))),
-      averaged_(*network_, make_network(options.network, frame_of(options.boundary))),
+      network_(make_network(options.network, options.boundary, options.source)),
+      averaged_(*network_, make_network(options.network, options.boundary, options.source)),
       best_gap_(kInfinity) {
   for (auto const& stage : stages_) network_->require_fits(stage.plan.grid);
   if (o_.dtype == at::kDouble) {

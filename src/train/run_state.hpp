@@ -3,6 +3,7 @@
 
 #include "voxcycle/train/averaged_weights.hpp"
 #include "voxcycle/train/checkpoint.hpp"
+#include "voxcycle/train/frame.hpp"
 #include "voxcycle/train/held_out.hpp"
 #include "voxcycle/train/trainer.hpp"
 

@@ -247,12 +247,6 @@ bool Trainer::run_stage(Stage const& stage) {
 
 }  // namespace
 
-FrameOfGrid frame_of(Boundary const& boundary) {
-  return [boundary](Grid3 const& grid) {
-    return NodalFrame{lift(grid, boundary, at::kFloat), free_node_mask(grid, boundary, at::kFloat)};
-  };
-}
-
 std::string checkpoint_path(std::string const& directory) {
   return directory + "/checkpoint.h5";
 }

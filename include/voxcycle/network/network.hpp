@@ -27,6 +27,7 @@ struct NetworkOptions {
   std::map<std::int64_t, std::int64_t> channels{{4, 64}, {8, 64}, {16, 32}, {32, 16}, {64, 8}};
   Norm norm = Norm::sync_batch;
   double correction_scale = 4.0;  ///< multigrid: corrections are s/n times the head's output
+  int smoothing = 4;              ///< smoothing steps on the solution of every level, 0 for none
   std::uint64_t seed = 1;
   std::int64_t depth = 3;           ///< unet: halvings below the grid of the pass, 1 to 16
   std::int64_t base_channels = 16;  ///< unet: channels on that grid, doubled by each halving

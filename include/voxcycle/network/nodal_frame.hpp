@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -13,10 +14,23 @@
 
 namespace voxcycle {
 
-/// What makes Dirichlet values hold exactly: u = lift + mask * N(nu).
+/// The equation's smoother on one grid, for samples that are known by what the network sees of
+/// them: x [n, inputs, nx, ny, nz].
+class FieldSmoother {
+ public:
+  virtual ~FieldSmoother() = default;
+  /// u [n, 1, nx+1, ny+1, nz+1], smoothed; Dirichlet values stay.
+  virtual at::Tensor smooth(at::Tensor const& u, at::Tensor const& x) const = 0;
+  /// The slope in the free values of u, given that in the smoothed ones.
+  virtual at::Tensor transposed(at::Tensor const& slope, at::Tensor const& x) const = 0;
+};
+
+/// What the network knows of the equation on one grid. Lift and mask make Dirichlet values hold
+/// exactly: u = lift + mask * N(nu).
 struct NodalFrame {
   at::Tensor lift;  ///< [1, 1, nx+1, ny+1, nz+1] float32
   at::Tensor mask;  ///< the same shape; 0 on Dirichlet nodes, 1 elsewhere
+  std::shared_ptr<FieldSmoother const> smoother = {};  ///< null: none
 };
 using FrameOfGrid = std::function<NodalFrame(Grid3 const&)>;
 
@@ -26,6 +40,10 @@ bool has_steps(NodalFrame const& frame);
 
 /// float32, or float64 where pass.dtype is.
 at::ScalarType solution_type(Pass const& pass);
+
+/// Units of u, smoothed by the frame's smoother (as they are where it has none); differentiable in
+/// u.
+Units smoothed(NodalFrame const& frame, Units const& u, Units const& x);
 
 /// The frames of the grids that a network has met, each made once.
 class FrameCache {

@@ -51,8 +51,8 @@ struct TrainOptions {
   Source source;  ///< sampled: network.inputs must be 2
   NetworkOptions network;
   OptimizerOptions optimizer;  ///< its name stands in each LevelPlan
-  Decay decay = Decay::cosine;
-  std::string loss = "energy_normalised";
+  Decay decay = Decay::linear;
+  std::string loss = "energy_multigrid";
 
   std::uint64_t seed = 1;
   at::ScalarType dtype = at::kBFloat16;  ///< of convolutions and activations
@@ -79,9 +79,6 @@ struct TrainSummary {
 /// **Collective**. @throws Error for options, data or a checkpoint that do not fit, or a loss that
 /// is not finite (the last good checkpoint stays).
 TrainSummary train(TrainOptions const& options, Communicator const& comm);
-
-/// Lift and mask of a boundary as the network wants them.
-FrameOfGrid frame_of(Boundary const& boundary);
 
 /// <directory>/checkpoint.h5
 std::string checkpoint_path(std::string const& directory);

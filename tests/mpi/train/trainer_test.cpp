@@ -5,6 +5,7 @@
 #include "voxcycle/field/family.hpp"
 #include "voxcycle/io/shard.hpp"
 #include "voxcycle/train/checkpoint.hpp"
+#include "voxcycle/train/frame.hpp"
 
 #include <cmath>
 #include <csignal>
@@ -71,8 +72,8 @@ TrainOptions options_for(std::string const& root, std::string const& run) {
 
 /// All values of a finished run: weights, running statistics, averages.
 at::Tensor final_values(TrainOptions const& options) {
-  auto const network = make_network(options.network, frame_of(options.boundary));
-  auto const average = make_network(options.network, frame_of(options.boundary));
+  auto const network = make_network(options.network, options.boundary, options.source);
+  auto const average = make_network(options.network, options.boundary, options.source);
   if (options.dtype == at::kDouble) {
     network->to(at::kDouble);
     average->to(at::kDouble);
@@ -224,7 +225,7 @@ TEST_F(TrainerTest, KeepsTheBestWeightsAndThoseOfEachStage) {
   auto const summary = train(options, *comm_);
   comm_->barrier();
   auto const values = [&](std::string const& path) {
-    auto const average = make_network(options.network, frame_of(options.boundary));
+    auto const average = make_network(options.network, options.boundary, options.source);
     CheckpointReader(path).restore_average(*average);
     std::vector<at::Tensor> all;
     for (auto const& p : average->parameters()) all.push_back(p.detach().flatten());

@@ -3,8 +3,8 @@
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/poisson/energy.hpp"
+#include "voxcycle/train/frame.hpp"
 #include "voxcycle/train/held_out.hpp"
-#include "voxcycle/train/trainer.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -40,19 +40,24 @@ torch::jit::Module load(std::string const& archive) {
   return load(archive, files);
 }
 
+Source source_of(std::int64_t inputs) {
+  return inputs == 2 ? Source{SourceKind::sampled, 0.0} : Source{SourceKind::constant, -7.0};
+}
+
 /// A network of levels 4, 8, 16 or depth 2, off its start: weights and running statistics.
 std::shared_ptr<Network> random_network(std::string const& name, Norm norm, std::int64_t inputs,
-                                        Boundary const& boundary,
+                                        Boundary const& boundary, int smoothing = 0,
                                         Adaptation adaptation = Adaptation::no) {
   auto const network = make_network({.name = name,
                                      .inputs = inputs,
                                      .channels = {{4, 16}, {8, 8}, {16, 4}},
                                      .norm = norm,
+                                     .smoothing = smoothing,
                                      .depth = 2,
                                      .base_channels = 4,
                                      .adaptation = adaptation,
                                      .cycle_levels = {4, 8, 16}},
-                                    frame_of(boundary));
+                                    boundary, source_of(inputs));
   torch::NoGradGuard const no_grad;
   torch::manual_seed(3);
   for (auto& p : network->parameters()) p.add_(at::randn(p.sizes()) * 0.3);
@@ -63,9 +68,10 @@ std::shared_ptr<Network> random_network(std::string const& name, Norm norm, std:
   return network;
 }
 
-ExportOptions options_of(Boundary const& boundary, std::int64_t inputs = 1) {
+ExportOptions options_of(Boundary const& boundary, std::int64_t inputs = 1, int smoothing = 0) {
   return {.boundary = boundary,
-          .source = inputs == 2 ? Source{SourceKind::sampled, 0.0} : Source{},
+          .source = source_of(inputs),
+          .smoothing = smoothing,
           .levels = {8, 16},
           .network = "a \"small\" one",
           .weights = "averaged",
@@ -114,8 +120,9 @@ TEST(Export, ComputesWhatTheNetworkDoesOnEveryGridWithEveryNorm) {
     for (auto norm : {Norm::sync_batch, Norm::group, Norm::instance, Norm::none}) {
       for (std::int64_t inputs : {1, 2}) {
         SCOPED_TRACE(name + " " + to_string(norm) + " " + std::to_string(inputs));
-        auto const network = random_network(name, norm, inputs, boundary);
-        auto model = load(export_network(*network, options_of(boundary, inputs)));
+        int const smoothing = static_cast<int>(inputs);
+        auto const network = random_network(name, norm, inputs, boundary, smoothing);
+        auto model = load(export_network(*network, options_of(boundary, inputs, smoothing)));
         expect_same_values(*network, model, Grid3::cube(8), inputs);
         expect_same_values(*network, model, Grid3::cube(16), inputs);
         expect_same_values(*network, model, box(8, 16, 12), inputs);
@@ -125,7 +132,7 @@ TEST(Export, ComputesWhatTheNetworkDoesOnEveryGridWithEveryNorm) {
 }
 
 TEST(Export, UnetWithAdaptationUsesTheLayersUpToTheGrid) {
-  auto const network = random_network("unet", Norm::sync_batch, 1, Boundary{}, Adaptation::yes);
+  auto const network = random_network("unet", Norm::sync_batch, 1, Boundary{}, 0, Adaptation::yes);
   auto model = load(export_network(*network, options_of(Boundary{})));
   for (std::int64_t n : {4, 8, 16}) expect_same_values(*network, model, Grid3::cube(n), 1);
 }
@@ -177,11 +184,9 @@ at::Tensor smoothed(at::Tensor u, Grid3 const& grid, Boundary const& boundary, a
 TEST(Export, SmoothsWithTheStiffnessMatrix) {
   // The same polynomial in float32, divided by h.
   for (bool const sampled : {false, true}) {
-    auto options = options_of(parse_boundary(kMixedBoundary));
-    options.smoothing = 3;
-    options.source =
-        sampled ? Source{SourceKind::sampled, 0.0} : Source{SourceKind::constant, -7.0};
-    auto const network = random_network("unet", Norm::none, sampled ? 2 : 1, options.boundary);
+    std::int64_t const inputs = sampled ? 2 : 1;
+    auto const options = options_of(parse_boundary(kMixedBoundary), inputs, 3);
+    auto const network = random_network("unet", Norm::none, inputs, options.boundary);
     auto const model = load(export_network(*network, options));
     auto frame = model.attr("network").toModule().attr("frame").toModule();
     for (Grid3 const& grid : {Grid3::cube(4), box(4, 8, 6)}) {
@@ -244,7 +249,7 @@ TEST(Export, RefusesInputsThatItCannotTake) {
     EXPECT_THAT(refusal(model, {nu}), HasSubstr("not positive and finite")) << value;
   }
 
-  auto const adapted = random_network("unet", Norm::instance, 2, Boundary{}, Adaptation::yes);
+  auto const adapted = random_network("unet", Norm::instance, 2, Boundary{}, 0, Adaptation::yes);
   auto other = load(export_network(*adapted, options_of(Boundary{}, 2)));
   auto const cube = [](std::int64_t n) { return at::ones({1, 1, n, n, n}); };
   EXPECT_EQ(refusal(other, {cube(8), cube(8)}), "");
@@ -282,7 +287,7 @@ TEST(Export, SaysWhatItIs) {
   auto const model = load(export_network(*network, options), files);
   EXPECT_EQ(files["config.txt"], options.config);
   for (auto const* part :
-       {"\"levels\": [8, 16]", "\"boundary\": \"1, flux, 0.5, flux, -2, 3\"", "\"source\": \"0\"",
+       {"\"levels\": [8, 16]", "\"boundary\": \"1, flux, 0.5, flux, -2, 3\"", "\"source\": \"-7\"",
         "\"source_rms\": 8", "\"network\": \"a \\\"small\\\" one\"", "\"weights\": \"averaged\"",
         "\"voxcycle_version\": \"1.2.3\"", "\"config_hash\": \""}) {
     EXPECT_THAT(files["metadata.json"], HasSubstr(part));

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/poisson/boundary.hpp"
+
+#include <optional>
+
+#include <ATen/core/Tensor.h>
+
+namespace voxcycle {
+
+/// A fixed number of Chebyshev-Jacobi steps on K(nu) u = b over the free nodes: the polynomial
+/// smoother of multigrid, which removes the oscillating part of the error and leaves the smooth
+/// part to coarser grids. The error e becomes q(D^-1 K) e, D = diag K, with q small on the upper
+/// three quarters of the spectrum; its top never exceeds that of a single voxel's matrix (1.5 for
+/// cubic voxels), so the steps are the same for every sample. Source of the recurrence: Saad,
+/// Iterative Methods for Sparse Linear Systems, algorithm 12.1.
+class Smoother {
+ public:
+  /// @param nu  voxels [B, 1, nx, ny, nz], float32 or float64, contiguous, > 0
+  /// @param steps  applications of K, > 0. @throws Error on shapes or options that do not fit.
+  Smoother(Grid3 const& grid, Boundary const& boundary, at::Tensor const& nu, int steps);
+
+  /// u after the steps; Dirichlet nodes keep their values.
+  /// @param u  nodes [B, 1, nx+1, ny+1, nz+1] of nu's dtype
+  /// @param b  load [B or 1, 1, nx+1, ny+1, nz+1], or empty for f = 0 and natural zero flux
+  at::Tensor smooth(at::Tensor const& u, std::optional<at::Tensor> const& b = std::nullopt) const;
+
+  /// The transpose of the linear map that smooth() is in the free values of u (b = 0), so
+  /// D q(D^-1 K) D^-1: what backpropagation through smooth() needs. Zero on Dirichlet nodes.
+  at::Tensor transposed(at::Tensor const& slope) const;
+
+ private:
+  at::Tensor steps_on(at::Tensor const& u, std::optional<at::Tensor> const& b) const;  // in place
+
+  Grid3 grid_;
+  at::Tensor nu_;
+  at::Tensor inverse_diagonal_;  // zero on Dirichlet nodes
+  int steps_;
+};
+
+}  // namespace voxcycle

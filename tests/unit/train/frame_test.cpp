@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/train/frame.hpp"
+
+#include "voxcycle/comm/communicator.hpp"
+#include "voxcycle/poisson/energy.hpp"
+#include "voxcycle/poisson/smoother.hpp"
+
+#include "../../../src/train/network_input.hpp"
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+namespace voxcycle {
+namespace {
+
+// Central differences of a float64 energy with steps of 1e-5.
+constexpr double difference_error = 1e-7;
+
+Grid3 const box{{4, 2, 6}, {1.0, 0.5, 1.5}};
+Boundary const boundary = parse_boundary("1, 0, flux, flux, flux, 0.5");
+
+at::Tensor voxels(Grid3 const& grid) {
+  return at::rand({2, 1, grid.voxels[0], grid.voxels[1], grid.voxels[2]}, at::kDouble) + 0.5;
+}
+
+struct FrameOfSource : ::testing::TestWithParam<Source> {};
+
+TEST_P(FrameOfSource, SmoothsTowardsTheSolutionOfItsOwnEquation) {
+  at::Tensor const nu = voxels(box);
+  bool const sampled = GetParam().kind == SourceKind::sampled;
+  at::Tensor const f = sampled ? voxels(box) * 5.0 : at::Tensor();
+  NodalFrame const frame = frame_of(boundary, GetParam(), 3)(box);
+  at::Tensor const u = frame.lift.to(at::kDouble).expand({2, -1, -1, -1, -1}).contiguous();
+  at::Tensor const source = sampled ? f : at::full_like(nu, GetParam().value);
+  at::Tensor const expected = Smoother(box, boundary, nu, 3).smooth(u, load_of_source(source, box));
+  at::Tensor const smoothed = frame.smoother->smooth(u, network_input(nu, f));
+  EXPECT_LT((smoothed - expected).abs().max().item<double>(), 1e-12);
+  EXPECT_GT((smoothed - u).abs().max().item<double>(), 1e-3);
+}
+
+TEST_P(FrameOfSource, BackpropagatesThroughTheSmoother) {
+  torch::manual_seed(3);
+  bool const sampled = GetParam().kind == SourceKind::sampled;
+  at::Tensor const nu = voxels(box), f = sampled ? voxels(box) : at::Tensor();
+  NodalFrame const frame = frame_of(boundary, GetParam(), 4)(box);
+  at::Tensor const mask = frame.mask.to(at::kDouble), lift = frame.lift.to(at::kDouble);
+  Units const x{network_input(nu, f)};
+  auto const value_of = [&](at::Tensor const& n) {
+    return smoothed(frame, {lift + mask * n}, x).front().pow(3).sum();
+  };
+  at::Tensor const n = at::rand({2, 1, box.nodes(0), box.nodes(1), box.nodes(2)}, at::kDouble);
+  at::Tensor const leaf = n.clone().requires_grad_();
+  value_of(leaf).backward();
+  at::Tensor const direction = at::randn_like(n);
+  double const step = 1e-5;
+  double const slope =
+      (value_of(n + step * direction) - value_of(n - step * direction)).item<double>() /
+      (2.0 * step);
+  EXPECT_NEAR((leaf.grad() * direction).sum().item<double>(), slope, difference_error * 1e3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sources, FrameOfSource,
+                         ::testing::Values(Source{}, Source{.value = 7.0},
+                                           Source{.kind = SourceKind::sampled}));
+
+TEST(Frame, HasNoSmootherWithoutSteps) {
+  EXPECT_EQ(frame_of(boundary, {}, 0)(box).smoother, nullptr);
+}
+
+// The network changes its solution by smoothing, on every level.
+TEST(Frame, SmoothingLowersTheEnergyOfAnUntrainedNetwork) {
+  Grid3 const grid = Grid3::cube(8);
+  at::Tensor const nu = voxels(grid).pow(3).to(at::kFloat);
+  auto const comm = make_self_communicator();
+  auto const energy = [&](std::string const& name, int smoothing) {
+    auto const network = make_network({.name = name,
+                                       .channels = {{4, 8}, {8, 8}},
+                                       .smoothing = smoothing,
+                                       .depth = 2,
+                                       .base_channels = 8},
+                                      Boundary{}, Source{});
+    torch::NoGradGuard const no_grad;
+    Pass const pass{.comm = *comm, .training = false, .total_samples = 2};
+    at::Tensor const u = network->forward(pass, grid, {network_input(nu, {})}).front();
+    return energy_and_gradient(u.contiguous(), nu, grid).energy.sum().item<double>();
+  };
+  for (std::string const name : {"multigrid", "unet"}) {
+    EXPECT_LT(energy(name, 1), energy(name, 0)) << name;
+    EXPECT_LT(energy(name, 4), energy(name, 1)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace voxcycle
