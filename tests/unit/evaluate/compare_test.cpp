@@ -43,7 +43,8 @@ HeldOutSet held_out(Boundary const& boundary, Source const& source, std::int64_t
   std::vector<at::Tensor> nu, f, u;
   for (std::int64_t k = 0; k < samples; ++k) {
     at::Tensor const wave = at::cos((k + 2) * s);
-    nu.push_back((wave.view({-1, 1, 1}) * wave.view({1, -1, 1}) + wave).exp()[None][None]);
+    nu.push_back(
+        (wave.view({-1, 1, 1}) * wave.view({1, -1, 1}) + wave).exp().unsqueeze(0).unsqueeze(0));
     nu.back() = nu.back().to(at::kFloat).to(at::kDouble);
     f.push_back(source.kind == SourceKind::sampled ? 8 * at::sin((k + 1) * nu.back())
                                                    : at::full_like(nu.back(), source.value));
