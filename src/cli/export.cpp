@@ -75,7 +75,7 @@ Command export_command() {
           "a trained network as TorchScript, which Python runs with torch alone",
           {{"out", "FILE", "the model (needed)"},
            {"checkpoint", "FILE", "averaged weights to export (default: run.directory's)"},
-           {"sample", "FILE", "held-out nu, f and the network's u for torch.load: a self-check"}},
+           {"sample", "FILE", "held-out inputs and the network's u, for torch.load: a self-check"}},
           export_model};
 }
 

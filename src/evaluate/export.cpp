@@ -154,11 +154,12 @@ std::string export_network(Network const& network, ExportOptions const& options)
 }
 
 std::string export_sample(at::Tensor const& nu, at::Tensor const& f, at::Tensor const& u) {
-  c10::Dict<std::string, at::Tensor> tensors;
-  tensors.insert("nu", nu.contiguous().clone());
-  tensors.insert("u", u.contiguous().clone());
-  if (f.defined()) tensors.insert("f", f.contiguous().clone());
-  auto const bytes = torch::jit::pickle_save(tensors);
+  // A dictionary from here would need more than Python's weights_only lets through.
+  std::vector<c10::IValue> tensors;
+  for (auto const& tensor : {nu, f, u}) {
+    if (tensor.defined()) tensors.emplace_back(tensor.contiguous().clone());
+  }
+  auto const bytes = torch::jit::pickle_save(c10::ivalue::Tuple::create(std::move(tensors)));
   return {bytes.begin(), bytes.end()};
 }
 

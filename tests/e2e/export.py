@@ -22,19 +22,18 @@ import json, sys, torch
 torch.set_num_threads(1)
 files = {"metadata.json": "", "config.txt": ""}
 model = torch.jit.load("model.pt", map_location="cpu", _extra_files=files)
-sample = torch.load("sample.pt", weights_only=True)
-arguments = [sample["nu"]] + [sample["f"]] * ("f" in sample)
+*arguments, want = torch.load("sample.pt", weights_only=True)
 found = {"metadata": json.loads(files["metadata.json"]), "config": files["config.txt"].decode(),
-         "levels": model.levels, "training": model.training, "shape": list(sample["u"].shape),
+         "levels": model.levels, "training": model.training, "shape": list(want.shape),
          "gradients": any(p.requires_grad for p in model.parameters())}
 def distance(u):
-    return ((u - sample["u"]).abs().max() / sample["u"].abs().max()).item()
+    return ((u - want).abs().max() / want.abs().max()).item()
 found["together"] = distance(model(*arguments))
 found["one by one"] = distance(torch.cat([model(*[a[k:k + 1] for a in arguments])
-                                          for k in range(len(sample["u"]))]))
+                                          for k in range(len(want))]))
 found["float64"] = distance(model(*[a.double() for a in arguments]))
-found["change"] = (sample["u"][0] - sample["u"][1]).abs().max().item()
-found["ends"] = [sample["u"][:, :, k].unique().tolist() for k in (0, -1)]
+found["change"] = (want[0] - want[1]).abs().max().item()
+found["ends"] = [want[:, :, k].unique().tolist() for k in (0, -1)]
 found["coarse"] = list(model(*[a[..., ::2, ::2, ::2] for a in arguments]).shape)
 model.train()
 found["after train()"] = distance(model.eval()(*arguments))

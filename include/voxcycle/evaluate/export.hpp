@@ -43,8 +43,8 @@ std::string export_network(Network const& network, ExportOptions const& options)
 /// 16 hexadecimal digits that tell configs apart (not cryptographic).
 std::string config_hash(std::string const& config);
 
-/// A dictionary of tensors as Python's torch.load reads it (with weights_only, too): nu, u and,
-/// where defined, f. @return the file's bytes
+/// What a model takes and gives as Python's torch.load reads it (with weights_only, too): the tuple
+/// (nu, u) or, where f is defined, (nu, f, u). @return the file's bytes
 std::string export_sample(at::Tensor const& nu, at::Tensor const& f, at::Tensor const& u);
 
 }  // namespace voxcycle
