@@ -14,7 +14,7 @@ METHODS = ["network", "network_batched", "network_and_cycle", "full_multigrid", 
 class Evaluate(harness.Case):
     def setUp(self):
         super().setUp()
-        self.config({"problem.source": "sampled"})
+        self.config({"problem.source": "sampled", "cycle.steps": "3, 2"})
         self.succeed("generate", "--config", "small.cfg")
         self.succeed("train", "--config", "small.cfg")
 

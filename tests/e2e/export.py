@@ -66,7 +66,7 @@ OUT = ("--out", "model.pt", "--sample", "sample.pt")
 
 class Export(harness.Case):
     def train(self, changes=None):
-        self.config(changes)
+        self.config({"cycle.steps": "3, 2", **(changes or {})})
         self.succeed("generate", *WITH)
         self.succeed("train", *WITH)
 

@@ -325,10 +325,11 @@ TEST(Export, SampleReadsBack) {
   at::Tensor const u = at::rand({3, 1, 5, 5, 5}).narrow(0, 1, 2);
   for (at::Tensor const& f : {at::Tensor(), at::rand({2, 1, 4, 4, 4})}) {
     auto const bytes = export_sample(nu, f, u);
-    auto const found = torch::jit::pickle_load({bytes.begin(), bytes.end()}).toTuple()->elements();
+    auto const found =
+        torch::jit::pickle_load({bytes.begin(), bytes.end()}).toTuple()->elements().vec();
     ASSERT_EQ(found.size(), f.defined() ? 3U : 2U);
-    EXPECT_TRUE(at::equal(found.front().toTensor(), nu));
-    EXPECT_TRUE(at::equal(found.back().toTensor(), u));
+    EXPECT_TRUE(at::equal(found[0].toTensor(), nu));
+    EXPECT_TRUE(at::equal(found[found.size() - 1].toTensor(), u));
     if (!f.defined()) continue;
     EXPECT_TRUE(at::equal(found[1].toTensor(), f));
   }
