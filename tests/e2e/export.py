@@ -42,7 +42,7 @@ for n in sys.argv[1:]:
     try:
         model(*[torch.ones(1, 1, *[int(n)] * 3) for a in arguments])
         found["refusals"].append("")
-    except RuntimeError as error:
+    except torch.jit.Error as error:
         found["refusals"].append(str(error))
 print(json.dumps(found))
 """
