@@ -79,14 +79,14 @@ int verify(Invocation const& call) {
         {format("%ld %s", static_cast<long>(count), count == 1 ? "process" : "processes"),
          trainings.run(count, "exact")});
   }
-  auto const& expected = runs.front().steps;
+  auto const steps = static_cast<std::int64_t>(runs.front().steps.size());
   // e.g. 1,2,3,4,5: stopped on 1, gone on with on 5, then on 2 processes.
   std::vector<std::int64_t> const parts{ranks.front(), ranks.back(),
                                         ranks[std::min<std::size_t>(1, ranks.size() - 1)]};
-  auto const steps = static_cast<std::int64_t>(expected.size());
   runs.push_back({format("%ld, then %ld, then %ld processes", static_cast<long>(parts[0]),
                          static_cast<long>(parts[1]), static_cast<long>(parts[2])),
                   trainings.run_in_parts(parts, steps)});
+  auto const& expected = runs.front().steps;
   double drift = 0.0;
   for (auto count : ranks) {
     auto const fast = trainings.run(count, "fast");

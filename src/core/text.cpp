@@ -2,6 +2,7 @@
 #include "voxcycle/core/text.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <numeric>
@@ -22,7 +23,12 @@ std::string format(char const* pattern, ...) {
 }
 
 std::string format_percent(double fraction) {
-  return format("%.2f %%", 100 * fraction);
+  double const percent = 100 * fraction;
+  // Two significant digits of small values, at most six decimals.
+  bool const small = std::abs(percent) < 1 && percent != 0;
+  int const decimals =
+      small ? std::clamp(1 - static_cast<int>(std::floor(std::log10(std::abs(percent)))), 2, 6) : 2;
+  return format("%.*f %%", decimals, percent);
 }
 
 std::string format_seconds(double seconds) {

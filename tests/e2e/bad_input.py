@@ -313,7 +313,7 @@ class Runs(Refusal):
         self.succeed("train", "--config", "small.cfg")
         before = self.contents()
         self.refuse_train("--cycle.rate", "2e-2", ranks=2,
-                          expect=["cycle.rate = 1e-2", "cycle.rate = 2e-2", "--fresh"])
+                          expect=["cycle.rate = 5e-2", "cycle.rate = 2e-2", "--fresh"])
         self.assertEqual(self.contents(), before, "a refused training leaves the run as it was")
 
     def test_damaged_checkpoint(self):

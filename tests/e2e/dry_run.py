@@ -35,7 +35,7 @@ class DryRun(harness.Case):
         self.config({"cycle.steps": "0", "cycle.epochs": "1.5, 0", "cycle.seconds": "0, 0.5",
                      "cycle.batch": "8", "data.train_samples": "100"})
         _, stages = self.stages(ranks=2)
-        self.assertEqual(stages[0][1:6], ("8^3", "1.5 epochs, 19 steps", "8", "adam", "152"))
+        self.assertEqual(stages[0][1:6], ("8^3", "1.5 epochs, 19 steps", "8", "muon", "152"))
         self.assertEqual(stages[1][2], "500 ms")
         self.assertGreater(int(stages[1][5]), 0)
 

@@ -67,7 +67,7 @@ class Info(harness.Case):
         self.config({"cycle.batch": "6", "train.loss": "energy"})
         out = self.succeed("train", "--cycle.batch", "7", "--config", "small.cfg", "--run.seed=5",
                            "--dump-config").out
-        for line in ("batch = 7", "loss = energy", "seed = 5", "optimizer = adam"):
+        for line in ("batch = 7", "loss = energy", "seed = 5", "optimizer = muon"):
             self.assertRegex(out, f"(?m)^{line}$")
 
 

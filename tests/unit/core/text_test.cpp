@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/text.hpp"
 
+#include <cmath>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,6 +20,12 @@ TEST(Text, FormatsLikePrintf) {
 
 TEST(Text, NumbersForPeople) {
   EXPECT_EQ(format_percent(0.0027), "0.27 %");
+  EXPECT_EQ(format_percent(0.0), "0.00 %");
+  EXPECT_EQ(format_percent(0.5), "50.00 %");
+  EXPECT_EQ(format_percent(0.000284), "0.028 %");
+  EXPECT_EQ(format_percent(3.558e-6), "0.00036 %");
+  EXPECT_EQ(format_percent(1e-12), "0.000000 %");
+  EXPECT_EQ(format_percent(std::nan("")), "nan %");
   EXPECT_EQ(format_seconds(0.95), "950 ms");
   EXPECT_EQ(format_seconds(12.34), "12.3 s");
   EXPECT_EQ(format_seconds(245), "4 min 05 s");
