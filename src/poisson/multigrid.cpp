@@ -119,6 +119,20 @@ struct Multigrid::Impl {
     return smooth(level, x, b, options.smoothing_steps);
   }
 
+  // Full multigrid. Unlike a cycle's residuals, b comes from outside: free nodes of the coarse
+  // grids must not see what it has on Dirichlet nodes, and don't (see above).
+  at::Tensor solve_up(std::size_t index, at::Tensor const& b) const {
+    if (index + 1 == levels.size()) {
+      return coarsest->solve(b);
+    }
+    Level const& level = levels[index];
+    Grid3 const& grid = level.op->grid();
+    at::Tensor x = at::zeros_like(b);
+    add_prolonged(x, solve_up(index + 1, restrict_nodes(b, grid)), grid);
+    at::Tensor const r = level.op->apply(x).neg_().add_(b);
+    return x.add_(solve(index, r));
+  }
+
   MultigridOptions options;
   std::vector<Level> levels;
   std::unique_ptr<CoarsestSolver> coarsest;
@@ -146,12 +160,21 @@ int Multigrid::levels() const {
   return static_cast<int>(impl_->levels.size());
 }
 
-at::Tensor Multigrid::cycle(at::Tensor const& r) const {
-  at::NoGradGuard const no_grad;
+at::Tensor Multigrid::as_residual(at::Tensor const& r) const {
   at::Tensor const& shape = impl_->levels.front().inverse_diagonal;
   VOXCYCLE_REQUIRE(r.sizes() == shape.sizes(),
                    "residual has shape " << r.sizes() << ", expected " << shape.sizes() << ".");
-  return impl_->solve(0, r.to(impl_->options.dtype).contiguous()).to(r.scalar_type());
+  return r.to(impl_->options.dtype).contiguous();
+}
+
+at::Tensor Multigrid::cycle(at::Tensor const& r) const {
+  at::NoGradGuard const no_grad;
+  return impl_->solve(0, as_residual(r)).to(r.scalar_type());
+}
+
+at::Tensor Multigrid::full_cycle(at::Tensor const& r) const {
+  at::NoGradGuard const no_grad;
+  return impl_->solve_up(0, as_residual(r)).to(r.scalar_type());
 }
 
 }  // namespace voxcycle

@@ -40,17 +40,23 @@ class Multigrid {
   Multigrid(Multigrid&&) noexcept;
   Multigrid& operator=(Multigrid&&) noexcept;
 
-  /// @param r  residual b - K u on nodes [B, 1, nx+1, ny+1, nz+1], float32 or float64; its values
-  /// on
-  ///           Dirichlet nodes are ignored
+  /// @param r  residual b - K u on nodes [B, 1, nx+1, ny+1, nz+1], float32 or float64; its
+  ///           values on Dirichlet nodes are ignored
   /// @return e, about K^-1 r, zero on Dirichlet nodes; shape and dtype of r. Thread-safe; the same
   ///         bits for any number of threads.
   at::Tensor cycle(at::Tensor const& r) const;
+
+  /// Full multigrid (F-cycle): the residual is restricted to all grids, the coarsest is solved, and
+  /// each finer grid starts from the interpolated solution of the one below and gets one V-cycle.
+  /// Not symmetric, so no preconditioner. Arguments and result as cycle.
+  at::Tensor full_cycle(at::Tensor const& r) const;
 
   /// Number of grids, the coarsest included.
   int levels() const;
 
  private:
+  at::Tensor as_residual(at::Tensor const& r) const;
+
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

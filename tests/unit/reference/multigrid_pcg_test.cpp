@@ -63,8 +63,10 @@ TEST(MultigridPcg, NeedsFewIterationsOnTheBenchmarkOnEveryGrid) {
     // Measured: 6 (5 with four smoothing steps); Chebyshev's coefficients off by a half cost more.
     auto const result = solve_multigrid_pcg(problem, nu, {1e-8, 7});
     EXPECT_TRUE(result.converged) << n;
-    EXPECT_TRUE(solve_multigrid_pcg(problem, nu, {1e-8, 7}, {2, {}, at::kFloat}).converged) << n;
-    EXPECT_TRUE(solve_multigrid_pcg(problem, nu, {1e-8, 5}, {4}).converged) << n;
+    EXPECT_TRUE(
+        solve_multigrid_pcg(problem, nu, {1e-8, 7}, MultigridOptions{2, {}, at::kFloat}).converged)
+        << n;
+    EXPECT_TRUE(solve_multigrid_pcg(problem, nu, {1e-8, 5}, MultigridOptions{4}).converged) << n;
     if (n == 32) {
       auto const expected = solve_fft_pcg(problem, nu, FastPoisson(problem), tight);
       auto const energy = energy_and_gradient(result.u, nu, problem.grid).energy.item<double>();

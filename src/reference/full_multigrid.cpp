@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/reference/full_multigrid.hpp"
+
+#include <cmath>
+
+#include "field_sums.hpp"
+#include "reference/system.hpp"
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+namespace voxcycle {
+
+FmgResult full_multigrid(Problem const& problem, at::Tensor const& nu, Multigrid const& multigrid,
+                         std::optional<at::Tensor> const& b) {
+  at::NoGradGuard const no_grad;
+  System const system(problem, nu.contiguous(), b);
+  FmgResult result{system.lifted(), 0.0};
+  at::Tensor r = system.residual(result.u);
+  double const scale = std::sqrt(field_dot(r, r));
+  if (scale == 0.0) {
+    return result;
+  }
+  result.u.add_(multigrid.full_cycle(r));
+  if (system.floating()) {
+    remove_mean(result.u);
+  }
+  r = system.residual(result.u);
+  result.relative_residual = std::sqrt(field_dot(r, r)) / scale;
+  return result;
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "reference/system.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/poisson/energy.hpp"
+
+#include <cmath>
+
+#include "field_sums.hpp"
+#include <ATen/ATen.h>
+
+namespace voxcycle {
+namespace {
+
+// A pure zero-flux load must sum to zero; this share of the sum of magnitudes is rounding.
+constexpr double compatibility_tolerance = 1e-10;
+
+// Calls body(axis, index of the node plane) for every Dirichlet face.
+template <class Body>
+void for_each_dirichlet_plane(Problem const& problem, Body const& body) {
+  for (int axis = 0; axis < 3; ++axis) {
+    for (int side = 0; side < 2; ++side) {
+      if (problem.boundary.face(axis, side).kind == FaceKind::dirichlet) {
+        body(axis, side == 0 ? 0 : problem.grid.voxels[axis]);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+System::System(Problem const& problem, at::Tensor const& nu, std::optional<at::Tensor> const& b)
+    : problem_(problem), nu_(nu), floating_(!problem.boundary.has_dirichlet()) {
+  require_valid(problem.grid);
+  require_voxels();
+  if (!b) {
+    return;
+  }
+  Grid3 const& grid = problem_.grid;
+  std::int64_t const shape[5] = {1, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)};
+  VOXCYCLE_REQUIRE(b->sizes() == at::IntArrayRef(shape) && b->scalar_type() == at::kDouble,
+                   "load has shape " << b->sizes() << " and type " << b->scalar_type()
+                                     << ", expected " << at::IntArrayRef(shape)
+                                     << " in float64. Make it with load_of_source.");
+  load_ = b->contiguous();
+  double const total = field_sum(load_);
+  double const magnitude = field_sum(load_.abs());
+  VOXCYCLE_REQUIRE(std::isfinite(magnitude),
+                   "load has values that are not finite. Check the source.");
+  VOXCYCLE_REQUIRE(!floating_ || std::abs(total) <= compatibility_tolerance * magnitude,
+                   "load sums to " << total
+                                   << " but all six faces are zero-flux, so no solution exists. "
+                                      "Balance the source or fix a value on one face.");
+}
+
+at::Tensor System::apply(at::Tensor const& p) const {
+  at::Tensor result = apply_stiffness(p, nu_, problem_.grid);
+  clear_dirichlet(result);
+  return result;
+}
+
+at::Tensor System::residual(at::Tensor const& u) const {
+  at::Tensor r = apply_stiffness(u, nu_, problem_.grid).neg_();
+  if (load_.defined()) {
+    r.add_(load_);
+  }
+  project(r);
+  return r;
+}
+
+void System::project(at::Tensor& r) const {
+  clear_dirichlet(r);
+  if (floating_) {
+    remove_mean(r);
+  }
+}
+
+at::Tensor System::lifted() const {
+  return lift(problem_.grid, problem_.boundary, at::kDouble);
+}
+
+void System::require_fits(char const* name, at::Tensor const& start,
+                          at::Tensor const& lifted) const {
+  bool fits = start.sizes() == lifted.sizes() && start.scalar_type() == at::kDouble;
+  if (fits) {
+    for_each_dirichlet_plane(problem_, [&](int axis, std::int64_t index) {
+      fits = fits && at::equal(start.select(2 + axis, index), lifted.select(2 + axis, index));
+    });
+  }
+  VOXCYCLE_REQUIRE(fits, name << " does not have the boundary values of the problem (they would "
+                                 "never change). Start from lift + mask * anything, in float64.");
+}
+
+void System::require_voxels() const {
+  Grid3 const& grid = problem_.grid;
+  at::IntArrayRef const voxels(grid.voxels.data(), 3);
+  VOXCYCLE_REQUIRE(nu_.dim() == 5 && nu_.size(0) == 1 && nu_.size(1) == 1 &&
+                       nu_.sizes().slice(2) == voxels && nu_.scalar_type() == at::kDouble,
+                   "nu has shape " << nu_.sizes() << " and type " << nu_.scalar_type()
+                                   << ", expected [1, 1, " << grid.name()
+                                   << "] in float64. Reference solves take one sample.");
+  VOXCYCLE_REQUIRE(nu_.min().item<double>() > 0 && std::isfinite(nu_.max().item<double>()),
+                   "nu has values that are not positive and finite (the equation is not "
+                   "elliptic). Check the coefficient.");
+}
+
+void System::clear_dirichlet(at::Tensor& field) const {
+  for_each_dirichlet_plane(
+      problem_, [&](int axis, std::int64_t index) { field.select(2 + axis, index).zero_(); });
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/reference/pcg.hpp"
+
+#include <optional>
+
+#include <ATen/core/Tensor.h>
+
+namespace voxcycle {
+
+/// The linear system of one sample on its free nodes, in float64: K(nu) p, loads and residuals with
+/// zeros on Dirichlet nodes. Holds nu and the load, and no field of its own.
+class System {
+ public:
+  /// @param nu  [1, 1, nx, ny, nz], float64, contiguous
+  /// @param b   load, or empty
+  /// @throws Error if shapes do not fit, nu is not positive and finite, or a pure zero-flux
+  /// problem's
+  ///         load does not sum to zero (no solution exists).
+  System(Problem const& problem, at::Tensor const& nu, std::optional<at::Tensor> const& b);
+
+  /// Whether all faces are zero-flux: constants are then in K's null space.
+  bool floating() const { return floating_; }
+
+  /// K p for p that is zero on Dirichlet nodes; so is the result.
+  at::Tensor apply(at::Tensor const& p) const;
+  /// b - K u, zero on Dirichlet nodes (and of zero mean if floating).
+  at::Tensor residual(at::Tensor const& u) const;
+  /// Sets Dirichlet nodes of r to zero, and its mean if floating: what a residual must be.
+  void project(at::Tensor& r) const;
+  /// The lift of the boundary's values.
+  at::Tensor lifted() const;
+  /// @throws Error unless `start` is a nodal float64 field with the values of `lifted` on Dirichlet
+  ///         nodes.
+  void require_fits(char const* name, at::Tensor const& start, at::Tensor const& lifted) const;
+
+ private:
+  void require_voxels() const;
+  void clear_dirichlet(at::Tensor& field) const;
+
+  Problem problem_;
+  at::Tensor nu_;
+  bool floating_;
+  at::Tensor load_;
+};
+
+}  // namespace voxcycle
