@@ -15,6 +15,7 @@
 #include <map>
 #include <sstream>
 
+#include "cli/model.hpp"
 #include "cli/options.hpp"
 
 namespace voxcycle {
@@ -56,29 +57,6 @@ void require_same_model(std::string const& path, std::string const& written,
                      path << " was written for another network or problem ('" << found->second
                           << "' there, '" << line << "' now). Use the config it was written with.");
   }
-}
-
-/// Name and sizes, for people.
-std::string describe_network(Config const& config) {
-  bool const keyed = config.text("network.name") == "multigrid";
-  return config.text("network.name") +
-         (keyed ? ", channels " + config.text("network.channels")
-                : ", depth " + config.text("network.depth") + ", base channels " +
-                      config.text("network.base_channels") + ", adaptation " +
-                      config.text("network.adaptation")) +
-         ", norm " + config.text("network.norm");
-}
-
-/// What a run was trained with, as its checkpoint tells; the config at hand may say otherwise.
-Config config_of_run(Invocation const& call, std::string const& identity) {
-  Config config = call.config;
-  std::istringstream lines(identity);
-  for (std::string line; std::getline(lines, line);) {
-    auto const equals = line.find(" = ");
-    auto const name = line.substr(0, equals);
-    if (name.find('.') != std::string::npos) config.set(name, line.substr(equals + 3));
-  }
-  return config;
 }
 
 /// e.g. "steps 100, 200; seconds 60"
@@ -152,8 +130,8 @@ int evaluate(Invocation const& call) {
       call.has("json") ? call.flags.at("json") : options.directory + "/evaluation.json";
   write_file_atomically(json, evaluation_json(evaluation));
   write_file_atomically(options.directory + "/evaluation.csv", evaluation_csv(evaluation));
-  auto input = report_input(config_of_run(call, checkpoint.header().identity), checkpoint.header(),
-                            evaluation);
+  auto input = report_input(config_of_identity(call.config, checkpoint.header().identity),
+                            checkpoint.header(), evaluation);
   input.samples = pictures_of_samples(call.comm, *network, set, evaluation);
   write_file_atomically(options.directory + "/report.html", render_report(input));
   std::printf("written: %s, %s/evaluation.csv, %s/report.html\n", json.c_str(),

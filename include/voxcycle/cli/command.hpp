@@ -36,6 +36,7 @@ struct Command {
 Command generate_command();
 Command train_command();
 Command evaluate_command();
+Command solve_command();
 Command ablate_command();
 Command verify_command();
 Command bench_command();

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/model.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/train/checkpoint.hpp"
+
+#include <filesystem>
+#include <sstream>
+
+#include "cli/options.hpp"
+
+namespace voxcycle {
+
+Config config_of_identity(Config config, std::string const& identity) {
+  std::istringstream lines(identity);
+  for (std::string line; std::getline(lines, line);) {
+    auto const equals = line.find(" = ");
+    auto const name = line.substr(0, equals);
+    if (name.find('.') != std::string::npos) config.set(name, line.substr(equals + 3));
+  }
+  return config;
+}
+
+std::string describe_network(Config const& config) {
+  bool const keyed = config.text("network.name") == "multigrid";
+  return config.text("network.name") +
+         (keyed ? ", channels " + config.text("network.channels")
+                : ", depth " + config.text("network.depth") + ", base channels " +
+                      config.text("network.base_channels") + ", adaptation " +
+                      config.text("network.adaptation")) +
+         ", norm " + config.text("network.norm");
+}
+
+Model load_model(std::string const& checkpoint) {
+  VOXCYCLE_REQUIRE(std::filesystem::exists(checkpoint),
+                   checkpoint << " does not exist. Train first (voxcycle train), name another "
+                                 "checkpoint, or give none to go without a network.");
+  CheckpointReader const reader(checkpoint);
+  try {
+    Model model;
+    model.config = config_of_identity({}, reader.header().identity);
+    model.boundary = boundary_of(model.config);
+    model.source = source_of(model.config);
+    model.network = make_network(network_options(model.config), frame_of(model.boundary));
+    reader.restore_average(*model.network);
+    return model;
+  } catch (Error const& problem) {
+    throw Error(checkpoint + ": the model cannot be made again from what the checkpoint says: " +
+                problem.what());
+  }
+}
+
+}  // namespace voxcycle

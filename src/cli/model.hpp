@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/cli/config.hpp"
+#include "voxcycle/field/source.hpp"
+#include "voxcycle/network/network.hpp"
+#include "voxcycle/poisson/boundary.hpp"
+
+#include <memory>
+#include <string>
+
+namespace voxcycle {
+
+/// A trained network (averaged weights) and what it was trained for, from a checkpoint alone.
+struct Model {
+  std::shared_ptr<Network> network;
+  Config config;  ///< of the training, as the checkpoint tells
+  Boundary boundary;
+  Source source;
+};
+
+/// @throws Error naming the file if it is missing, damaged, or no checkpoint of this version.
+Model load_model(std::string const& checkpoint);
+
+/// `config` with what a checkpoint's identity says of its training.
+Config config_of_identity(Config config, std::string const& identity);
+
+/// Name and sizes of the network, for people.
+std::string describe_network(Config const& config);
+
+}  // namespace voxcycle
