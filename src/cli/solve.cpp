@@ -90,6 +90,8 @@ void require_usage(Invocation const& call) {
   bool const has_model = text_of(call, "model", "none") != "none";
   VOXCYCLE_REQUIRE(has_model || !call.has("compare"),
                    "--compare has nothing to compare without a network. Add --model.");
+  VOXCYCLE_REQUIRE(call.has("out") || !call.has("with-nu"),
+                   "--with-nu adds to the file of --out. Add --out.");
   VOXCYCLE_REQUIRE(!call.has("certify") || !call.has("compare"),
                    "--certify stops before the solve that --compare compares. Leave one out.");
 }
@@ -113,7 +115,7 @@ void write_files(Invocation const& call, SolveReport const& report, at::Tensor c
     };
     write_solution(path, {.grid = s.grid,
                           .u = values(s.u),
-                          .nu = values(nu),
+                          .nu = call.has("with-nu") ? values(nu) : std::span<double const>(),
                           .converged = s.converged,
                           .relative_residual = s.relative_residual,
                           .figures = {{"iterations", s.iterations},
@@ -189,7 +191,8 @@ Command solve_command() {
            {"certify", "", "stop after bounding the error of the network's solution"},
            {"compare", "", "solve also from the lift: what did the network save?"},
            {"conductivity", "", "effective conductivity along x, y and z (three more solves)"},
-           {"out", "FILE.vtkhdf", "solution and coefficient for ParaView and VTK"},
+           {"out", "FILE.vtkhdf", "solution for ParaView and VTK"},
+           {"with-nu", "", "--out holds nu, too, as cell data (needs VTK 9.3 or ParaView 5.12)"},
            {"png", "DIRECTORY", "middle planes of u and log10 nu"},
            {"json", "FILE", "figures"}},
           solve};

@@ -58,8 +58,6 @@ void write_contents(hdf5::File& file, SolutionFile const& solution) {
                                    {"relative_residual", solution.relative_residual}});
   for (auto const& [name, value] : figures) {
     root.write_attribute(name, std::span<double const>(&value, 1));
-    file.create_dataset(std::string(kRoot) + "/FieldData/" + name, hdf5::Number::float64, {1})
-        .write(std::span<double const>(&value, 1));
   }
   auto const write = [&](char const* name, std::span<double const> field,
                          std::array<std::int64_t, 3> const& extents) {
@@ -68,7 +66,7 @@ void write_contents(hdf5::File& file, SolutionFile const& solution) {
                    field, extents);
   };
   write("/PointData/u", solution.u, {grid.nodes(0), grid.nodes(1), grid.nodes(2)});
-  write("/CellData/nu", solution.nu, n);
+  if (!solution.nu.empty()) write("/CellData/nu", solution.nu, n);
 }
 
 /// The cell array that a location names, "" if none.

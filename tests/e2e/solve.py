@@ -109,7 +109,7 @@ class Figures(Solve):
             "its own solution file": ("first.vtkhdf",),
         }
         boundary = ("--bc", "1, 0, flux, 0.5, flux, -1")
-        self.solve(ways["xyz"][0], *boundary, "--out", "first.vtkhdf")
+        self.solve(ways["xyz"][0], *boundary, "--out", "first.vtkhdf", "--with-nu")
         expected = None
         for name, (nu, *options) in ways.items():
             figures = self.solve(nu, *boundary, *options)
@@ -120,7 +120,6 @@ class Figures(Solve):
         single = self.solve(self.write("s.npy", numpy_file(f4, size, "<f4")), *boundary)
         for a, b in zip(single["flow_into_faces"], expected["flow_into_faces"]):
             self.assertAlmostEqual(a, b, delta=1e-4 * (1 + abs(b)))
-            self.assertTrue(b == 0 or a != b, "float32 is another field")
 
     def test_pictures(self):
         self.solve(self.layered("z"), "--png", "pictures")
@@ -171,6 +170,7 @@ class Refusals(Solve):
             (("--nu", nu, "--model", "none.h5"), ["none.h5 does not exist"]),
             (("--nu", nu, "--model", nu), ["nu.npy", "HDF5"]),
             (("--nu", nu, "--compare"), ["--compare", "--model"]),
+            (("--nu", nu, "--with-nu"), ["--with-nu", "--out"]),
         ]
         for options, expect in cases:
             with self.subTest(options=options):
@@ -190,10 +190,15 @@ class Refusals(Solve):
         self.assertEqual(figures["iterations"], 2)
         self.assertGreater(figures["relative_residual"], 1e-8)
         self.assertTrue((self.scratch / "u.vtkhdf").exists())
-        # At the limit of rounding it gives up long before its iterations end.
-        values = [1e-6 if v < 1 else 1e6 for v in values]
-        nu = self.write("hard.npy", numpy_file(values, (16, 16, 16)))
-        self.refuse("--nu", nu, "--tol", "1e-14", "--iterations", "400", expect=["hard.npy"])
+        # The lift all but solves this: rounding is a large share of its residual, and the solver
+        # gives up long before its iterations end.
+        values = [1 + 1e-9 * v for v in values]
+        nu = self.write("even.npy", numpy_file(values, (16, 16, 16)))
+        result = self.refuse("--nu", nu, "--tol", "1e-12", "--iterations", "400", "--json",
+                             "u.json", expect=["even.npy", "Raise --tol"])
+        figures = json.loads((self.scratch / "u.json").read_text())
+        self.assertFalse(figures["converged"])
+        self.assertLess(figures["iterations"], 100)
 
 
 class WithAModel(Solve):

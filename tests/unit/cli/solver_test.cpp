@@ -28,16 +28,16 @@ using testing::ThrowsMessage;
 constexpr double tight = 1e-12;
 constexpr double agreement = 1e-9;
 
-/// Layers of 10 and 1 across x: u falls to 1 - 1/11 in the middle, above the lift everywhere.
+/// Layers of 3 and 1 across x: u falls to 3/4 in the middle, and is above the lift everywhere.
 at::Tensor layers(std::int64_t n) {
   at::Tensor nu = at::ones({n, n, n}, at::kDouble);
-  nu.narrow(0, 0, n / 2).fill_(10.0);
+  nu.narrow(0, 0, n / 2).fill_(3.0);
   return nu;
 }
 
 at::Tensor layered_solution(std::int64_t n) {
   at::Tensor const x = at::arange(n + 1, at::kDouble) / static_cast<double>(n);
-  at::Tensor const left = 1.0 - x * (2.0 / 11.0), right = (1.0 - x) * (20.0 / 11.0);
+  at::Tensor const left = 1.0 - 0.5 * x, right = 1.5 * (1.0 - x);
   return at::minimum(left, right).view({n + 1, 1, 1}).expand({n + 1, n + 1, n + 1});
 }
 
@@ -72,7 +72,7 @@ TEST(Solver, WithoutAModelSolvesLayersExactly) {
   EXPECT_TRUE(s.converged);
   EXPECT_LE(s.relative_residual, tight);
   EXPECT_LT(distance(s.u, layered_solution(16)), agreement);
-  EXPECT_NEAR(s.flows.into[0], 20.0 / 11.0, agreement);
+  EXPECT_NEAR(s.flows.into[0], 1.5, agreement);
   EXPECT_NEAR(s.flows.imbalance(), 0.0, agreement);
   EXPECT_LT(s.error_estimate, 1e-10);
   EXPECT_FALSE(s.bounds || s.start.network_grid || s.start.from_network);
@@ -100,7 +100,7 @@ TEST(Solver, TakesBoxesSourcesAndFloats) {
 }
 
 TEST(Solver, StartsFromTheNetworkWhereThatIsBetter) {
-  auto const good = checkpoint("good.h5", 0.05);
+  auto const good = checkpoint("good.h5", 0.02);
   Solver const solver({.model = good, .tolerance = 1e-10});
   EXPECT_THAT(solver.model(), HasSubstr("multigrid, channels 4:4, 8:4, 16:4"));
   auto const s = solver.solve(layers(16));
@@ -122,7 +122,7 @@ TEST(Solver, StartsFromTheNetworkWhereThatIsBetter) {
   EXPECT_GT(error, 0.01);
   EXPECT_LE(certified.bounds->lower, error * (1.0 + agreement));
   EXPECT_GE(certified.bounds->upper, error * (1.0 - agreement));
-  EXPECT_LT(certified.bounds->upper, 1.2 * certified.bounds->lower);
+  EXPECT_LT(certified.bounds->upper, 1.5 * certified.bounds->lower);
   EXPECT_EQ(certified.iterations, 0);
   EXPECT_FALSE(certified.converged);
   EXPECT_NEAR(s.start.error_estimate, error, 0.5 * error);

@@ -75,6 +75,9 @@ TEST(VtkhdfFile, RefusesWhatIsNoImage) {
   auto const refuse = [](std::string const& location, std::string const& text) {
     EXPECT_THAT([&] { read_voxel_field(location); }, ThrowsMessage<Error>(HasSubstr(text)));
   };
+  auto const bare = fresh_directory("vtkhdf_bare") + "/u.vtkhdf";
+  write_solution(bare, {.grid = example.grid, .u = example.u});
+  refuse(bare, "no cell array 'nu'. It holds: none");
   refuse(path + ":mu", "no cell array 'mu'. It holds: nu");
   EXPECT_THAT([&] { read_voxel_field(path, {.axes = "zyx"}); },
               ThrowsMessage<Error>(HasSubstr("Leave out the axes")));

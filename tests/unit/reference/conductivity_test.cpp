@@ -12,6 +12,7 @@
 namespace voxcycle {
 namespace {
 
+using testing::kl_sample;
 using testing::random_voxels;
 
 // Residuals of 1e-10 leave relative errors of the flow below this on these small, tame fields.
@@ -34,6 +35,13 @@ TEST(Conductivity, OfLayersIsTheHarmonicAndTheArithmeticMean) {
       EXPECT_NEAR(k.value[axis] / expected, 1.0, agreement) << "layers across " << across;
     }
   }
+}
+
+TEST(Conductivity, OfTheBenchmarkIsTwiceItsEnergy) {
+  // 2 J(u*) of the sample at 32^3 (README), computed by another program.
+  constexpr double checked = 1.3891881303;
+  auto const k = effective_conductivity(Grid3::cube(32), kl_sample(32), tight);
+  for (double const value : k.value) EXPECT_NEAR(value, checked, 5e-10);
 }
 
 TEST(Conductivity, FollowsTheAxesOfTheField) {
