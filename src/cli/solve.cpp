@@ -29,6 +29,13 @@ double number_of(Invocation const& call, char const* flag, double low, double hi
   return parse_real(std::string("--") + flag, call.flags.at(flag), low, high);
 }
 
+/// The flag, else the config's key where it was set, else "".
+std::string text_of_either(Invocation const& call, char const* flag, char const* key) {
+  if (call.has(flag)) return call.flags.at(flag);
+  auto const& text = call.config.text(key);
+  return text == Config().text(key) ? "" : text;
+}
+
 VoxelFieldOptions field_options(Invocation const& call) {
   VoxelFieldOptions options{.axes = text_of(call, "axes", "xyz")};
   if (call.has("spacing")) options.spacing = parse_spacing("--spacing", call.flags.at("spacing"));
@@ -43,9 +50,10 @@ at::Tensor tensor_of(VoxelField&& field) {
       at::kDouble);
 }
 
-/// --f NUMBER|FILE; nothing for 0.
+/// --f NUMBER|FILE (or problem.source); nothing for 0.
 std::optional<at::Tensor> source_field(Invocation const& call, Grid3 const& grid) {
-  auto const text = text_of(call, "f", "0");
+  auto const text = text_of_either(call, "f", "problem.source");
+  if (text.empty()) return {};
   double value = 0.0;
   auto const* end = text.data() + text.size();
   auto const [rest, problem] = std::from_chars(text.data(), end, value);
@@ -70,9 +78,10 @@ SolverOptions solver_options(Invocation const& call) {
   double const most = number_of(call, "iterations", 1, 1e6, options.max_iterations);
   VOXCYCLE_REQUIRE(most == std::floor(most), "--iterations " << most << " is no whole number.");
   options.max_iterations = static_cast<int>(most);
-  if (call.has("bc")) {
+  auto const boundary = text_of_either(call, "bc", "problem.boundary");
+  if (!boundary.empty()) {
     try {
-      options.boundary = parse_boundary(call.flags.at("bc"));
+      options.boundary = parse_boundary(boundary);
     } catch (Error const& problem) {
       throw Error(std::string("--bc: ") + problem.what());
     }
@@ -186,8 +195,8 @@ Command solve_command() {
            {"model", "FILE", "checkpoint of a network to start from (default: none)"},
            {"tol", "T", "relative residual to reach (default: 1e-8)"},
            {"iterations", "N", "most iterations (default: 500)"},
-           {"f", "NUMBER|FILE", "source (default: 0)"},
-           {"bc", "A,B,...", "faces x-, x+, y-, y+, z-, z+: a value or flux, as problem.boundary"},
+           {"f", "NUMBER|FILE", "source (or problem.source; default: 0)"},
+           {"bc", "A,B,...", "faces x-, x+, y-, y+, z-, z+: a value or flux (or problem.boundary)"},
            {"certify", "", "stop after bounding the error of the network's solution"},
            {"compare", "", "solve also from the lift: what did the network save?"},
            {"conductivity", "", "effective conductivity along x, y and z (three more solves)"},

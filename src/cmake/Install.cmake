@@ -10,6 +10,9 @@ target_include_directories(voxcycle_library INTERFACE
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_features(voxcycle_library INTERFACE cxx_std_20)
 
+# The wheel lies where the build found it.
+set_target_properties(voxcycle PROPERTIES INSTALL_RPATH ${TORCH_WHEEL}/lib)
+
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/voxcycle)
 install(TARGETS voxcycle)
 install(TARGETS voxcycle_library fftw hdf5 EXPORT voxcycle)

@@ -92,6 +92,10 @@ class Figures(Solve):
         again = self.solve(ones, "--bc", "flux, flux, 0, 0, flux, flux", "--f", f,
                            "--spacing", "0.25, 0.5, 0.125", "--tol", "1e-12")
         self.assertEqual(again["flow_into_faces"], figures["flow_into_faces"])
+        again = self.solve(ones, "--problem.boundary", "flux, flux, 0, 0, flux, flux",
+                           "--problem.source", "6", "--spacing", "0.25, 0.5, 0.125", "--tol",
+                           "1e-12")
+        self.assertEqual(again["flow_into_faces"], figures["flow_into_faces"])
 
     def test_every_way_to_store_the_same_field(self):
         size = (8, 12, 16)

@@ -38,7 +38,7 @@ TEST(Conductivity, OfLayersIsTheHarmonicAndTheArithmeticMean) {
 }
 
 TEST(Conductivity, OfTheBenchmarkIsTwiceItsEnergy) {
-  // 2 J(u*) of the sample at 32^3 (README), computed by another program.
+  // 2 J(u*) at 32^3, computed by another program, as in pcg_test.
   constexpr double checked = 1.3891881303;
   auto const k = effective_conductivity(Grid3::cube(32), kl_sample(32), tight);
   for (double const value : k.value) EXPECT_NEAR(value, checked, 5e-10);
