@@ -182,6 +182,20 @@ TEST(Solver, ModelsKnowWhatTheyWereTrainedFor) {
   EXPECT_TRUE(sampled.solve(layers(8), {}, at::rand({8, 8, 8})).converged);
   EXPECT_TRUE(sampled.solve(layers(8), {}, at::full({}, 3.0)).converged);
 
+  // Values that float32 does not hold, also on edges that two faces share. One of the two networks
+  // goes the right way and is used.
+  bool used = false;
+  for (double const bias : {1e-3, -1e-3}) {
+    Solver const fractions({.model = checkpoint("fractions.h5", bias, "problem.boundary",
+                                                "0.1, 0.7, flux, 0.3, flux, 0")});
+    auto const s = fractions.certify(layers(8));
+    used = used || s.start.from_network;
+    EXPECT_TRUE(at::equal(s.u[0], at::full({9, 9}, 0.1, at::kDouble)));
+    EXPECT_TRUE(at::equal(s.u[8], at::full({9, 9}, 0.7, at::kDouble)));
+    EXPECT_TRUE(fractions.solve(layers(8)).converged);
+  }
+  EXPECT_TRUE(used);
+
   EXPECT_THAT([] { Solver({.model = "none.h5"}); },
               ThrowsMessage<Error>(HasSubstr("none.h5 does not exist")));
 }
