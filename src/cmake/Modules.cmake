@@ -25,7 +25,8 @@ function(voxcycle_module name)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
   set(target voxcycle_${name})
   add_library(${target} STATIC ${sources} ${ARG_SOURCES})
-  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/include PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_include_directories(${target}
+    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${target} PRIVATE ${ARG_LIBRARIES})
   foreach(dependency IN LISTS ARG_DEPENDS)
     target_link_libraries(${target} PUBLIC voxcycle_${dependency})
@@ -35,6 +36,7 @@ function(voxcycle_module name)
     voxcycle_use_pch(${target})
   endif()
   voxcycle_warnings(${target})
+  install(TARGETS ${target} EXPORT voxcycle)
 endfunction()
 
 # voxcycle_kernel(module file): compiles src/<module>/kernels/<file>.cpp once per instruction set

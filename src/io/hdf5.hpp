@@ -62,6 +62,47 @@ class Dataset {
   Shape shape_;
 };
 
+/// An array of integers or floating-point numbers of any width and byte order, read as float64.
+class NumberArray {
+ public:
+  Shape const& shape() const { return shape_; }
+  /// @param values  element_count(shape()) of them
+  void read(std::span<double> values) const;
+  /// Entry `row` of the first axis.
+  void read_row(std::int64_t row, std::span<double> values) const;
+
+ private:
+  friend class File;
+  Handle handle_;
+  std::string label_;  ///< "<path>: <name>"
+  Shape shape_;
+};
+
+/// A group below a file's root, for its attributes.
+class Group {
+ public:
+  void write_attribute(std::string const& name, std::string const& text, Charset charset) {
+    write_text({handle_.get(), label_}, name, text, charset);
+  }
+  template <class T>
+  void write_attribute(std::string const& name, std::span<T const> values) {
+    write_numbers({handle_.get(), label_}, name, number_of<T>(), values.size(), values.data());
+  }
+  bool has_attribute(std::string const& name) const;
+  std::string read_text_attribute(std::string const& name) const {
+    return read_text({handle_.get(), label_}, name);
+  }
+  /// Integers or floating-point numbers of any width.
+  std::vector<double> read_number_attribute(std::string const& name, std::size_t count) const {
+    return read_any_numbers({handle_.get(), label_}, name, count);
+  }
+
+ private:
+  friend class File;
+  Handle handle_;
+  std::string label_;  ///< "<path>: <name>"
+};
+
 /// One HDF5 file: attributes of its root group, and arrays below it. Metadata carry HDF5's own
 /// checksums (format of 1.8 and later). Every failure throws Error with the path and HDF5's text.
 class File {
@@ -96,6 +137,10 @@ class File {
   /// Whether there is an array or group of that name, if the groups around it are there.
   bool has(std::string const& name) const;
   Dataset open_dataset(std::string const& name) const;
+  /// @throws Error also for an array of anything but integers or floating-point numbers.
+  NumberArray open_numbers(std::string const& name) const;
+  Group create_group(std::string const& name);
+  Group open_group(std::string const& name) const;
   /// Names of all arrays, sorted; those in groups as "group/name".
   std::vector<std::string> dataset_names() const;
 

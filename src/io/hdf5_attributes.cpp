@@ -8,13 +8,14 @@
 
 namespace voxcycle::hdf5 {
 
-void write_text(Owner const& owner, std::string const& name, std::string const& text) {
+void write_text(Owner const& owner, std::string const& name, std::string const& text,
+                Charset charset) {
   silence();
   Handle const type =
       checked(H5Tcopy(H5T_C_S1), H5Tclose, owner.label, "cannot make a text type", "");
   if (H5Tset_size(type.get(), std::max<std::size_t>(1, text.size())) < 0 ||
       H5Tset_strpad(type.get(), H5T_STR_NULLPAD) < 0 ||
-      H5Tset_cset(type.get(), H5T_CSET_UTF8) < 0) {
+      H5Tset_cset(type.get(), charset == Charset::ascii ? H5T_CSET_ASCII : H5T_CSET_UTF8) < 0) {
     fail(owner.label, "cannot make a text type", "");
   }
   Handle const space = make_space({}, owner.label);
@@ -71,6 +72,28 @@ void read_numbers(Owner const& owner, std::string const& name, Number number, st
                                << to_string(number) << ". " << kDamageAdvice);
   if (H5Aread(attribute.get(), memory_type(number), to) < 0)
     fail(owner.label, action, kDamageAdvice);
+}
+
+std::vector<double> read_any_numbers(Owner const& owner, std::string const& name,
+                                     std::size_t count) {
+  silence();
+  std::string const action = "cannot read the attribute " + name;
+  Handle const attribute = checked(H5Aopen(owner.id, name.c_str(), H5P_DEFAULT), H5Aclose,
+                                   owner.label, action, kDamageAdvice);
+  Handle const type =
+      checked(H5Aget_type(attribute.get()), H5Tclose, owner.label, action, kDamageAdvice);
+  Handle const space =
+      checked(H5Aget_space(attribute.get()), H5Sclose, owner.label, action, kDamageAdvice);
+  auto const kind = H5Tget_class(type.get());
+  VOXCYCLE_REQUIRE((kind == H5T_INTEGER || kind == H5T_FLOAT) &&
+                       H5Sget_simple_extent_npoints(space.get()) == static_cast<hssize_t>(count),
+                   owner.label << ": the attribute " << name << " is not " << count << " numbers. "
+                               << kDamageAdvice);
+  std::vector<double> values(count);
+  if (H5Aread(attribute.get(), H5T_NATIVE_DOUBLE, values.data()) < 0) {
+    fail(owner.label, action, kDamageAdvice);
+  }
+  return values;
 }
 
 }  // namespace voxcycle::hdf5

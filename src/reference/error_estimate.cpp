@@ -97,6 +97,19 @@ at::Tensor random_residual(Problem const& problem, at::Tensor const& nu, System 
   return r;
 }
 
+double squared_norm(at::Tensor const& r) {
+  return field_dot(r, r);
+}
+
+// The least eigenvalue of B K that some steps from a random residual see.
+double least_ritz_value_seen(Problem const& problem, at::Tensor const& nu, System const& system,
+                             Multigrid const& multigrid, int steps) {
+  Descent probe(system, multigrid, random_residual(problem, nu, system));
+  at::Tensor nothing;
+  for (int i = 0; i < steps; ++i) probe.step(nothing);
+  return probe.least_ritz_value();
+}
+
 }  // namespace
 
 ErrorEstimate estimate_error(Problem const& problem, at::Tensor const& nu, at::Tensor const& u,
@@ -110,18 +123,15 @@ ErrorEstimate estimate_error(Problem const& problem, at::Tensor const& nu, at::T
   System const system(problem, voxels, b);
   system.require_fits("u", u, system.lifted());
   ErrorEstimate result;
-  result.correction = at::zeros_like(u, at::MemoryFormat::Contiguous);
-
-  at::Tensor r = system.residual(u.contiguous());
-  double const square = field_dot(r, r);
+  double const square = squared_norm(system.residual(u.contiguous()));
   VOXCYCLE_REQUIRE(std::isfinite(square), "u has values that are not finite.");
+  // Before the fields of the descent are made: the probe has its own.
+  double least = square > 0.0 ? least_ritz_value_seen(problem, voxels, system, multigrid,
+                                                      options.spectrum_cycles)
+                              : 1.0;
+  result.correction = at::zeros_like(u, at::MemoryFormat::Contiguous);
   if (square > 0.0) {
-    Descent probe(system, multigrid, random_residual(problem, voxels, system));
-    at::Tensor nothing;
-    for (int i = 0; i < options.spectrum_cycles; ++i) probe.step(nothing);
-    double least = probe.least_ritz_value();
-
-    Descent descent(system, multigrid, r);
+    Descent descent(system, multigrid, system.residual(u.contiguous()));
     for (int cycles = 1;; ++cycles) {
       least = std::min(least, descent.least_ritz_value());
       double const left = descent.weighted_residual();

@@ -29,7 +29,7 @@ class Info(harness.Case):
 
     def test_help_names_every_command_and_flag(self):
         out = self.succeed("--help").out
-        words = "generate train evaluate export ablate verify bench info --config --dump-config --fresh --json --grid"
+        words = "generate train evaluate solve export ablate verify bench info --config --dump-config --fresh --json --grid"
         for word in (*words.split(), "--checkpoint"):
             self.assertIn(word, out)
         self.assertEqual(self.succeed("train", "--help").out, out)

@@ -89,7 +89,8 @@ def module_of(path):
     parts = path.parts
     if parts[0] == "cycles":
         return "cycle"
-    if path.as_posix() == "src/main.cpp":
+    # The library's front door, include/voxcycle/solver.hpp, composes modules as commands do.
+    if path.as_posix() in ("src/main.cpp", "include/voxcycle/solver.hpp"):
         return "cli"
     if parts[0] == "src" and len(parts) > 2:
         return parts[1]
@@ -101,7 +102,7 @@ def module_of(path):
 def check_own_include(root, path, module, target):
     """@return the text of a violation by an include in quotes, or None."""
     if target.startswith("voxcycle/"):
-        other = target.split("/")[1]
+        other = module_of(Path("include") / target)
         if not (root / "include" / target).is_file():
             return f'"{target}" does not exist below include/.'
     else:  # internal header: beside the file, or named from src/

@@ -37,6 +37,7 @@ Command generate_command();
 Command train_command();
 Command evaluate_command();
 Command export_command();
+Command solve_command();
 Command ablate_command();
 Command verify_command();
 Command bench_command();

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/grid/grid3.hpp"
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace voxcycle {
+
+/// A scalar on the voxels of a box, as some other program wrote it.
+struct VoxelField {
+  Grid3 grid;
+  std::vector<double> values;  ///< [nx, ny, nz], z fastest
+};
+
+struct VoxelFieldOptions {
+  /// Names of the stored array's axes as its format counts them (the first index first): "xyz" for
+  /// array[x, y, z], "zyx" for array[z, y, x].
+  std::string axes = "xyz";
+  /// Edges of a voxel along x, y, z, each > 0. Default: what the file says, else voxels are cubes
+  /// and the longest edge of the box is 1.
+  std::optional<std::array<double, 3>> spacing{};
+};
+
+/// Reads a field of integers or floating-point numbers from one of
+///
+///     FILE.h5:/path              HDF5 dataset [nx, ny, nz]; FILE.h5:/path[3]: of [S, nx, ny, nz]
+///     FILE.vtkhdf[:name]         VTKHDF ImageData: cell array `name`, else nu, else the only one
+///     FILE.npy                   NumPy, in C or Fortran order
+///     FILE:nx,ny,nz:type         bare little-endian numbers, the last axis fastest; float32, ...
+///
+/// @throws Error naming the file for: another rank, size, type or byte order, missing or damaged
+/// files, and axes given for VTKHDF, which has its own.
+VoxelField read_voxel_field(std::string const& location, VoxelFieldOptions const& options = {});
+
+/// @throws Error naming `label`, how many values are zero, negative or not finite, and where the
+/// first is, unless all are positive and finite.
+void require_positive(std::string const& label, Grid3 const& grid, std::span<double const> nu);
+/// The same for values that need only be finite.
+void require_finite(std::string const& label, Grid3 const& grid, std::span<double const> f);
+
+/// Three positive numbers "hx, hy, hz", or one for all. @throws Error naming `name`.
+std::array<double, 3> parse_spacing(std::string const& name, std::string const& text);
+
+}  // namespace voxcycle

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/grid/grid3.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace voxcycle {
+
+/// A solution as ParaView and VTK open it.
+struct SolutionFile {
+  Grid3 grid;                 ///< its origin is (0, 0, 0)
+  std::span<double const> u;  ///< [nx+1, ny+1, nz+1], z fastest
+  /// [nx, ny, nz], z fastest, or empty: VTK before 9.3 (ParaView 5.12) fails on cell arrays of
+  /// images.
+  std::span<double const> nu{};
+  bool converged = false;
+  double relative_residual = 0.0;
+  std::vector<std::pair<std::string, double>> figures{};  ///< more numbers by name
+};
+
+/// Writes VTKHDF ImageData (version 1.0, with the attribute Direction that VTK 9.1 needs):
+/// PointData u and, unless it is empty, CellData nu, whose first axis in the file is z, as VTK has
+/// it (x fastest). `converged` (0 or 1), `relative_residual` and the figures are attributes of the
+/// group /VTKHDF: VTK 9.1 fails on FieldData of images. The file appears under its name only when
+/// whole (see write_atomically).
+/// @throws Error with HDF5's or the system's own text, e.g. no space on the disk.
+void write_solution(std::string const& path, SolutionFile const& solution);
+
+}  // namespace voxcycle

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// voxcycle as a library: solves one problem at a time, with a trained network or without.
+//
+//     voxcycle::Solver const solver({.model = "runs/demo/checkpoint.h5"});
+//     voxcycle::Solution const solution = solver.solve(nu);        // nu: at::Tensor [64, 64, 64]
+//     if (!solution.converged) return 1;
+//     std::cout << solution.u.sizes() << ", error about " << solution.error_estimate << '\n';
+#pragma once
+
+#include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/poisson/boundary.hpp"
+#include "voxcycle/poisson/face_flow.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <ATen/core/Tensor.h>
+
+namespace voxcycle {
+
+struct SolverOptions {
+  std::string model = "none";  ///< checkpoint of a trained network, or none: multigrid alone
+  /// Conditions on the six faces; default: the model's, else 1 at x-, 0 at x+, zero flux elsewhere.
+  std::optional<Boundary> boundary{};
+  double tolerance = 1e-8;  ///< relative residual |b - K u| / |b - K lift|, [1e-14, 1)
+  int max_iterations = 500;
+};
+
+/// lower <= |u - u*|_K / |u*|_K <= upper, the relative energy-norm error against the exact solution
+/// u* of the discrete equation.
+struct ErrorBounds {
+  double lower = 0.0;
+  double upper = 0.0;
+};
+
+/// Seconds that each part of a solve took.
+struct SolveSeconds {
+  double network = 0.0;
+  double setup = 0.0;      ///< of the multigrid hierarchy
+  double estimate = 0.0;   ///< of the errors
+  double multigrid = 0.0;  ///< conjugate gradients
+  double total() const { return network + setup + estimate + multigrid; }
+};
+
+/// What conjugate gradients started from.
+struct SolveStart {
+  bool from_network = false;            ///< else from the lift of the boundary values
+  bool rejected = false;                ///< the network's solution was worse than the lift
+  std::optional<Grid3> network_grid{};  ///< that the network ran on, if one ran
+  double relative_residual = 1.0;       ///< 1 for the lift
+  double error_estimate = 0.0;          ///< of the network's solution; as Solution's
+};
+
+/// A solution and what is known of it.
+struct [[nodiscard]] Solution {
+  Grid3 grid;
+  at::Tensor u;  ///< [nx+1, ny+1, nz+1], float64
+  bool converged = false;
+  int iterations = 0;
+  double relative_residual = 0.0;
+  /// Of the relative energy-norm error of u, as one multigrid cycle on its residual tells: good on
+  /// smooth nu, low on rough nu. No bound.
+  double error_estimate = 0.0;
+  std::optional<ErrorBounds> bounds{};  ///< by certify
+  FaceFlows flows;
+  SolveStart start;
+  SolveSeconds seconds;
+};
+
+/// Solves -div(nu grad u) = f on a box of voxels: the network's solution first (float32, where
+/// there is one), then multigrid-preconditioned conjugate gradients from there (float64). Of
+/// network and lift it starts from the one with the smaller error: their energies tell (Ritz). A
+/// network that has no level for a grid runs on the finest coarser one that it fits, and its
+/// solution is interpolated.
+class Solver {
+ public:
+  /// @throws Error if the model cannot be read, was trained for another boundary, or the tolerance
+  ///         is out of range.
+  explicit Solver(SolverOptions options = {});
+  ~Solver();
+  Solver(Solver&&) noexcept;
+  Solver& operator=(Solver&&) noexcept;
+
+  /// @param nu    [nx, ny, nz], float32 or float64, positive and finite
+  /// @param grid  its box; default: cubic voxels, longest edge 1
+  /// @param f     source, [nx, ny, nz] or one number; default 0
+  /// @return also where the tolerance was not reached: look at `converged`
+  /// @throws Error naming what does not fit, values of nu that are not positive, a problem without
+  ///         solution, a source that the model was not trained for.
+  Solution solve(at::Tensor const& nu, std::optional<Grid3> const& grid = {},
+                 std::optional<at::Tensor> const& f = {}) const;
+
+  /// The start alone (the network's solution, without one the lift) with narrow bounds of its
+  /// error: a dozen multigrid cycles or more, but no solve. Arguments as solve.
+  Solution certify(at::Tensor const& nu, std::optional<Grid3> const& grid = {},
+                   std::optional<at::Tensor> const& f = {}) const;
+
+  /// The conditions that it solves for.
+  Boundary const& boundary() const;
+  /// e.g. "multigrid, channels 4:64, 8:64, norm sync_batch"; "none" without a model
+  std::string const& model() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace voxcycle

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/reference/pcg.hpp"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include <ATen/core/Tensor.h>
+
+namespace voxcycle {
+
+/// One problem of class Solver, checked.
+struct Equation {
+  Problem problem;
+  at::Tensor nu;                  ///< [1, 1, nx, ny, nz], float64
+  double constant = 0.0;          ///< the source, if it is one number
+  at::Tensor f{};                 ///< else [1, 1, nx, ny, nz], float64
+  std::optional<at::Tensor> b{};  ///< load, unless f is 0
+};
+
+/// @param nu   [nx, ny, nz], float32 or float64
+/// @param box  default: unit_box
+/// @param f    [nx, ny, nz] or one number; default 0
+/// @throws Error naming what does not fit, and values of nu that are not positive and finite.
+Equation make_equation(Boundary const& boundary, at::Tensor const& nu,
+                       std::optional<Grid3> const& box, std::optional<at::Tensor> const& f);
+
+/// Cubic voxels, longest edge 1: what networks are trained on.
+Grid3 unit_box(std::array<std::int64_t, 3> const& voxels);
+
+/// J(u) of the problem.
+double energy_of(Equation const& e, at::Tensor const& u);
+
+}  // namespace voxcycle

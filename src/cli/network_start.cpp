@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/network_start.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/train/held_out.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <ATen/ATen.h>
+
+namespace voxcycle {
+namespace {
+
+/// A source counts as the model's if it differs by no more than this.
+constexpr double kSourceAgreement = 1e-6;
+
+double longest_edge(Grid3 const& grid) {
+  return *std::max_element(grid.lengths.begin(), grid.lengths.end());
+}
+
+}  // namespace
+
+NetworkStart::NetworkStart(std::string const& checkpoint)
+    : checkpoint_(checkpoint), model_(load_model(checkpoint)), comm_(make_self_communicator()) {}
+
+Grid3 NetworkStart::network_grid(Grid3 const& grid) const {
+  std::string reason;
+  for (Grid3 coarse = unit_box(grid.voxels);; coarse = coarse.coarsened()) {
+    try {
+      model_.network->require_fits(coarse);
+      return coarse;
+    } catch (Error const& problem) {
+      if (reason.empty()) reason = problem.what();
+    }
+    VOXCYCLE_REQUIRE(coarse.divisible(1), checkpoint_ << " fits neither the grid " << grid.label()
+                                                      << " nor a coarser one: " << reason
+                                                      << " Or solve without a model.");
+  }
+}
+
+/// What the network sees of f: undefined if its inputs have none. Networks know the unit box: with
+/// lengths in units of the longest edge L, f becomes L^2 f.
+at::Tensor NetworkStart::source(Equation const& e) const {
+  Source const& trained = model_.source;
+  double const scale = longest_edge(e.problem.grid) * longest_edge(e.problem.grid);
+  if (trained.kind == SourceKind::sampled) {
+    return (e.f.defined() ? e.f * scale : at::full_like(e.nu, e.constant * scale)).to(at::kFloat);
+  }
+  bool const same = !e.f.defined() && std::abs(e.constant * scale - trained.value) <=
+                                          kSourceAgreement * std::abs(trained.value);
+  VOXCYCLE_REQUIRE(same, checkpoint_ << " was trained for the source f = " << trained.value
+                                     << " (lengths in units of the longest edge), and this "
+                                        "problem has another. Solve without a model, or train "
+                                        "one with sampled sources.");
+  return {};
+}
+
+at::Tensor NetworkStart::operator()(Equation const& e) const {
+  Grid3 const& fine = e.problem.grid;
+  Grid3 const grid = network_grid(fine);
+  std::int64_t const block = fine.voxels[0] / grid.voxels[0];
+  auto const coarsened = [&](at::Tensor const& field) {
+    return block == 1 ? field : at::avg_pool3d(field, {block, block, block});
+  };
+  at::Tensor f = source(e);
+  if (f.defined()) f = coarsened(f);
+  at::Tensor const nu = coarsened(e.nu.to(at::kFloat));
+  at::Tensor u = predict(*comm_, *model_.network, grid, nu, f, at::kFloat);
+  if (block > 1) {
+    std::vector<std::int64_t> const nodes{fine.nodes(0), fine.nodes(1), fine.nodes(2)};
+    u = at::upsample_trilinear3d(u, nodes, /*align_corners=*/true);
+  }
+  u = u.to(at::kDouble).contiguous();
+  for (int axis = 2; axis >= 0; --axis) {  // x last: its faces win on shared edges
+    for (int side = 0; side < 2; ++side) {
+      Face const& face = model_.boundary.face(axis, side);
+      if (face.kind != FaceKind::dirichlet) continue;
+      u.select(2 + axis, side == 0 ? 0 : fine.voxels[axis]).fill_(face.value);
+    }
+  }
+  return u;
+}
+
+}  // namespace voxcycle

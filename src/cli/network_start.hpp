@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/comm/communicator.hpp"
+#include "voxcycle/grid/grid3.hpp"
+
+#include <memory>
+#include <string>
+
+#include "cli/equation.hpp"
+#include "cli/model.hpp"
+#include <ATen/core/Tensor.h>
+
+namespace voxcycle {
+
+/// A trained network as the start of a solve.
+class NetworkStart {
+ public:
+  /// @throws Error as load_model does.
+  explicit NetworkStart(std::string const& checkpoint);
+
+  Model const& model() const { return model_; }
+  /// The grid itself, or the finest coarser one that the network fits, as a unit box.
+  /// @throws Error if there is none.
+  Grid3 network_grid(Grid3 const& grid) const;
+  /// The network's solution (float32 inside, interpolated from network_grid) on the problem's nodes
+  /// in float64, with exact Dirichlet values. The problem has the model's boundary.
+  /// @throws Error also for a source that the network was not trained for.
+  at::Tensor operator()(Equation const& e) const;
+
+ private:
+  at::Tensor source(Equation const& e) const;
+
+  std::string checkpoint_;
+  Model model_;
+  std::unique_ptr<Communicator> comm_;
+};
+
+}  // namespace voxcycle

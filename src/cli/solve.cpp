@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// voxcycle solve: a user's coefficient field in, solution, its error, flows and pictures out.
+#include "voxcycle/cli/command.hpp"
+#include "voxcycle/core/atomic_file.hpp"
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/text.hpp"
+#include "voxcycle/io/field_file.hpp"
+#include "voxcycle/io/vtkhdf_file.hpp"
+#include "voxcycle/solver.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+
+#include "cli/solve_report.hpp"
+#include <ATen/ATen.h>
+
+namespace voxcycle {
+namespace {
+
+std::string text_of(Invocation const& call, char const* flag, std::string const& otherwise = "") {
+  return call.has(flag) ? call.flags.at(flag) : otherwise;
+}
+
+double number_of(Invocation const& call, char const* flag, double low, double high,
+                 double otherwise) {
+  if (!call.has(flag)) return otherwise;
+  return parse_real(std::string("--") + flag, call.flags.at(flag), low, high);
+}
+
+/// The flag, else the config's key where it was set, else "".
+std::string text_of_either(Invocation const& call, char const* flag, char const* key) {
+  if (call.has(flag)) return call.flags.at(flag);
+  auto const& text = call.config.text(key);
+  return text == Config().text(key) ? "" : text;
+}
+
+VoxelFieldOptions field_options(Invocation const& call) {
+  VoxelFieldOptions options{.axes = text_of(call, "axes", "xyz")};
+  if (call.has("spacing")) options.spacing = parse_spacing("--spacing", call.flags.at("spacing"));
+  return options;
+}
+
+/// The field's values as a tensor [nx, ny, nz] that owns them: no copy.
+at::Tensor tensor_of(VoxelField&& field) {
+  auto const holder = std::make_shared<std::vector<double>>(std::move(field.values));
+  return at::from_blob(
+      holder->data(), at::IntArrayRef(field.grid.voxels.data(), 3), [holder](void*) {},
+      at::kDouble);
+}
+
+/// --f NUMBER|FILE (or problem.source); nothing for 0.
+std::optional<at::Tensor> source_field(Invocation const& call, Grid3 const& grid) {
+  auto const text = text_of_either(call, "f", "problem.source");
+  if (text.empty()) return {};
+  double value = 0.0;
+  auto const* end = text.data() + text.size();
+  auto const [rest, problem] = std::from_chars(text.data(), end, value);
+  if (problem == std::errc{} && rest == end) {
+    if (value == 0.0) return {};
+    return at::full({}, value, at::kDouble);
+  }
+  auto options = field_options(call);
+  if (text.find(".vtkhdf") != std::string::npos) options.axes = "xyz";  // it has its own
+  auto field = read_voxel_field(text, options);
+  VOXCYCLE_REQUIRE(field.grid.voxels == grid.voxels,
+                   text << ": the source is on " << field.grid.name() << " voxels, the coefficient "
+                        << "on " << grid.name() << ". Give both on the same grid.");
+  require_finite(text, grid, field.values);
+  return tensor_of(std::move(field));
+}
+
+SolverOptions solver_options(Invocation const& call) {
+  SolverOptions options;
+  options.model = text_of(call, "model", "none");
+  options.tolerance = number_of(call, "tol", 0.0, 1.0, options.tolerance);
+  double const most = number_of(call, "iterations", 1, 1e6, options.max_iterations);
+  VOXCYCLE_REQUIRE(most == std::floor(most), "--iterations " << most << " is no whole number.");
+  options.max_iterations = static_cast<int>(most);
+  auto const boundary = text_of_either(call, "bc", "problem.boundary");
+  if (!boundary.empty()) {
+    try {
+      options.boundary = parse_boundary(boundary);
+    } catch (Error const& problem) {
+      throw Error(std::string("--bc: ") + problem.what());
+    }
+  }
+  return options;
+}
+
+void require_usage(Invocation const& call) {
+  VOXCYCLE_REQUIRE(call.comm.size() == 1,
+                   "solve runs on one process with threads (run.threads), "
+                   "not on "
+                       << call.comm.size() << ". Start it without a launcher.");
+  VOXCYCLE_REQUIRE(call.has("nu"),
+                   "solve needs a coefficient field. Give --nu FILE, e.g. --nu field.h5:/nu.");
+  bool const has_model = text_of(call, "model", "none") != "none";
+  VOXCYCLE_REQUIRE(has_model || !call.has("compare"),
+                   "--compare has nothing to compare without a network. Add --model.");
+  VOXCYCLE_REQUIRE(call.has("out") || !call.has("with-nu"),
+                   "--with-nu adds to the file of --out. Add --out.");
+  VOXCYCLE_REQUIRE(!call.has("certify") || !call.has("compare"),
+                   "--certify stops before the solve that --compare compares. Leave one out.");
+}
+
+/// Solves again without the model.
+Solution solve_from_lift(SolverOptions options, Solver const& solver, at::Tensor const& nu,
+                         Grid3 const& grid, std::optional<at::Tensor> const& f) {
+  options.model = "none";
+  options.boundary = solver.boundary();
+  return Solver(options).solve(nu, grid, f);
+}
+
+void write_files(Invocation const& call, SolveReport const& report, at::Tensor const& nu) {
+  auto const& s = report.solution;
+  std::vector<std::string> written;
+  if (call.has("out")) {
+    auto const path = call.flags.at("out");
+    auto const values = [](at::Tensor const& field) {
+      return std::span<double const>(field.const_data_ptr<double>(),
+                                     static_cast<std::size_t>(field.numel()));
+    };
+    write_solution(path, {.grid = s.grid,
+                          .u = values(s.u),
+                          .nu = call.has("with-nu") ? values(nu) : std::span<double const>(),
+                          .converged = s.converged,
+                          .relative_residual = s.relative_residual,
+                          .figures = {{"iterations", s.iterations},
+                                      {"tolerance", report.tolerance},
+                                      {"error_estimate", s.error_estimate}}});
+    written.push_back(path);
+  }
+  if (call.has("png")) {
+    write_slices(call.flags.at("png"), s.u, nu);
+    written.push_back(call.flags.at("png") + "/{u,nu}_{x,y,z}.png");
+  }
+  if (call.has("json")) {
+    write_file_atomically(call.flags.at("json"), solve_json(report));
+    written.push_back(call.flags.at("json"));
+  }
+  if (!written.empty()) std::printf("%-14s %s\n", "written", join(written).c_str());
+}
+
+int solve(Invocation const& call) {
+  require_usage(call);
+  auto const options = solver_options(call);
+  Solver const solver(options);
+  auto const location = call.flags.at("nu");
+  auto field = read_voxel_field(location, field_options(call));
+  Grid3 const grid = field.grid;
+  require_positive(location, grid, field.values);
+  at::Tensor const nu = tensor_of(std::move(field));
+  auto const f = source_field(call, grid);
+
+  SolveReport report{
+      .nu = location,
+      .model = options.model,
+      .network = solver.model(),
+      .boundary = to_string(solver.boundary()),
+      .tolerance = options.tolerance,
+      .solution = call.has("certify") ? solver.certify(nu, grid, f) : solver.solve(nu, grid, f)};
+  if (call.has("compare")) report.from_lift = solve_from_lift(options, solver, nu, grid, f);
+  if (call.has("conductivity")) {
+    at::Tensor const voxels = nu.view({1, 1, grid.voxels[0], grid.voxels[1], grid.voxels[2]});
+    report.conductivity =
+        effective_conductivity(grid, voxels, {options.tolerance, options.max_iterations});
+  }
+  std::fputs(solve_text(report).c_str(), stdout);
+  write_files(call, report, nu);
+  std::fflush(stdout);
+
+  auto const& s = report.solution;
+  VOXCYCLE_REQUIRE(
+      s.bounds || s.converged,
+      location << ": reached a relative residual of " << s.relative_residual << " in "
+               << s.iterations << " iterations, not " << options.tolerance
+               << "; what was written is marked as not converged. Raise --tol"
+               << (s.iterations >= options.max_iterations ? " or --iterations." : "."));
+  VOXCYCLE_REQUIRE(!report.conductivity || report.conductivity->converged,
+                   location << ": the effective conductivity did not converge to "
+                            << options.tolerance << ". Raise --tol or --iterations.");
+  return 0;
+}
+
+}  // namespace
+
+Command solve_command() {
+  return {"solve",
+          "solution, its error, flows and pictures for a coefficient field in a file",
+          {{"nu", "FILE", "FILE.h5:/path, FILE.vtkhdf[:name], FILE.npy or FILE:nx,ny,nz:type"},
+           {"axes", "xyz", "what the axes of stored arrays are, first index first, e.g. zyx"},
+           {"spacing", "HX,HY,HZ", "edges of a voxel (default: the file's, else longest edge 1)"},
+           {"model", "FILE", "checkpoint of a network to start from (default: none)"},
+           {"tol", "T", "relative residual to reach (default: 1e-8)"},
+           {"iterations", "N", "most iterations (default: 500)"},
+           {"f", "NUMBER|FILE", "source (or problem.source; default: 0)"},
+           {"bc", "A,B,...", "faces x-, x+, y-, y+, z-, z+: a value or flux (or problem.boundary)"},
+           {"certify", "", "stop after bounding the error of the network's solution"},
+           {"compare", "", "solve also from the lift: what did the network save?"},
+           {"conductivity", "", "effective conductivity along x, y and z (three more solves)"},
+           {"out", "FILE.vtkhdf", "solution for ParaView and VTK"},
+           {"with-nu", "", "--out holds nu, too, as cell data (needs VTK 9.3 or ParaView 5.12)"},
+           {"png", "DIRECTORY", "middle planes of u and log10 nu"},
+           {"json", "FILE", "figures"}},
+          solve};
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/solve_report.hpp"
+
+#include "voxcycle/core/atomic_file.hpp"
+#include "voxcycle/core/text.hpp"
+#include "voxcycle/io/png.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <ATen/ATen.h>
+
+namespace voxcycle {
+namespace {
+
+/// Pictures are about this many pixels wide.
+constexpr std::int64_t kPixels = 512;
+constexpr char const* kFaces[6] = {"x-", "x+", "y-", "y+", "z-", "z+"};
+
+std::string line(char const* name, std::string const& value) {
+  return format("%-14s %s\n", name, value.c_str());
+}
+
+/// What the network was worth: a second solve tells, or nothing is claimed.
+std::string saving(SolveReport const& report) {
+  auto const& s = report.solution;
+  std::string text = s.start.rejected
+                         ? "the network's solution was worse than the lift and was left out"
+                         : format("error %.2g before conjugate gradients", s.start.error_estimate);
+  if (!report.from_lift) return text + " (--compare also solves from the lift)";
+  auto const& other = *report.from_lift;
+  double const seconds = other.seconds.multigrid - s.seconds.multigrid - s.seconds.network;
+  text += format("; from the lift: %d iterations in %s. ", other.iterations,
+                 format_seconds(other.seconds.multigrid).c_str());
+  int const fewer = other.iterations - s.iterations;
+  text += fewer > 0 ? format("The network saved %d of %d iterations", fewer, other.iterations)
+                    : format("The network saved no iterations (%+d)", -fewer);
+  text += seconds > 0.0
+              ? format(" and %s", format_seconds(seconds).c_str())
+              : format(" and no time (it cost %s more)", format_seconds(-seconds).c_str());
+  return text;
+}
+
+std::string number(double value) {
+  return std::isfinite(value) ? format("%.9g", value) : "null";
+}
+
+std::string quoted(std::string const& text) {
+  std::string out = "\"";
+  for (char const c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  }
+  return out + '"';
+}
+
+std::string flows_json(FaceFlows const& flows) {
+  std::vector<std::string> faces;
+  for (double const flow : flows.into) faces.push_back(number(flow));
+  return "[" + join(faces) + "]";
+}
+
+/// The middle plane across an axis, [rows, columns]: the first of the other two axes to the right,
+/// the second upwards.
+at::Tensor middle_plane(at::Tensor const& field, std::int64_t axis) {
+  return field.select(axis, field.size(axis) / 2).t().flip(0).contiguous();
+}
+
+void write_slice(std::string const& path, at::Tensor const& plane) {
+  auto const scale = static_cast<int>(std::max<std::int64_t>(1, kPixels / plane.size(1)));
+  std::span<double const> const values(plane.const_data_ptr<double>(),
+                                       static_cast<std::size_t>(plane.numel()));
+  write_file_atomically(
+      path, slice_to_png(values, plane.size(0), plane.size(1), plane.min().item<double>(),
+                         plane.max().item<double>(), ColorMap::sequential, scale));
+}
+
+}  // namespace
+
+std::string solve_text(SolveReport const& report) {
+  auto const& s = report.solution;
+  std::string text = line("field", report.nu + ", " + s.grid.name() + " voxels");
+  text += line("boundary", report.boundary);
+  if (s.start.network_grid) {
+    std::string const where = s.start.network_grid->voxels == s.grid.voxels
+                                  ? ""
+                                  : ", on " + s.start.network_grid->label() + ", interpolated";
+    text +=
+        line("network", format_seconds(s.seconds.network) + " (" + report.network + where + ")");
+  }
+  text += line("setup", format_seconds(s.seconds.setup) + " (multigrid)");
+  text += line("estimate", format_seconds(s.seconds.estimate));
+  if (s.bounds) {
+    text += line("error", format("%.3g <= |u - u*| / |u*| <= %.3g in the energy norm",
+                                 s.bounds->lower, s.bounds->upper));
+    text += line("residual", format("%.3g", s.relative_residual));
+  } else {
+    text += line("solve", format("%s, %d iterations, relative residual %.3g%s",
+                                 format_seconds(s.seconds.multigrid).c_str(), s.iterations,
+                                 s.relative_residual, s.converged ? "" : ", NOT CONVERGED"));
+    text += line("error", format("about %.2g in the relative energy norm", s.error_estimate));
+    if (s.start.network_grid) text += line("network saved", saving(report));
+  }
+  std::vector<std::string> flows;
+  for (std::size_t face = 0; face < 6; ++face) {
+    flows.push_back(format("%s %.6g", kFaces[face], s.flows.into[face]));
+  }
+  text += line("flow into", join(flows) + format("; source %.6g, imbalance %.2g", s.flows.source,
+                                                 s.flows.imbalance()));
+  if (report.conductivity) {
+    auto const& k = *report.conductivity;
+    text +=
+        line("conductivity", format("x %.9g, y %.9g, z %.9g (effective%s)", k.value[0], k.value[1],
+                                    k.value[2], k.converged ? "" : ", NOT CONVERGED"));
+  }
+  return text;
+}
+
+std::string solve_json(SolveReport const& report) {
+  auto const& s = report.solution;
+  std::vector<std::pair<std::string, std::string>> members{
+      {"nu", quoted(report.nu)},
+      {"grid", format("[%ld, %ld, %ld]", static_cast<long>(s.grid.voxels[0]),
+                      static_cast<long>(s.grid.voxels[1]), static_cast<long>(s.grid.voxels[2]))},
+      {"boundary", quoted(report.boundary)},
+      {"model", quoted(report.model)},
+      {"tolerance", number(report.tolerance)},
+      {"converged", s.converged ? "true" : "false"},
+      {"iterations", std::to_string(s.iterations)},
+      {"relative_residual", number(s.relative_residual)},
+      {"error_estimate", number(s.error_estimate)},
+      {"seconds", number(s.seconds.total())},
+      {"seconds_network", number(s.seconds.network)},
+      {"seconds_setup", number(s.seconds.setup)},
+      {"seconds_estimate", number(s.seconds.estimate)},
+      {"seconds_multigrid", number(s.seconds.multigrid)},
+      {"flow_into_faces", flows_json(s.flows)},
+      {"source", number(s.flows.source)},
+      {"imbalance", number(s.flows.imbalance())},
+  };
+  if (s.bounds) {
+    members.emplace_back("error_lower", number(s.bounds->lower));
+    members.emplace_back("error_upper", number(s.bounds->upper));
+  }
+  if (s.start.network_grid) {
+    members.emplace_back("network_grid", quoted(s.start.network_grid->name()));
+    members.emplace_back("network_used", s.start.from_network ? "true" : "false");
+    members.emplace_back("start_relative_residual", number(s.start.relative_residual));
+    members.emplace_back("start_error_estimate", number(s.start.error_estimate));
+  }
+  if (report.from_lift) {
+    members.emplace_back("iterations_from_lift", std::to_string(report.from_lift->iterations));
+    members.emplace_back("seconds_from_lift", number(report.from_lift->seconds.multigrid));
+  }
+  if (report.conductivity) {
+    auto const& k = report.conductivity->value;
+    members.emplace_back("effective_conductivity",
+                         "[" + number(k[0]) + ", " + number(k[1]) + ", " + number(k[2]) + "]");
+  }
+  std::string text;
+  for (auto const& [name, value] : members) {
+    text += (text.empty() ? "{\n  " : ",\n  ") + quoted(name) + ": " + value;
+  }
+  return text + "\n}\n";
+}
+
+void write_slices(std::string const& directory, at::Tensor const& u, at::Tensor const& nu) {
+  for (std::int64_t axis = 0; axis < 3; ++axis) {
+    std::string const end = std::string("_") + "xyz"[axis] + ".png";
+    write_slice(directory + "/u" + end, middle_plane(u, axis));
+    write_slice(directory + "/nu" + end, middle_plane(nu, axis).log10());
+  }
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/solver.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/timer.hpp"
+#include "voxcycle/reference/error_estimate.hpp"
+#include "voxcycle/reference/multigrid_pcg.hpp"
+#include "voxcycle/reference/quick_estimate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "cli/equation.hpp"
+#include "cli/network_start.hpp"
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+namespace voxcycle {
+namespace {
+
+/// Residuals are rounded at about this share of their terms.
+constexpr double kLeastTolerance = 1e-14;
+/// Bounds as narrow as a few more cycles make them.
+constexpr ErrorEstimateOptions kNarrow{.width = 0.02, .max_cycles = 60};
+
+/// error / norm of what an estimate says.
+double relative(double error, ErrorEstimate const& estimate) {
+  if (error == 0.0) return 0.0;
+  return estimate.norm > 0.0 ? error / estimate.norm : std::numeric_limits<double>::infinity();
+}
+
+/// Bounds relative to |u*|_K, which is itself only known to lie within `left` of the norm of what
+/// the estimate's cycles made of u: |e_0|^2 = lower^2 + |e_k|^2 and |e_0| <= upper.
+ErrorBounds relative_bounds(ErrorEstimate const& e) {
+  double const left = std::sqrt(std::max(0.0, e.upper * e.upper - e.lower * e.lower));
+  if (e.upper == 0.0) return {};
+  return {e.lower / (e.norm + left),
+          e.norm > left ? e.upper / (e.norm - left) : std::numeric_limits<double>::infinity()};
+}
+
+}  // namespace
+
+struct Solver::Impl {
+  explicit Impl(SolverOptions options_in);
+  std::optional<at::Tensor> start(Equation const& e, Solution& s) const;
+  double residual_of(Equation const& e, std::optional<at::Tensor> const& u) const;
+  void certify(Equation const& e, Multigrid const& cycle, std::optional<at::Tensor> const& from,
+               Solution& s) const;
+  void solve(Equation const& e, Multigrid const& cycle, std::optional<at::Tensor> from,
+             Solution& s) const;
+  enum class Task { solve, certify };
+  Solution run(Task task, Equation const& e) const;
+
+  SolverOptions options;
+  Boundary boundary;
+  std::optional<NetworkStart> network;
+  std::string name = "none";
+};
+
+Solver::Impl::Impl(SolverOptions options_in) : options(std::move(options_in)) {
+  VOXCYCLE_REQUIRE(options.tolerance >= kLeastTolerance && options.tolerance < 1.0,
+                   "tolerance " << options.tolerance
+                                << " is not in [1e-14, 1) (rounding keeps float64 residuals above "
+                                   "that). Give one that can be reached, e.g. 1e-8.");
+  VOXCYCLE_REQUIRE(options.max_iterations > 0,
+                   "a solver needs at least one iteration, not " << options.max_iterations << '.');
+  if (options.model != "none") {
+    network.emplace(options.model);
+    name = describe_network(network->model().config);
+  }
+  Boundary const usual = network ? network->model().boundary : Boundary{};
+  boundary = options.boundary.value_or(usual);
+  VOXCYCLE_REQUIRE(!network || boundary == usual,
+                   options.model << " was trained for the boundary '" << to_string(usual)
+                                 << "', not for '" << to_string(boundary)
+                                 << "'. Solve without a model, or train one for it.");
+}
+
+/// The network's solution if there is one that is better than the lift. By Ritz, of two fields the
+/// one with the lower energy has the smaller energy-norm error.
+std::optional<at::Tensor> Solver::Impl::start(Equation const& e, Solution& s) const {
+  if (!network) return {};
+  Timer const timer;
+  s.start.network_grid = network->network_grid(e.problem.grid);
+  at::Tensor const u = (*network)(e);
+  double const of_network = energy_of(e, u);
+  double const of_lift = energy_of(e, lift(e.problem.grid, boundary, at::kDouble));
+  s.start.from_network = of_network < of_lift;  // false also if it is not a number
+  s.start.rejected = !s.start.from_network;
+  s.seconds.network = timer.seconds();
+  if (s.start.rejected) return {};
+  return u;
+}
+
+/// Relative residual of a field, by a solve of no iterations.
+double Solver::Impl::residual_of(Equation const& e, std::optional<at::Tensor> const& u) const {
+  auto const identity = [](at::Tensor const& r) { return r; };
+  return solve_pcg(e.problem, e.nu, identity, {options.tolerance, 0}, e.b, u).relative_residual;
+}
+
+void Solver::Impl::certify(Equation const& e, Multigrid const& cycle,
+                           std::optional<at::Tensor> const& from, Solution& s) const {
+  at::Tensor const u = from ? *from : lift(e.problem.grid, boundary, at::kDouble);
+  s.relative_residual = s.start.relative_residual;
+  s.converged = s.relative_residual <= options.tolerance;
+  Timer const timer;
+  auto const estimate = estimate_error(e.problem, e.nu, u, cycle, kNarrow, e.b);
+  s.seconds.estimate = timer.seconds();
+  s.error_estimate = relative(estimate.estimate, estimate);
+  s.bounds = relative_bounds(estimate);
+  if (s.start.from_network) s.start.error_estimate = s.error_estimate;
+  s.u = u;
+}
+
+void Solver::Impl::solve(Equation const& e, Multigrid const& cycle, std::optional<at::Tensor> from,
+                         Solution& s) const {
+  Timer timer;
+  auto const quick_estimate = [&](at::Tensor const& u) {
+    timer.restart();
+    double const estimate = quick_error_estimate(e.problem, e.nu, u, cycle, e.b);
+    s.seconds.estimate += timer.seconds();
+    return estimate;
+  };
+  if (from) s.start.error_estimate = quick_estimate(*from);
+  timer.restart();
+  auto const precondition = [&](at::Tensor const& r) { return cycle.cycle(r); };
+  auto const solved = solve_pcg(e.problem, e.nu, precondition,
+                                {options.tolerance, options.max_iterations}, e.b, from);
+  s.seconds.multigrid = timer.seconds();
+  from.reset();
+  s.u = solved.u;
+  s.iterations = solved.iterations;
+  s.relative_residual = solved.relative_residual;
+  s.converged = solved.converged;
+  s.error_estimate = quick_estimate(s.u);
+}
+
+Solution Solver::Impl::run(Task task, Equation const& e) const {
+  at::NoGradGuard const no_grad;
+  Solution s;
+  s.grid = e.problem.grid;
+  std::optional<at::Tensor> from = start(e, s);
+  if (from || task == Task::certify) s.start.relative_residual = residual_of(e, from);
+  {
+    Timer const timer;
+    MultigridOptions cycles = multigrid_options_for(e.nu);
+    // Bounds take the cycle for symmetric positive definite, whatever the contrast.
+    if (task == Task::certify) cycles.dtype = at::kDouble;
+    Multigrid const cycle(s.grid, boundary, e.nu, cycles);
+    s.seconds.setup = timer.seconds();
+    if (task == Task::certify) {
+      certify(e, cycle, from, s);
+    } else {
+      solve(e, cycle, std::move(from), s);
+    }
+  }
+  s.flows = face_flows(s.u, e.nu, s.grid, boundary, e.b);
+  s.u = s.u[0][0];
+  return s;
+}
+
+Solver::Solver(SolverOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+Solver::~Solver() = default;
+Solver::Solver(Solver&&) noexcept = default;
+Solver& Solver::operator=(Solver&&) noexcept = default;
+
+Solution Solver::solve(at::Tensor const& nu, std::optional<Grid3> const& grid,
+                       std::optional<at::Tensor> const& f) const {
+  return impl_->run(Impl::Task::solve, make_equation(impl_->boundary, nu, grid, f));
+}
+
+Solution Solver::certify(at::Tensor const& nu, std::optional<Grid3> const& grid,
+                         std::optional<at::Tensor> const& f) const {
+  return impl_->run(Impl::Task::certify, make_equation(impl_->boundary, nu, grid, f));
+}
+
+Boundary const& Solver::boundary() const {
+  return impl_->boundary;
+}
+
+std::string const& Solver::model() const {
+  return impl_->name;
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/io/field_file.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "io/field_formats.hpp"
+
+namespace voxcycle {
+namespace {
+
+/// One line a format; the first that matches reads.
+std::vector<FieldFormat> const kFormats{
+    {"FILE.vtkhdf", is_vtkhdf_location, read_vtkhdf_field, /*has_own_axes=*/true},
+    {"FILE.npy", is_numpy_location, read_numpy_field},
+    {"FILE.h5:/path", is_hdf5_location, read_hdf5_field},
+    {"FILE.raw:64,64,64:float32", is_raw_location, read_raw_field},
+};
+
+FieldFormat const& find_format(std::string const& location) {
+  std::vector<std::string> examples;
+  for (auto const& format : kFormats) {
+    if (format.matches(location)) return format;
+    examples.push_back(format.example);
+  }
+  throw Error("'" + location + "' does not name a field of a known format. Give one of " +
+              join(examples) + ".");
+}
+
+/// The array [x, y, z] of what is stored with `axes` (slowest first), e.g. "zyx".
+std::vector<double> reordered(StoredField& stored, std::string const& axes, Grid3 const& grid) {
+  if (axes == "xyz") return std::move(stored.values);
+  std::array<std::int64_t, 3> stride{};  // along x, y, z in what is stored
+  std::int64_t step = 1;
+  for (std::size_t k = 3; k-- > 0; step *= stored.shape[k]) {
+    stride[static_cast<std::size_t>(axes[k] - 'x')] = step;
+  }
+  auto const [nx, ny, nz] = grid.voxels;
+  std::vector<double> values(stored.values.size());
+  double* out = values.data();
+  for (std::int64_t x = 0; x < nx; ++x) {
+    for (std::int64_t y = 0; y < ny; ++y) {
+      double const* in = stored.values.data() + x * stride[0] + y * stride[1];
+      for (std::int64_t z = 0; z < nz; ++z) *out++ = in[z * stride[2]];
+    }
+  }
+  return values;
+}
+
+void require_axes(std::string const& axes) {
+  std::string sorted = axes;
+  std::sort(sorted.begin(), sorted.end());
+  VOXCYCLE_REQUIRE(sorted == "xyz", "axes '" << axes
+                                             << "' are no order of x, y and z. Name the axes of "
+                                                "the stored array, e.g. zyx for array[z, y, x].");
+}
+
+/// Cubes, so many that the longest edge is 1.
+std::array<double, 3> cubic_spacing(std::array<std::int64_t, 3> const& voxels) {
+  double const h = 1.0 / static_cast<double>(*std::max_element(voxels.begin(), voxels.end()));
+  return {h, h, h};
+}
+
+struct Unsound {
+  std::int64_t zero = 0, negative = 0, nan = 0, infinite = 0;
+  std::int64_t first = -1;  ///< index of the first
+};
+
+template <class Sound>
+Unsound count_unsound(std::span<double const> values, Sound const& sound) {
+  Unsound found;
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    double const value = values[k];
+    if (sound(value)) continue;
+    if (found.first < 0) found.first = static_cast<std::int64_t>(k);
+    ++(std::isnan(value)   ? found.nan
+       : std::isinf(value) ? found.infinite
+       : value < 0.0       ? found.negative
+                           : found.zero);
+  }
+  return found;
+}
+
+std::string kinds_of(Unsound const& found) {
+  std::vector<std::string> kinds;
+  auto const add = [&](std::int64_t count, char const* name) {
+    if (count > 0) kinds.push_back(std::to_string(count) + " " + name);
+  };
+  add(found.zero, "zero");
+  add(found.negative, "negative");
+  add(found.nan, "not a number");
+  add(found.infinite, "infinite");
+  return join(kinds);
+}
+
+std::string place_of(Unsound const& found, Grid3 const& grid) {
+  auto const ny = grid.voxels[1], nz = grid.voxels[2];
+  return format("(x, y, z) = (%ld, %ld, %ld)", static_cast<long>(found.first / (ny * nz)),
+                static_cast<long>(found.first / nz % ny), static_cast<long>(found.first % nz));
+}
+
+}  // namespace
+
+VoxelField read_voxel_field(std::string const& location, VoxelFieldOptions const& options) {
+  require_axes(options.axes);
+  FieldFormat const& format = find_format(location);
+  VOXCYCLE_REQUIRE(!format.has_own_axes || options.axes == "xyz",
+                   location << ": the format says which axis is which. Leave out the axes ("
+                            << options.axes << ").");
+  StoredField stored = format.read(location);
+  VOXCYCLE_REQUIRE(
+      stored.shape.size() == 3 && *std::min_element(stored.shape.begin(), stored.shape.end()) > 0,
+      location << ": has the shape " << hdf5::to_string(stored.shape)
+               << ". A field has three axes, none of them empty.");
+  std::string axes = options.axes;
+  if (stored.reversed) std::reverse(axes.begin(), axes.end());
+  VoxelField field;
+  for (std::size_t k = 0; k < 3; ++k) {
+    field.grid.voxels[static_cast<std::size_t>(axes[k] - 'x')] = stored.shape[k];
+  }
+  auto const spacing =
+      options.spacing.value_or(stored.spacing.value_or(cubic_spacing(field.grid.voxels)));
+  for (std::size_t k = 0; k < 3; ++k) {
+    VOXCYCLE_REQUIRE(spacing[k] > 0 && std::isfinite(spacing[k]),
+                     location << ": the spacing " << spacing[k] << " along "
+                              << "xyz"[k] << " is not positive and finite. Correct it.");
+    field.grid.lengths[k] = spacing[k] * static_cast<double>(field.grid.voxels[k]);
+  }
+  field.values = reordered(stored, axes, field.grid);
+  return field;
+}
+
+void require_positive(std::string const& label, Grid3 const& grid, std::span<double const> nu) {
+  auto const found =
+      count_unsound(nu, [](double value) { return value > 0.0 && std::isfinite(value); });
+  VOXCYCLE_REQUIRE(found.first < 0,
+                   label << " has values that are not positive and finite (" << kinds_of(found)
+                         << ", of " << nu.size() << "; the first at " << place_of(found, grid)
+                         << "; the equation has no solution with them). Correct the coefficient.");
+}
+
+void require_finite(std::string const& label, Grid3 const& grid, std::span<double const> f) {
+  auto const found = count_unsound(f, [](double value) { return std::isfinite(value); });
+  VOXCYCLE_REQUIRE(found.first < 0, label << " has values that are not finite (" << kinds_of(found)
+                                          << ", of " << f.size() << "; the first at "
+                                          << place_of(found, grid) << "). Correct the field.");
+}
+
+std::array<double, 3> parse_spacing(std::string const& name, std::string const& text) {
+  std::vector<double> values;
+  for (auto const& part : split_list(text)) {
+    double value = 0.0;
+    auto const* end = part.data() + part.size();
+    auto const [rest, problem] = std::from_chars(part.data(), end, value);
+    bool const valid = problem == std::errc{} && rest == end && value > 0 && std::isfinite(value);
+    values.push_back(valid ? value : 0.0);
+  }
+  bool const valid = (values.size() == 1 || values.size() == 3) &&
+                     std::find(values.begin(), values.end(), 0.0) == values.end();
+  VOXCYCLE_REQUIRE(valid, name << " = '" << text
+                               << "' is no spacing. Give the edges of a voxel along x, y and z, "
+                                  "e.g. 0.1, 0.1, 0.2, or one number for all.");
+  if (values.size() == 1) values.assign(3, values.front());
+  return {values[0], values[1], values[2]};
+}
+
+}  // namespace voxcycle

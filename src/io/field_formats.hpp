@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The formats that read_voxel_field knows.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/hdf5_types.hpp"
+
+namespace voxcycle {
+
+/// A field as it lies in its file.
+struct StoredField {
+  hdf5::Shape shape;           ///< slowest axis first, as in memory
+  std::vector<double> values;  ///< element_count(shape)
+  bool reversed = false;       ///< the format counts its axes from the fastest on
+  std::optional<std::array<double, 3>> spacing{};  ///< along x, y, z, if the file tells
+};
+
+/// One kind of file.
+struct FieldFormat {
+  std::string example;                           ///< of a location, for messages
+  bool (*matches)(std::string const& location);  ///< by the location's form alone
+  StoredField (*read)(std::string const& location);
+  bool has_own_axes = false;  ///< the format says which axis is which
+};
+
+bool is_vtkhdf_location(std::string const& location);
+StoredField read_vtkhdf_field(std::string const& location);
+bool is_hdf5_location(std::string const& location);
+StoredField read_hdf5_field(std::string const& location);
+bool is_numpy_location(std::string const& location);
+StoredField read_numpy_field(std::string const& location);
+bool is_raw_location(std::string const& location);
+StoredField read_raw_field(std::string const& location);
+
+}  // namespace voxcycle

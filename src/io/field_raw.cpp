@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// FILE:nx,ny,nz:type
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/text.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "io/field_formats.hpp"
+#include "io/plain_numbers.hpp"
+
+namespace voxcycle {
+namespace {
+
+struct RawLocation {
+  std::string path, shape, type;
+};
+
+/// Empty type if the location has not two colons after its path.
+RawLocation split(std::string const& location) {
+  auto const last = location.rfind(':');
+  if (last == std::string::npos || last == 0) return {};
+  auto const middle = location.rfind(':', last - 1);
+  if (middle == std::string::npos || middle == 0) return {};
+  return {location.substr(0, middle), location.substr(middle + 1, last - middle - 1),
+          location.substr(last + 1)};
+}
+
+PlainNumber const& find_number(std::string const& location, std::string const& name) {
+  std::vector<std::string> names;
+  for (auto const& number : plain_numbers()) {
+    if (number.name == name) return number;
+    names.push_back(number.name);
+  }
+  throw Error(location + ": the type '" + name + "' is unknown. Choose one of " + join(names) +
+              '.');
+}
+
+}  // namespace
+
+bool is_raw_location(std::string const& location) {
+  auto const parts = split(location);
+  return !parts.type.empty() && !parts.shape.empty() &&
+         parts.shape.find_first_not_of("0123456789-, ") == std::string::npos;
+}
+
+StoredField read_raw_field(std::string const& location) {
+  auto const parts = split(location);
+  StoredField field;
+  for (auto const& part : split_list(parts.shape)) {
+    std::int64_t extent = 0;
+    auto const* end = part.data() + part.size();
+    auto const [rest, problem] = std::from_chars(part.data(), end, extent);
+    VOXCYCLE_REQUIRE(problem == std::errc{} && rest == end && extent > 0,
+                     location << ": '" << part << "' is no extent. Give positive whole numbers.");
+    field.shape.push_back(extent);
+  }
+  VOXCYCLE_REQUIRE(field.shape.size() == 3, location << ": the shape has " << field.shape.size()
+                                                     << " axes. Give three, e.g. 64,64,32.");
+  auto const& number = find_number(location, parts.type);
+  PlainFile file(parts.path);
+  field.values = read_rest(file, parts.path, field.shape, number);
+  return field;
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "io/plain_numbers.hpp"
+
+#include "voxcycle/core/error.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <filesystem>
+
+namespace voxcycle {
+namespace {
+
+static_assert(std::endian::native == std::endian::little,
+              "numbers are copied as they lie in files");
+
+/// Bytes read at a time: the file never lies in memory twice.
+constexpr std::size_t kBlock = std::size_t{1} << 20;
+/// No axis is longer: products of three stay far below the largest integer.
+constexpr std::int64_t kMostExtent = std::int64_t{1} << 20;
+
+template <class T>
+void convert(char const* from, std::size_t count, double* to) {
+  for (std::size_t k = 0; k < count; ++k) {
+    T value;
+    std::memcpy(&value, from + k * sizeof(T), sizeof(T));
+    to[k] = static_cast<double>(value);
+  }
+}
+
+template <class T>
+PlainNumber number(char const* name, char const* numpy) {
+  return {name, numpy, sizeof(T), convert<T>};
+}
+
+}  // namespace
+
+std::vector<PlainNumber> const& plain_numbers() {
+  static std::vector<PlainNumber> const all{
+      number<float>("float32", "f4"),        number<double>("float64", "f8"),
+      number<std::int8_t>("int8", "i1"),     number<std::int16_t>("int16", "i2"),
+      number<std::int32_t>("int32", "i4"),   number<std::int64_t>("int64", "i8"),
+      number<std::uint8_t>("uint8", "u1"),   number<std::uint16_t>("uint16", "u2"),
+      number<std::uint32_t>("uint32", "u4"), number<std::uint64_t>("uint64", "u8"),
+  };
+  return all;
+}
+
+PlainFile::PlainFile(std::string const& path) {
+  std::error_code code;
+  auto const status = std::filesystem::status(path, code);
+  VOXCYCLE_REQUIRE(std::filesystem::exists(status),
+                   path << ": there is no such file. Check the path.");
+  VOXCYCLE_REQUIRE(std::filesystem::is_regular_file(status), path << ": is not a regular file.");
+  in.open(path, std::ios::binary);
+  VOXCYCLE_REQUIRE(in, path << ": cannot be opened. Check its permissions.");
+  bytes = std::filesystem::file_size(path);
+}
+
+std::vector<double> read_rest(PlainFile& file, std::string const& label, hdf5::Shape const& shape,
+                              PlainNumber const& number) {
+  for (auto const extent : shape) {
+    VOXCYCLE_REQUIRE(extent > 0 && extent <= kMostExtent,
+                     label << ": the shape " << hdf5::to_string(shape) << " is out of range (1 to "
+                           << kMostExtent << " an axis). Check it.");
+  }
+  auto const count = hdf5::element_count(shape);
+  auto const begin = static_cast<std::uint64_t>(file.in.tellg());
+  VOXCYCLE_REQUIRE(file.bytes - begin == count * number.bytes,
+                   label << ": holds " << file.bytes - begin << " bytes of numbers, but "
+                         << hdf5::to_string(shape) << " of " << number.name << " are "
+                         << count * number.bytes << ". Check shape, type and file.");
+  std::vector<double> values(count);
+  std::vector<char> block(kBlock);
+  std::size_t const most = kBlock / number.bytes;
+  for (std::size_t done = 0; done < count;) {
+    std::size_t const part = std::min(most, count - done);
+    file.in.read(block.data(), static_cast<std::streamsize>(part * number.bytes));
+    VOXCYCLE_REQUIRE(file.in, label << ": cannot be read to its end. Check the disk.");
+    number.convert(block.data(), part, values.data() + done);
+    done += part;
+  }
+  return values;
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bare little-endian numbers in files: raw binary and what follows the header of a NumPy file.
+#pragma once
+
+#include <cstdint>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "io/hdf5_types.hpp"
+
+namespace voxcycle {
+
+/// One type of number.
+struct PlainNumber {
+  std::string name;   ///< "float32"
+  std::string numpy;  ///< "f4"
+  std::size_t bytes;
+  void (*convert)(char const* from, std::size_t count, double* to);
+};
+
+std::vector<PlainNumber> const& plain_numbers();
+
+/// A file opened for reading and its size. @throws Error unless it is a regular, readable file.
+struct PlainFile {
+  explicit PlainFile(std::string const& path);
+  std::ifstream in;
+  std::uint64_t bytes = 0;
+};
+
+/// Reads element_count(shape) numbers from where the file stands to its end.
+/// @throws Error naming the sizes unless so many bytes are left, neither more nor less.
+std::vector<double> read_rest(PlainFile& file, std::string const& label, hdf5::Shape const& shape,
+                              PlainNumber const& number);
+
+}  // namespace voxcycle

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The ten lines of the README: two layers across x, with a model or without.
+#include "voxcycle/solver.hpp"
+
+#include <iostream>
+
+#include <ATen/Functions.h>
+
+int main(int argc, char** argv) {
+  at::Tensor nu = at::ones({16, 16, 16});
+  nu.narrow(0, 0, 8).fill_(3.0);
+  voxcycle::Solver const solver({.model = argc > 1 ? argv[1] : "none"});
+  voxcycle::Solution const solution = solver.solve(nu);
+  std::cout << "converged " << solution.converged << " iterations " << solution.iterations
+            << " error " << solution.error_estimate << " flow " << solution.flows.into[0]
+            << " middle " << solution.u[8][8][8].item<double>() << '\n';
+  return solution.converged ? 0 : 1;
+}

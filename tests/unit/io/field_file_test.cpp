@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/io/field_file.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/io/checkpoint_file.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "shard_files.hpp"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace voxcycle {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+/// The value that all files here hold at voxel (x, y, z): its digits tell the place.
+double value_at(std::int64_t x, std::int64_t y, std::int64_t z) {
+  return static_cast<double>(100 * (x + 1) + 10 * (y + 1) + (z + 1));
+}
+
+constexpr std::int64_t kX = 2, kY = 3, kZ = 4;
+
+/// The values in the order x slowest, z fastest, as type T.
+template <class T>
+std::vector<T> values_xyz() {
+  std::vector<T> values;
+  for (std::int64_t x = 0; x < kX; ++x) {
+    for (std::int64_t y = 0; y < kY; ++y) {
+      for (std::int64_t z = 0; z < kZ; ++z) values.push_back(static_cast<T>(value_at(x, y, z)));
+    }
+  }
+  return values;
+}
+
+/// z slowest, x fastest.
+template <class T>
+std::vector<T> values_zyx() {
+  std::vector<T> values;
+  for (std::int64_t z = 0; z < kZ; ++z) {
+    for (std::int64_t y = 0; y < kY; ++y) {
+      for (std::int64_t x = 0; x < kX; ++x) values.push_back(static_cast<T>(value_at(x, y, z)));
+    }
+  }
+  return values;
+}
+
+template <class T>
+std::string bytes_of(std::vector<T> const& values) {
+  std::string bytes(values.size() * sizeof(T), '\0');
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+/// A NumPy file of version 1 as numpy.lib.format describes it.
+std::string numpy_file(std::string const& type, std::string const& fortran,
+                       std::string const& shape, std::string const& numbers) {
+  std::string header =
+      "{'descr': " + type + ", 'fortran_order': " + fortran + ", 'shape': " + shape + ", }";
+  while ((10 + header.size() + 1) % 64 != 0) header += ' ';
+  header += '\n';
+  return std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(header.size() % 256) +
+         static_cast<char>(header.size() / 256) + header + numbers;
+}
+
+std::string path_of(std::string const& name) {
+  static std::string const directory = fresh_directory("field_file");
+  return directory + "/" + name;
+}
+
+std::string written(std::string const& name, std::string const& bytes) {
+  spit(path_of(name), bytes);
+  return path_of(name);
+}
+
+void expect_field(VoxelField const& field, std::string const& what) {
+  ASSERT_EQ(field.grid.name(), "2x3x4") << what;
+  EXPECT_EQ(field.values, values_xyz<double>()) << what;
+}
+
+void refuse(std::string const& location, std::vector<std::string> const& texts,
+            VoxelFieldOptions const& options = {}) {
+  for (auto const& text : texts) {
+    EXPECT_THAT([&] { read_voxel_field(location, options); },
+                ThrowsMessage<Error>(HasSubstr(text)));
+  }
+}
+
+TEST(FieldFile, NumpyInBothOrdersAndAllTypes) {
+  std::string const shape = "(2, 3, 4)";
+  auto const read = [&](std::string const& type, std::string const& numbers) {
+    return read_voxel_field(written("a.npy", numpy_file(type, "False", shape, numbers)));
+  };
+  expect_field(read("'<f4'", bytes_of(values_xyz<float>())), "f4");
+  expect_field(read("'<f8'", bytes_of(values_xyz<double>())), "f8");
+  expect_field(read("'<i2'", bytes_of(values_xyz<std::int16_t>())), "i2");
+  expect_field(read("'<i4'", bytes_of(values_xyz<std::int32_t>())), "i4");
+  expect_field(read("'<i8'", bytes_of(values_xyz<std::int64_t>())), "i8");
+  expect_field(read("'<u2'", bytes_of(values_xyz<std::uint16_t>())), "u2");
+  expect_field(read("'<u4'", bytes_of(values_xyz<std::uint32_t>())), "u4");
+  expect_field(read("'<u8'", bytes_of(values_xyz<std::uint64_t>())), "u8");
+  auto const bytes = read("'|u1'", std::string(24, '\xff'));
+  EXPECT_EQ(bytes.values, std::vector<double>(24, 255.0));
+  EXPECT_EQ(read("'|i1'", std::string(24, '\xff')).values, std::vector<double>(24, -1.0));
+  // array[x, y, z] with the first index fastest in memory.
+  expect_field(read_voxel_field(written(
+                   "f.npy", numpy_file("'<f4'", "True", shape, bytes_of(values_zyx<float>())))),
+               "Fortran order");
+}
+
+TEST(FieldFile, AxesAreNamedAsTheFormatCountsThem) {
+  // array[z, y, x] of shape (4, 3, 2)
+  auto const path =
+      written("zyx.npy", numpy_file("'<f8'", "False", "(4, 3, 2)", bytes_of(values_zyx<double>())));
+  expect_field(read_voxel_field(path, {.axes = "zyx"}), "zyx");
+  EXPECT_EQ(read_voxel_field(path).grid.name(), "4x3x2");
+  // The same in Fortran order: memory has array[z, y, x]'s first index, z, fastest.
+  auto const fortran =
+      written("zyxf.npy", numpy_file("'<f8'", "True", "(4, 3, 2)", bytes_of(values_xyz<double>())));
+  expect_field(read_voxel_field(fortran, {.axes = "zyx"}), "zyx in Fortran order");
+  // A cyclic order differs from its inverse: array[y, z, x].
+  std::vector<double> yzx;
+  for (std::int64_t y = 0; y < kY; ++y) {
+    for (std::int64_t z = 0; z < kZ; ++z) {
+      for (std::int64_t x = 0; x < kX; ++x) yzx.push_back(value_at(x, y, z));
+    }
+  }
+  auto const raw = written("yzx.raw", bytes_of(yzx));
+  expect_field(read_voxel_field(raw + ":3,4,2:float64", {.axes = "yzx"}), "yzx");
+  for (std::string const axes : {"", "xy", "xyy", "xyzz", "abc"}) {
+    refuse(raw + ":3,4,2:float64", {"'" + axes + "'", "zyx"}, {.axes = axes});
+  }
+}
+
+TEST(FieldFile, RawNumbersWithTheirShape) {
+  auto const path = written("a:b.raw", bytes_of(values_xyz<float>()));  // a colon ends nothing
+  expect_field(read_voxel_field(path + ":2,3,4:float32"), "float32");
+  expect_field(read_voxel_field(path + ":2, 3, 4:float32"), "with blanks");
+  expect_field(
+      read_voxel_field(written("i.raw", bytes_of(values_xyz<std::int32_t>())) + ":2,3,4:int32"),
+      "int32");
+  refuse(path + ":2,3,5:float32", {path, "96 bytes", "[2, 3, 5]", "120"});
+  refuse(path + ":2,3,3:float32", {"96 bytes", "72"});
+  refuse(path + ":2,3,4:float64", {"96 bytes", "192"});
+  refuse(path + ":2,3,4:float16", {"'float16'", "float32, float64, int8"});
+  refuse(path + ":2,12:float32", {"2 axes"});
+  refuse(path + ":2,-3,4:float32", {"'-3'"});
+  refuse(path + ":0,3,4:float32", {"'0'"});
+  refuse(path + ":3000000,3000000,3000000:float32", {"out of range"});
+  refuse("none.raw:2,3,4:float32", {"none.raw", "no such file"});
+}
+
+TEST(FieldFile, Hdf5DatasetsByPath) {
+  ArchiveWriter writer;
+  writer.add("mine/single", values_xyz<float>(), {2, 3, 4});
+  writer.add("integers", values_xyz<std::int64_t>(), {2, 3, 4});
+  std::vector<double> two(24, -1.0);
+  auto const second = values_xyz<double>();
+  two.insert(two.end(), second.begin(), second.end());
+  writer.add("samples", two, {2, 2, 3, 4});
+  writer.add("flat", second, {6, 4});
+  auto const path = path_of("a.h5");
+  writer.save(path);
+  expect_field(read_voxel_field(path + ":/mine/single"), "float32");
+  expect_field(read_voxel_field(path + ":/integers"), "int64");
+  expect_field(read_voxel_field(path + ":/samples[1]"), "sample 1");
+  refuse(path + ":/samples", {"[2, 2, 3, 4]", ":/samples[0]"});
+  refuse(path + ":/samples[2]", {"no entry 2"});
+  refuse(path + ":/samples[x]", {"brackets"});
+  refuse(path + ":/integers[0]", {"[2, 3, 4]"});
+  refuse(path + ":/flat", {"[6, 4]", "[nx, ny, nz]"});
+  refuse(path + ":/nu", {path, "/nu", "It holds: /flat, /integers, /mine/single, /samples"});
+  refuse("none.h5:/nu", {"none.h5", "no such file"});
+  refuse(written("text.h5", "no HDF5") + ":/nu", {"text.h5", "HDF5"});
+}
+
+TEST(FieldFile, DamagedNumpyFiles) {
+  auto const numbers = bytes_of(values_xyz<float>());
+  auto const whole = numpy_file("'<f4'", "False", "(2, 3, 4)", numbers);
+  auto const npy = [&](std::string const& bytes) { return written("bad.npy", bytes); };
+  refuse(npy("text"), {"bad.npy", "no NumPy file"});
+  refuse(npy(whole.substr(0, 9)), {"damaged"});
+  refuse(npy(whole.substr(0, 60)), {"damaged"});
+  refuse(npy(whole.substr(0, whole.size() - 1)), {"95 bytes", "96"});
+  refuse(npy(whole + "x"), {"97 bytes", "96"});
+  refuse(npy(numpy_file("'>f4'", "False", "(2, 3, 4)", numbers)), {"'>f4'", "little-endian"});
+  refuse(npy(numpy_file("'<c8'", "False", "(2, 3, 2)", numbers)), {"'<c8'"});
+  refuse(npy(numpy_file("[('a', '<f4')]", "False", "(2, 3, 4)", numbers)), {"type of number"});
+  refuse(npy(numpy_file("'<f4'", "False", "(6, 4)", numbers)), {"(6, 4)", "three axes"});
+  refuse(npy(numpy_file("'<f4'", "False", "(24,)", numbers)), {"(24,)", "three axes"});
+  refuse(npy(numpy_file("'<f4'", "False", "(0, 3, 4)", "")), {"[0, 3, 4]"});
+}
+
+TEST(FieldFile, UnknownFormatsNameTheKnown) {
+  for (std::string const location : {"", "nu.dat", "nu.h5", "nu.h5:", "nu.raw:2,3,4"}) {
+    refuse(location, {"'" + location + "'", "FILE.npy", "FILE.h5:/path"});
+  }
+}
+
+TEST(FieldFile, VoxelsAreCubesUnlessTold) {
+  auto const raw = written("s.raw", bytes_of(values_xyz<double>())) + ":2,3,4:float64";
+  EXPECT_THAT(read_voxel_field(raw).grid.lengths, ElementsAre(0.5, 0.75, 1.0));
+  EXPECT_THAT(read_voxel_field(raw, {.spacing = {{2.0, 3.0, 0.5}}}).grid.lengths,
+              ElementsAre(4.0, 9.0, 2.0));
+  EXPECT_THAT(parse_spacing("--spacing", "1, 2,3e-1"), ElementsAre(1.0, 2.0, 0.3));
+  EXPECT_THAT(parse_spacing("--spacing", "0.5"), ElementsAre(0.5, 0.5, 0.5));
+  for (char const* text : {"", "1, 2", "1, 2, 0", "1, -2, 1", "1, 2, x", "nan", "inf"}) {
+    EXPECT_THAT([&] { parse_spacing("--spacing", text); },
+                ThrowsMessage<Error>(HasSubstr("--spacing = '" + std::string(text) + "'")));
+  }
+}
+
+TEST(FieldFile, UnsoundCoefficientsAreCountedAndPlaced) {
+  Grid3 const grid{{2, 3, 4}, {1.0, 1.0, 1.0}};
+  std::vector<double> values(24, 1.0);
+  EXPECT_NO_THROW(require_positive("nu", grid, values));
+  values[23] = -2.0;
+  values[12 + 4 + 3] = 0.0;
+  values[22] = std::numeric_limits<double>::quiet_NaN();
+  values[21] = std::numeric_limits<double>::quiet_NaN();
+  values[20] = std::numeric_limits<double>::infinity();
+  EXPECT_THAT([&] { require_positive("my nu", grid, values); },
+              ThrowsMessage<Error>(testing::AllOf(
+                  HasSubstr("my nu"), HasSubstr("(x, y, z) = (1, 1, 3)"),
+                  HasSubstr("1 zero, 1 negative, 2 not a number, 1 infinite, of 24"))));
+  EXPECT_THAT([&] { require_finite("f", grid, values); },
+              ThrowsMessage<Error>(testing::AllOf(HasSubstr("2 not a number, 1 infinite, of 24"),
+                                                  HasSubstr("(1, 2, 0)"))));
+  values.assign(24, -1.0);
+  EXPECT_NO_THROW(require_finite("f", grid, values));
+}
+
+}  // namespace
+}  // namespace voxcycle
