@@ -29,7 +29,8 @@ std::string describe_network(Config const& config) {
                 : ", depth " + config.text("network.depth") + ", base channels " +
                       config.text("network.base_channels") + ", adaptation " +
                       config.text("network.adaptation")) +
-         ", norm " + config.text("network.norm");
+         ", norm " + config.text("network.norm") + ", smoothing " +
+         config.text("network.smoothing");
 }
 
 Model load_model(std::string const& checkpoint) {
