@@ -14,12 +14,19 @@
 namespace voxcycle {
 namespace {
 
-// What is left of K u by rounding where it should be zero: a row of K has 27 entries, whose
-// magnitudes sum to about twice the diagonal.
-double rounding_of_residual(Problem const& problem, at::Tensor const& nu, at::Tensor const& u) {
-  constexpr double terms = 16.0;
-  at::Tensor const largest = stiffness_diagonal(nu.contiguous(), problem.grid).mul_(u);
-  return terms * std::numeric_limits<double>::epsilon() * std::sqrt(field_dot(largest, largest));
+// Whether a residual of this norm is what rounding leaves of K u: a row of K has 27 entries, whose
+// magnitudes sum to about twice the diagonal. The diagonal is only made if its bound, eight voxels
+// of the largest nu, leaves the question open: fields are dear.
+bool is_rounding(double residual, Problem const& problem, at::Tensor const& nu,
+                 at::Tensor const& u) {
+  constexpr double share = 16.0 * std::numeric_limits<double>::epsilon();
+  Grid3 const& grid = problem.grid;
+  Grid3 const voxel{{1, 1, 1}, {grid.spacing(0), grid.spacing(1), grid.spacing(2)}};
+  at::Tensor const largest = nu.max().view({1, 1, 1, 1, 1});
+  double const corner = stiffness_diagonal(largest, voxel).max().item<double>();
+  if (residual > share * 8.0 * corner * std::sqrt(field_dot(u, u))) return false;
+  at::Tensor const terms = stiffness_diagonal(nu.contiguous(), grid).mul_(u);
+  return residual <= share * std::sqrt(field_dot(terms, terms));
 }
 
 }  // namespace
@@ -32,7 +39,7 @@ SolveResult solve_pcg(Problem const& problem, at::Tensor const& nu,
   SolveResult result{system.lifted(), 0, 0.0, true};
   at::Tensor r = system.residual(result.u);
   double const scale = std::sqrt(field_dot(r, r));
-  if (scale <= rounding_of_residual(problem, nu, result.u)) {
+  if (is_rounding(scale, problem, nu, result.u)) {
     return result;  // the lift solves the system
   }
   if (start) {
