@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // voxcycle bench: medians of repeated runs, and ratios measured side by side in the same run.
-#include "voxcycle/cli/command.hpp"
+#include "cli/bench.hpp"
+
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/parallel.hpp"
@@ -19,17 +20,25 @@
 #include <ATen/Parallel.h>
 
 namespace voxcycle {
-namespace {
 
-constexpr int kRepeats = 11;
-
-std::int64_t flag_number(Invocation const& call, std::string const& name, std::int64_t otherwise) {
+std::int64_t bench_number(Invocation const& call, std::string const& name, std::int64_t otherwise) {
   if (!call.has(name)) return otherwise;
   auto const value = std::atoll(call.flags.at(name).c_str());
   VOXCYCLE_REQUIRE(value > 0,
                    "--" << name << " '" << call.flags.at(name) << "' is no positive number.");
   return value;
 }
+
+int bench_report(Invocation const& call, std::string const& json) {
+  if (call.comm.rank() != 0) return 0;
+  std::printf("%s\n", json.c_str());
+  if (call.has("json")) write_file_atomically(call.flags.at("json"), json + "\n");
+  return 0;
+}
+
+namespace {
+
+constexpr int kRepeats = 11;
 
 double median(std::vector<double> values) {
   std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
@@ -43,17 +52,9 @@ double seconds_of(Work const& work) {
   return timer.seconds();
 }
 
-/// Prints the line and writes it to --json.
-int report(Invocation const& call, std::string const& json) {
-  if (call.comm.rank() != 0) return 0;
-  std::printf("%s\n", json.c_str());
-  if (call.has("json")) write_file_atomically(call.flags.at("json"), json + "\n");
-  return 0;
-}
-
 /// Energy and gradient against a copy of the same bytes: u and nu read, gradient written.
 int bench_energy(Invocation const& call) {
-  std::int64_t const n = flag_number(call, "grid", 128);
+  std::int64_t const n = bench_number(call, "grid", 128);
   auto const dtype = call.config.text("train.precision") == "f64" ? at::kDouble : at::kFloat;
   Grid3 const grid = Grid3::cube(n);
   at::Tensor const u = at::rand({1, 1, n + 1, n + 1, n + 1}, dtype);
@@ -77,20 +78,20 @@ int bench_energy(Invocation const& call) {
     kernel.push_back(a);
     copy.push_back(b);
   }
-  return report(call, format("{\"bench\": \"energy\", \"grid\": %ld, \"precision\": \"%s\", "
-                             "\"threads\": %d, \"repeats\": %d, \"seconds_median\": %.6g, "
-                             "\"copy_seconds_median\": %.6g, \"ratio_to_copy\": %.4g}",
-                             static_cast<long>(n), dtype == at::kDouble ? "f64" : "f32",
-                             at::get_num_threads(), kRepeats, median(kernel), median(copy),
-                             median(kernel) / median(copy)));
+  return bench_report(call, format("{\"bench\": \"energy\", \"grid\": %ld, \"precision\": \"%s\", "
+                                   "\"threads\": %d, \"repeats\": %d, \"seconds_median\": %.6g, "
+                                   "\"copy_seconds_median\": %.6g, \"ratio_to_copy\": %.4g}",
+                                   static_cast<long>(n), dtype == at::kDouble ? "f64" : "f32",
+                                   at::get_num_threads(), kRepeats, median(kernel), median(copy),
+                                   median(kernel) / median(copy)));
 }
 
 int bench_step(Invocation const& call) {
   auto const names =
       split_list(call.has("reduction") ? call.flags.at("reduction") : std::string("exact"));
   auto const options = train_options(call.config);
-  Grid3 const grid = Grid3::cube(flag_number(call, "grid", 32));
-  std::int64_t const batch = flag_number(call, "batch", 8);
+  Grid3 const grid = Grid3::cube(bench_number(call, "grid", 32));
+  std::int64_t const batch = bench_number(call, "batch", 8);
   std::vector<std::unique_ptr<StepTrial>> variants;
   for (auto const& name : names) {
     VOXCYCLE_REQUIRE(name == "exact" || name == "fast",
@@ -128,14 +129,14 @@ int bench_step(Invocation const& call) {
   if (variants.size() == 2) {
     json += format(", \"ratio\": %.4g", median(seconds[0]) / median(seconds[1]));
   }
-  return report(call, json + "}");
+  return bench_report(call, json + "}");
 }
 
 /// Each loss on random fields, unit by unit as the step does, against the default one.
 int bench_loss(Invocation const& call) {
   auto const options = train_options(call.config);
-  std::int64_t const n = flag_number(call, "grid", 32);
-  std::int64_t const batch = flag_number(call, "batch", 8);
+  std::int64_t const n = bench_number(call, "grid", 32);
+  std::int64_t const batch = bench_number(call, "batch", 8);
   auto const dtype = options.dtype == at::kDouble ? at::kDouble : at::kFloat;
   LossProblem const problem{Grid3::cube(n), options.boundary, options.source};
   auto const names = loss_names();
@@ -168,7 +169,7 @@ int bench_loss(Invocation const& call) {
     json += format(", \"%s_seconds_median\": %.6g, \"%s_ratio\": %.3g", names[l].c_str(), taken,
                    names[l].c_str(), taken / unity);
   }
-  return report(call, json + "}");
+  return bench_report(call, json + "}");
 }
 
 int bench(Invocation const& call) {
@@ -176,7 +177,8 @@ int bench(Invocation const& call) {
   if (subject == "energy") return bench_energy(call);
   if (subject == "step") return bench_step(call);
   if (subject == "loss") return bench_loss(call);
-  throw Error("bench '" + subject + "' is unknown. Choose energy, step or loss.");
+  if (subject == "reference") return bench_reference(call);
+  throw Error("bench '" + subject + "' is unknown. Choose energy, step, loss or reference.");
 }
 
 }  // namespace
@@ -184,12 +186,13 @@ int bench(Invocation const& call) {
 Command bench_command() {
   return {"bench",
           "medians and ratios within one run (precision: --train.precision)",
-          {{"grid", "N", "voxels an axis (default: energy 128, step and loss 32)"},
+          {{"grid", "N", "voxels an axis (default: energy and reference 128, step and loss 32)"},
            {"batch", "N", "step, loss: global batch (default: 8)"},
            {"reduction", "LIST", "step: exact, fast or exact,fast (side by side)"},
+           {"field", "NAME", "reference: only fields whose names begin so"},
            {"json", "FILE", "where the line goes as well"}},
           bench,
-          {"energy", "step", "loss"}};
+          {"energy", "step", "loss", "reference"}};
 }
 
 }  // namespace voxcycle

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "element_matrix.hpp"
-#include "transfer.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
@@ -28,11 +27,12 @@ class VoxelOperator : public LevelOperator {
     return largest * norm / element_diagonal(grid());
   }
 
-  std::unique_ptr<LevelOperator> coarsened(CoarseOperator kind) const override {
-    if (kind == CoarseOperator::galerkin) {
-      return make_galerkin_operator(grid(), nu_);
+  Coarsening coarsened(CoarseOperator kind) const override {
+    if (kind == CoarseOperator::black_box) {
+      return coarsen_black_box(*voxel_stencil(grid(), nu_));
     }
-    return make_voxel_operator(grid().coarsened(), average_voxels(nu_, grid()));
+    return {make_voxel_operator(grid().coarsened(), average_voxels(nu_, grid())),
+            trilinear_transfer(grid())};
   }
 
  private:

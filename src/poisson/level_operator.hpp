@@ -6,9 +6,13 @@
 
 #include <memory>
 
+#include "stencil_rows.hpp"
+#include "transfer.hpp"
 #include <ATen/core/Tensor.h>
 
 namespace voxcycle {
+
+struct Coarsening;
 
 /// The stiffness matrix of one grid of a multigrid hierarchy, on all nodes.
 class LevelOperator {
@@ -23,16 +27,22 @@ class LevelOperator {
   virtual at::Tensor apply(at::Tensor const& x) const = 0;  ///< [B, 1, nodes] to the same
   virtual at::Tensor diagonal() const = 0;                  ///< [B, 1, nodes]
   virtual double top() const = 0;                           ///< no eigenvalue of D^-1 K exceeds it
-  virtual std::unique_ptr<LevelOperator> coarsened(CoarseOperator kind) const = 0;
+  virtual Coarsening coarsened(CoarseOperator kind) const = 0;
 
  private:
   Grid3 grid_;
 };
 
+/// The next coarser grid: its operator and the way there and back.
+struct Coarsening {
+  std::unique_ptr<LevelOperator> op;
+  std::unique_ptr<Transfer> transfer;
+};
+
 /// K(nu) itself. @param nu voxels [B, 1, nx, ny, nz], contiguous.
 std::unique_ptr<LevelOperator> make_voxel_operator(Grid3 const& grid, at::Tensor const& nu);
 
-/// P^T K(nu) P on grid.coarsened(), as one symmetric 8x8 matrix a coarse voxel.
-std::unique_ptr<LevelOperator> make_galerkin_operator(Grid3 const& grid, at::Tensor const& nu);
+/// P^T K P with operator-dependent interpolation P, as 13 couplings a node.
+Coarsening coarsen_black_box(StencilSource const& fine);
 
 }  // namespace voxcycle

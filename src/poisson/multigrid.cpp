@@ -9,7 +9,7 @@
 
 #include "coarsest_solver.hpp"
 #include "level_operator.hpp"
-#include "transfer.hpp"
+#include "row_loops.hpp"
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
@@ -24,7 +24,8 @@ constexpr double smoothed_range = 4.0;
 
 struct Level {
   std::unique_ptr<LevelOperator> op;
-  at::Tensor inverse_diagonal;  // of free nodes, zero on Dirichlet nodes: [B, 1, nodes]
+  std::unique_ptr<Transfer> transfer;  // between the grid below and this one; none on the last
+  at::Tensor inverse_diagonal;         // of free nodes, zero on Dirichlet nodes: [B, 1, nodes]
 };
 
 at::Tensor inverse_diagonal(LevelOperator const& op, at::Tensor const& mask) {
@@ -40,12 +41,10 @@ template <class T>
 void update(ChebyshevStep const& step, T const* inverse, T const* b, T const* k_x, T* d, T* x,
             std::int64_t count) {
   T const keep = static_cast<T>(step.keep), take = static_cast<T>(step.take);
+  auto const& loops = row_loops::loops<T>();
   parallel_for(sum_chunks(count), sum_chunk_size, [&](auto begin, auto end) {
-    std::int64_t const last = std::min(count, end * sum_chunk_size);
-    for (std::int64_t i = begin * sum_chunk_size; i < last; ++i) {
-      d[i] = keep * d[i] + take * (inverse[i] * (b[i] - k_x[i]));
-      x[i] += d[i];
-    }
+    std::int64_t const i = begin * sum_chunk_size, last = std::min(count, end * sum_chunk_size);
+    loops.chebyshev(keep, take, inverse + i, b + i, k_x + i, d + i, x + i, last - i);
   });
 }
 
@@ -92,7 +91,9 @@ struct Multigrid::Impl {
       if (last.grid().node_count() <= small_enough || !last.grid().divisible(1)) {
         break;
       }
-      add_level(last.coarsened(options.coarse), boundary);
+      Coarsening coarse = last.coarsened(options.coarse);
+      levels.back().transfer = std::move(coarse.transfer);
+      add_level(std::move(coarse.op), boundary);
     }
     LevelOperator const& last = *levels.back().op;
     coarsest = std::make_unique<CoarsestSolver>(
@@ -102,7 +103,7 @@ struct Multigrid::Impl {
   void add_level(std::unique_ptr<LevelOperator> op, Boundary const& boundary) {
     at::Tensor const mask = free_node_mask(op->grid(), boundary, options.dtype);
     at::Tensor const inverse = inverse_diagonal(*op, mask);
-    levels.push_back({std::move(op), inverse});
+    levels.push_back({std::move(op), nullptr, inverse});
   }
 
   // Values of b on Dirichlet nodes never matter: the smoother multiplies them by zero, and no free
@@ -112,10 +113,9 @@ struct Multigrid::Impl {
       return coarsest->solve(b);
     }
     Level const& level = levels[index];
-    Grid3 const& grid = level.op->grid();
     at::Tensor x = smooth(level, {}, b, options.smoothing_steps);
-    at::Tensor const r = level.op->apply(x).neg_().add_(b);
-    add_prolonged(x, solve(index + 1, restrict_nodes(r, grid)), grid);
+    at::Tensor const coarse_b = level.transfer->restricted(level.op->apply(x).neg_().add_(b));
+    level.transfer->add_prolonged(x, solve(index + 1, coarse_b));
     return smooth(level, x, b, options.smoothing_steps);
   }
 
@@ -126,9 +126,8 @@ struct Multigrid::Impl {
       return coarsest->solve(b);
     }
     Level const& level = levels[index];
-    Grid3 const& grid = level.op->grid();
     at::Tensor x = at::zeros_like(b);
-    add_prolonged(x, solve_up(index + 1, restrict_nodes(b, grid)), grid);
+    level.transfer->add_prolonged(x, solve_up(index + 1, level.transfer->restricted(b)));
     at::Tensor const r = level.op->apply(x).neg_().add_(b);
     return x.add_(solve(index, r));
   }

@@ -100,7 +100,24 @@ void average_rows(T const* nu, T* out, std::int64_t batch, Grid3 const& fine) {
   });
 }
 
+class TrilinearTransfer : public Transfer {
+ public:
+  explicit TrilinearTransfer(Grid3 const& fine) : fine_(fine) {}
+
+  at::Tensor restricted(at::Tensor const& r) const override { return restrict_nodes(r, fine_); }
+  void add_prolonged(at::Tensor& x, at::Tensor const& e) const override {
+    voxcycle::add_prolonged(x, e, fine_);
+  }
+
+ private:
+  Grid3 fine_;
+};
+
 }  // namespace
+
+std::unique_ptr<Transfer> trilinear_transfer(Grid3 const& fine) {
+  return std::make_unique<TrilinearTransfer>(fine);
+}
 
 at::Tensor restrict_nodes(at::Tensor const& r, Grid3 const& fine) {
   Grid3 const coarse = fine.coarsened();

@@ -3,12 +3,34 @@
 
 #include "voxcycle/grid/grid3.hpp"
 
+#include <memory>
+
 #include <ATen/core/Tensor.h>
 
 namespace voxcycle {
 
+/// Interpolation P from the nodes of a coarse grid to those of a fine one, and P^T. Fields are
+/// contiguous [B, 1, ...], float32 or float64.
+class Transfer {
+ public:
+  Transfer() = default;
+  virtual ~Transfer() = default;
+  Transfer(Transfer const&) = delete;
+  Transfer& operator=(Transfer const&) = delete;
+
+  /// P^T r
+  virtual at::Tensor restricted(at::Tensor const& r) const = 0;
+  /// x += P e
+  virtual void add_prolonged(at::Tensor& x, at::Tensor const& e) const = 0;
+};
+
+/// Trilinear interpolation from fine.coarsened() to `fine`.
+std::unique_ptr<Transfer> trilinear_transfer(Grid3 const& fine);
+
+/// Interpolation by given weights. @param weights as black_box_weights makes them
+std::unique_ptr<Transfer> black_box_transfer(Grid3 const& fine, at::Tensor const& weights);
+
 /// P^T r: nodes of `fine` to nodes of fine.coarsened(), weights (1/2, 1, 1/2) along each axis.
-/// Fields are contiguous [B, 1, ...], float32 or float64.
 at::Tensor restrict_nodes(at::Tensor const& r, Grid3 const& fine);
 
 /// x += P e: trilinear interpolation of e, on nodes of fine.coarsened(), to nodes of `fine`.

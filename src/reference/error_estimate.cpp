@@ -19,6 +19,9 @@ namespace voxcycle {
 namespace {
 
 constexpr std::uint64_t probe_seed = 20261121;
+// Squares of residuals this much smaller than the first are rounding, and so is what steps on them
+// tell about the spectrum.
+constexpr double rounding = 1e-22;
 
 // Conjugate gradients step by step, with the energy that each takes away and the Lanczos matrix
 // that the steps make.
@@ -27,16 +30,16 @@ class Descent {
   Descent(System const& system, Multigrid const& multigrid, at::Tensor r)
       : system_(system), multigrid_(multigrid), r_(std::move(r)) {
     d_ = multigrid_.cycle(r_);
-    rz_ = positive(field_dot(r_, d_));
+    first_rz_ = rz_ = positive(field_dot(r_, d_));
   }
 
   // (r, B r)
   double weighted_residual() const { return rz_; }
   double decrease() const { return decrease_; }
 
-  // Adds the step to `sum` if it is defined.
+  // Adds the step to `sum` if it is defined. Does nothing once only rounding is left.
   void step(at::Tensor& sum) {
-    if (rz_ == 0.0) return;
+    if (rz_ <= rounding * first_rz_) return;
     at::Tensor q = system_.apply(d_);
     double const dr = field_dot(d_, r_), dq = positive(field_dot(d_, q));
     double const length = dr / dq;
@@ -80,7 +83,7 @@ class Descent {
   System const& system_;
   Multigrid const& multigrid_;
   at::Tensor r_, d_;
-  double rz_ = 0.0, decrease_ = 0.0;
+  double first_rz_ = 0.0, rz_ = 0.0, decrease_ = 0.0;
   std::vector<double> lengths_, ratios_;
 };
 

@@ -1,10 +1,55 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/reference/multigrid_pcg.hpp"
 
-namespace voxcycle {
+#include "voxcycle/poisson/parallel.hpp"
 
-MultigridOptions multigrid_options_for(at::Tensor const&) {
-  return {};
+#include <algorithm>
+#include <vector>
+
+#include <ATen/ATen.h>
+
+namespace voxcycle {
+namespace {
+
+// Neighbouring voxels of a field that averages represent well differ by no more than this factor.
+constexpr double smooth_jump = 2.0;
+
+// The largest quotient of nu in two voxels that share a face.
+double largest_jump(at::Tensor const& nu) {
+  at::Tensor const voxels = nu.contiguous();
+  std::int64_t const nx = nu.size(2), ny = nu.size(3), nz = nu.size(4);
+  std::vector<double> largest(nu.size(0) * nx, 1.0);
+  AT_DISPATCH_FLOATING_TYPES(nu.scalar_type(), "largest_jump", [&] {
+    auto const* const values = voxels.const_data_ptr<scalar_t>();
+    parallel_for(std::ssize(largest), 6 * ny * nz, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t plane = begin; plane < end; ++plane) {
+        scalar_t most = 1;
+        auto compare = [&](std::int64_t i, std::int64_t j, std::int64_t count) {
+          for (std::int64_t k = 0; k < count; ++k) {
+            most = std::max(most, std::max(values[i + k], values[j + k]) /
+                                      std::min(values[i + k], values[j + k]));
+          }
+        };
+        for (std::int64_t y = 0; y < ny; ++y) {
+          std::int64_t const row = (plane * ny + y) * nz;
+          compare(row, row + 1, nz - 1);
+          if (y + 1 < ny) compare(row, row + nz, nz);
+          if (plane % nx + 1 < nx) compare(row, row + ny * nz, nz);
+        }
+        largest[plane] = static_cast<double>(most);
+      }
+    });
+  });
+  return *std::max_element(largest.begin(), largest.end());
+}
+
+}  // namespace
+
+MultigridOptions multigrid_options_for(at::Tensor const& nu) {
+  MultigridOptions options;
+  options.dtype = at::kFloat;
+  if (largest_jump(nu) > smooth_jump) options.coarse = CoarseOperator::black_box;
+  return options;
 }
 
 SolveResult solve_multigrid_pcg(Problem const& problem, at::Tensor const& nu,

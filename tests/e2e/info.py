@@ -61,7 +61,17 @@ class Info(harness.Case):
         line = json.loads((self.scratch / "step.json").read_text())
         self.assertEqual(line["processes"], 2)
         self.assertGreater(line["exact_seconds_median"], 0)
+        out = self.succeed("bench", "reference", "--grid", "16", "--json", "solves.json").out
+        line = json.loads((self.scratch / "solves.json").read_text())
+        for solve in line["solves"]:
+            self.assertIn(solve["field"], out)
+            if solve["chosen"]:
+                self.assertTrue(solve["converged"], solve)
+                self.assertLess(solve["relative_residual"], 1e-8)
+                self.assertLessEqual(solve["iterations"], 40)
+                self.assertGreater(solve["ratio_to_apply"], 1)
         self.assertNotEqual(self.run_program("bench", "nothing").status, 0)
+        self.assertIn("kl, grf", self.run_program("bench", "reference", "--field", "none").err)
 
     def test_command_line_wins_over_file_wins_over_default(self):
         self.config({"cycle.batch": "6", "train.loss": "energy"})

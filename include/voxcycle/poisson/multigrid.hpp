@@ -10,11 +10,13 @@
 
 namespace voxcycle {
 
-/// What the coarse grids of a multigrid hierarchy solve.
+/// What the coarse grids of a multigrid hierarchy solve, and how they pass it on.
 enum class CoarseOperator {
-  average,  ///< the same equation with nu averaged arithmetically over 2x2x2 voxels
-  galerkin  ///< P^T K P exactly: one 8x8 matrix a voxel, dearer to set up and apply; a sample's
-            ///< smoothing interval then depends on the batch it is in
+  average,   ///< the same equation with nu averaged arithmetically over 2x2x2 voxels; trilinear
+             ///< interpolation. Costs next to nothing; for smooth nu
+  black_box  ///< P^T K P with interpolation P that follows the jumps of nu (Dendy's black box
+             ///< multigrid): 39 numbers a coarse node, dearer to set up (some hundred applications
+             ///< of K). A sample's smoothing interval then depends on the batch it is in
 };
 
 struct MultigridOptions {
@@ -23,10 +25,10 @@ struct MultigridOptions {
   at::ScalarType dtype = at::kDouble;  ///< of the cycle's arithmetic: float64, or float32
 };
 
-/// A geometric multigrid V-cycle for K(nu) on free nodes, matrix-free: grids are halved while they
-/// are even (trilinear prolongation P, restriction P^T), the coarsest is solved directly. One cycle
-/// from zero is a symmetric positive definite approximation of K^-1: a preconditioner, and the
-/// error estimate of the loss energy_multigrid.
+/// A geometric multigrid V-cycle for K(nu) on free nodes, matrix-free on the finest grid: grids are
+/// halved while they are even (prolongation P, restriction P^T), the coarsest is solved directly.
+/// One cycle from zero is a symmetric positive definite approximation of K^-1: a preconditioner,
+/// and the error estimate of the loss energy_multigrid.
 ///
 /// Chebyshev's interval needs the largest eigenvalue of D^-1 K, which never exceeds that of a
 /// single voxel's matrix, whatever nu is (1.5 for cubic voxels).

@@ -70,28 +70,80 @@ TEST(Transfer, AverageKeepsTheMean) {
   EXPECT_LT(relative_difference(average_voxels(nu, fine), at::avg_pool3d(nu, 2)), rounding);
 }
 
-TEST(LevelOperator, GalerkinIsTheTripleProduct) {
+// Black box multigrid's way from a grid to the next coarser one.
+Coarsening black_box_of(Grid3 const& fine, at::Tensor const& nu) {
+  return make_voxel_operator(fine, nu)->coarsened(CoarseOperator::black_box);
+}
+
+at::Tensor prolonged(Transfer const& transfer, at::Tensor const& e, Grid3 const& fine) {
+  at::Tensor x =
+      at::zeros({e.size(0), 1, fine.nodes(0), fine.nodes(1), fine.nodes(2)}, at::kDouble);
+  transfer.add_prolonged(x, e);
+  return x;
+}
+
+TEST(BlackBoxTransfer, RestrictionIsTheTransposeOfProlongation) {
+  Grid3 const fine{{4, 6, 10}, {1.0, 0.7, 1.9}};
+  auto const way = black_box_of(fine, random_voxels(fine, 2).pow_(6));
+  at::Tensor const r = random_nodes(fine, 2), e = random_nodes(fine.coarsened(), 2);
+  EXPECT_NEAR(product(way.transfer->restricted(r), e),
+              product(r, prolonged(*way.transfer, e, fine)), 100 * rounding);
+}
+
+TEST(BlackBoxTransfer, IsTrilinearForConstantNu) {
+  Grid3 const fine{{4, 6, 10}, {1.0, 0.7, 1.9}};
+  auto const way = black_box_of(fine, at::full({1, 1, 4, 6, 10}, 3.0, at::kDouble));
+  at::Tensor const e = random_nodes(fine.coarsened(), 1);
+  EXPECT_LT(relative_difference(prolonged(*way.transfer, e, fine),
+                                prolonged(*trilinear_transfer(fine), e, fine)),
+            rounding);
+}
+
+TEST(BlackBoxTransfer, ReproducesSolutionsInLayersAndConstants) {
+  Grid3 const fine{{8, 8, 8}, {1.0, 0.7, 1.9}};
+  for (int axis = 0; axis < 3; ++axis) {
+    // The flux through layers is one constant, so that u grows by the resistance of each layer.
+    std::int64_t shape[5] = {1, 1, 1, 1, 1};
+    shape[2 + axis] = 8;
+    at::Tensor const layers = at::pow(10.0, at::rand({8}, at::kDouble) * 6.0 - 3.0);
+    at::Tensor const nu = layers.view(shape).expand({1, 1, 8, 8, 8}).contiguous();
+    shape[2 + axis] = 9;
+    at::Tensor const heights =
+        at::cat({at::zeros({1}, at::kDouble), layers.reciprocal().cumsum(0)});
+    at::Tensor const u = heights.view(shape).expand({1, 1, 9, 9, 9}).contiguous();
+    at::Tensor const coarse_u =
+        u.slice(2, 0, 9, 2).slice(3, 0, 9, 2).slice(4, 0, 9, 2).contiguous();
+    auto const way = black_box_of(fine, nu);
+    EXPECT_LT(relative_difference(prolonged(*way.transfer, coarse_u, fine), u), rounding) << axis;
+    auto const rough = black_box_of(fine, random_voxels(fine, 1).pow_(8));
+    EXPECT_LT(relative_difference(prolonged(*rough.transfer, at::ones_like(coarse_u), fine),
+                                  at::ones_like(u)),
+              rounding);
+  }
+}
+
+TEST(LevelOperator, BlackBoxIsTheTripleProduct) {
   Grid3 const fine{{8, 4, 12}, {1.0, 0.7, 1.9}};
-  at::Tensor const nu = random_voxels(fine, 2).square_();
-  auto const once = make_galerkin_operator(fine, nu);
+  at::Tensor const nu = random_voxels(fine, 2).pow_(4);
+  auto const once = black_box_of(fine, nu);
   Grid3 const middle = fine.coarsened(), coarse = middle.coarsened();
-  auto const twice = once->coarsened(CoarseOperator::galerkin);
-  ASSERT_EQ(twice->grid(), coarse);
+  auto const twice = once.op->coarsened(CoarseOperator::black_box);
+  ASSERT_EQ(twice.op->grid(), coarse);
   at::Tensor const e = random_nodes(coarse, 2);
-  at::Tensor on_middle = random_nodes(middle, 2).zero_(), on_fine = random_nodes(fine, 2).zero_();
-  add_prolonged(on_middle, e, middle);
-  add_prolonged(on_fine, on_middle, fine);
-  at::Tensor const expected_once = restrict_nodes(apply_stiffness(on_fine, nu, fine), fine);
-  EXPECT_LT(relative_difference(once->apply(on_middle), expected_once), rounding);
-  EXPECT_LT(relative_difference(twice->apply(e), restrict_nodes(expected_once, middle)), rounding);
+  at::Tensor const on_middle = prolonged(*twice.transfer, e, middle);
+  at::Tensor const on_fine = prolonged(*once.transfer, on_middle, fine);
+  at::Tensor const expected = once.transfer->restricted(apply_stiffness(on_fine, nu, fine));
+  EXPECT_LT(relative_difference(once.op->apply(on_middle), expected), rounding);
+  EXPECT_LT(relative_difference(twice.op->apply(e), twice.transfer->restricted(expected)),
+            rounding);
 }
 
 TEST(LevelOperator, TopAndDiagonalBoundTheSpectrum) {
   Grid3 const fine{{4, 4, 6}, {1.0, 0.7, 1.9}};
   at::Tensor const nu = random_voxels(fine, 1).pow_(4);
   auto const voxel = make_voxel_operator(fine, nu);
-  auto const galerkin = make_galerkin_operator(fine, nu);
-  for (LevelOperator const* op : {voxel.get(), galerkin.get()}) {
+  auto const black_box = voxel->coarsened(CoarseOperator::black_box).op;
+  for (LevelOperator const* op : {voxel.get(), black_box.get()}) {
     std::int64_t const nodes = op->grid().node_count();
     at::Tensor matrix = at::empty({nodes, nodes}, at::kDouble);
     for (std::int64_t j = 0; j < nodes; ++j) {
@@ -146,7 +198,7 @@ INSTANTIATE_TEST_SUITE_P(
                                          "flux, 2, -1, flux, flux, 0.5",
                                          "flux, flux, flux, flux, 1, flux", "1, 2, 3, 4, 5, 6",
                                          "flux, flux, flux, flux, flux, flux"),
-                       ::testing::Values(CoarseOperator::average, CoarseOperator::galerkin)));
+                       ::testing::Values(CoarseOperator::average, CoarseOperator::black_box)));
 
 TEST(Multigrid, MoreSmoothingContractsMore) {
   at::manual_seed(4);
@@ -193,7 +245,7 @@ TEST(Multigrid, SampleOfBatchAndThreadsKeepTheBits) {
   at::manual_seed(3);
   Grid3 const grid = Grid3::cube(32);
   int const threads = at::get_num_threads();
-  for (CoarseOperator coarse : {CoarseOperator::average, CoarseOperator::galerkin}) {
+  for (CoarseOperator coarse : {CoarseOperator::average, CoarseOperator::black_box}) {
     MultigridOptions options;
     options.coarse = coarse;
     at::Tensor const nu = random_voxels(grid, 2), r = random_nodes(grid, 2);
@@ -204,8 +256,8 @@ TEST(Multigrid, SampleOfBatchAndThreadsKeepTheBits) {
     for (int i = 0; i < 2; ++i) {
       at::Tensor const alone =
           Multigrid(grid, Boundary{}, nu.narrow(0, i, 1), options).cycle(r.narrow(0, i, 1));
-      // Galerkin's smoothing interval is the batch's, so only the same interval gives the same
-      // bits.
+      // Black box multigrid's smoothing interval is the batch's, so only the same interval gives
+      // the same bits.
       if (coarse == CoarseOperator::average) {
         EXPECT_TRUE(at::equal(alone, both.narrow(0, i, 1)));
       } else {
@@ -219,7 +271,7 @@ TEST(Multigrid, SampleOfBatchAndThreadsKeepTheBits) {
 TEST(Multigrid, SinglePrecisionFollowsDouble) {
   Grid3 const grid = Grid3::cube(32);
   at::Tensor const nu = kl_sample(32), r = random_nodes(grid, 1);
-  for (CoarseOperator coarse : {CoarseOperator::average, CoarseOperator::galerkin}) {
+  for (CoarseOperator coarse : {CoarseOperator::average, CoarseOperator::black_box}) {
     MultigridOptions options{2, coarse, at::kDouble};
     at::Tensor const expected = Multigrid(grid, Boundary{}, nu, options).cycle(r);
     options.dtype = at::kFloat;
@@ -227,6 +279,37 @@ TEST(Multigrid, SinglePrecisionFollowsDouble) {
     EXPECT_EQ(single.cycle(r).scalar_type(), at::kDouble);
     EXPECT_EQ(single.cycle(r.to(at::kFloat)).scalar_type(), at::kFloat);
     EXPECT_LT(relative_difference(single.cycle(r), expected), float_rounding);
+  }
+}
+
+TEST(Multigrid, FullCycleBeatsACycleFromZero) {
+  at::manual_seed(6);
+  Grid3 const grid{{32, 16, 24}, {1.0, 0.5, 1.5}};
+  at::Tensor const nu = random_voxels(grid, 1);
+  for (CoarseOperator coarse : {CoarseOperator::average, CoarseOperator::black_box}) {
+    for (char const* faces : {"1, 0, flux, flux, flux, flux", "flux, 2, -1, flux, flux, 0.5",
+                              "flux, flux, flux, flux, flux, flux"}) {
+      Boundary const boundary = parse_boundary(faces);
+      MultigridOptions options;
+      options.coarse = coarse;
+      Multigrid const multigrid(grid, boundary, nu, options);
+      at::Tensor const mask = free_node_mask(grid, boundary, at::kDouble);
+      // A smooth error: full multigrid is for those.
+      at::Tensor const x = at::linspace(0.0, 1.0, 33, at::kDouble).view({1, 1, 33, 1, 1});
+      at::Tensor const error =
+          (at::sin(x * 3.0) * at::ones({1, 1, 33, 17, 25}, at::kDouble) * mask).contiguous();
+      at::Tensor const r = apply_stiffness(error, nu, grid) * mask;
+      auto energy = [&](at::Tensor const& e) {
+        return energy_and_gradient(e, nu, grid).energy.item<double>();
+      };
+      double const one = energy(error - multigrid.cycle(r));
+      double const full = energy(error - multigrid.full_cycle(r));
+      EXPECT_LT(full, 0.04 * energy(error)) << faces;
+      EXPECT_LT(full, one) << faces;
+      // What r has on Dirichlet nodes never matters.
+      at::Tensor const noise = random_nodes(grid, 1) * (1.0 - mask);
+      EXPECT_TRUE(at::equal(multigrid.full_cycle(r + noise), multigrid.full_cycle(r))) << faces;
+    }
   }
 }
 

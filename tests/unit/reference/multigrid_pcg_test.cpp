@@ -21,8 +21,8 @@ using testing::relative_difference;
 constexpr SolveOptions tight{1e-12, 200};
 constexpr double agreement = 1e-9;
 
-MultigridOptions galerkin() {
-  return {2, CoarseOperator::galerkin, at::kDouble};
+MultigridOptions black_box(at::ScalarType dtype = at::kDouble) {
+  return {2, CoarseOperator::black_box, dtype};
 }
 
 // Spheres of value `contrast` in a background of 1.
@@ -48,8 +48,8 @@ TEST(MultigridPcg, AgreesWithFftPcg) {
                             "flux, flux, flux, flux, flux, flux", "1, 2, 3, 4, 5, 6"}) {
     Problem const problem{grid, parse_boundary(faces)};
     auto const expected = solve_fft_pcg(problem, nu, FastPoisson(problem), tight, b);
-    auto const average = solve_multigrid_pcg(problem, nu, tight, {}, b);
-    auto const exact = solve_multigrid_pcg(problem, nu, tight, galerkin(), b);
+    auto const average = solve_multigrid_pcg(problem, nu, tight, MultigridOptions{}, b);
+    auto const exact = solve_multigrid_pcg(problem, nu, tight, black_box(), b);
     ASSERT_TRUE(expected.converged && average.converged && exact.converged) << faces;
     EXPECT_LT(relative_difference(average.u, expected.u), agreement) << faces;
     EXPECT_LT(relative_difference(exact.u, expected.u), agreement) << faces;
@@ -61,7 +61,7 @@ TEST(MultigridPcg, NeedsFewIterationsOnTheBenchmarkOnEveryGrid) {
     Problem const problem{Grid3::cube(n), Boundary{}};
     at::Tensor const nu = kl_sample(n);
     // Measured: 6 (5 with four smoothing steps); Chebyshev's coefficients off by a half cost more.
-    auto const result = solve_multigrid_pcg(problem, nu, {1e-8, 7});
+    auto const result = solve_multigrid_pcg(problem, nu, {1e-8, 7}, MultigridOptions{});
     EXPECT_TRUE(result.converged) << n;
     EXPECT_TRUE(
         solve_multigrid_pcg(problem, nu, {1e-8, 7}, MultigridOptions{2, {}, at::kFloat}).converged)
@@ -81,13 +81,66 @@ TEST(MultigridPcg, ConvergesForHighContrast) {
   Problem const problem{Grid3::cube(32), Boundary{}};
   for (double contrast : {1e-6, 1e4}) {
     at::Tensor const nu = spheres(32, contrast);
-    auto const average = solve_multigrid_pcg(problem, nu, {1e-10, 120});
-    auto const exact = solve_multigrid_pcg(problem, nu, {1e-10, 120}, galerkin());
+    auto const average = solve_multigrid_pcg(problem, nu, {1e-10, 120}, MultigridOptions{});
+    auto const exact = solve_multigrid_pcg(problem, nu, {1e-10, 120}, black_box());
     EXPECT_TRUE(average.converged && exact.converged) << contrast;
     // Contrast amplifies what is left in u; energies differ by the square of it.
     double const a = energy_and_gradient(average.u, nu, problem.grid).energy.item<double>();
     double const b = energy_and_gradient(exact.u, nu, problem.grid).energy.item<double>();
     EXPECT_NEAR(a, b, agreement * b);
+  }
+}
+
+// nu = 1 or 1/contrast by the sign of a smooth random field.
+at::Tensor two_phases(std::int64_t n, double contrast) {
+  at::Tensor const s = (at::arange(n, at::kDouble) + 0.5) / static_cast<double>(n);
+  at::Tensor field = at::zeros({n, n, n}, at::kDouble);
+  for (int i = 0; i < 60; ++i) {
+    at::Tensor const k = (at::rand({3}, at::kDouble) - 0.5) * 50.0;
+    field += at::cos(s.view({n, 1, 1}) * k[0] + s.view({1, n, 1}) * k[1] + s * k[2] +
+                     at::rand({1}, at::kDouble) * 6.3);
+  }
+  return at::where(field > 0.0, at::ones_like(field), 1.0 / contrast)
+      .view({1, 1, n, n, n})
+      .contiguous();
+}
+
+TEST(MultigridPcg, BlackBoxNeedsFewIterationsOnRoughFields) {
+  at::manual_seed(3);
+  Problem const problem{Grid3::cube(32), Boundary{}};
+  // Coarse grids of averages need 16 to 50 on such fields (voxcycle bench reference --grid 32).
+  for (auto const& nu : {two_phases(32, 1e4), two_phases(32, 1e6), spheres(32, 1e4),
+                         at::exp(2.0 * at::randn({1, 1, 32, 32, 32}, at::kDouble))}) {
+    auto const result = solve_multigrid_pcg(problem, nu, {1e-8, 18});
+    EXPECT_TRUE(result.converged) << result.relative_residual;
+    EXPECT_TRUE(solve_multigrid_pcg(problem, nu, {1e-8, 18}, black_box()).converged);
+  }
+}
+
+TEST(MultigridPcg, BoxesOfUnequalSpacingConverge) {
+  at::manual_seed(4);
+  for (Grid3 const& grid :
+       {Grid3{{32, 16, 24}, {1.0, 1.0, 1.0}}, Grid3{{16, 32, 16}, {2.0, 1.0, 1.0}},
+        Grid3{{16, 16, 48}, {1.0, 1.0, 1.5}}}) {
+    Problem const problem{grid, parse_boundary("flux, flux, 1, 0, flux, flux")};
+    at::Tensor const nu = random_voxels(grid, 1).pow_(4);
+    auto const expected = solve_fft_pcg(problem, nu, FastPoisson(problem), tight);
+    auto const result = solve_multigrid_pcg(problem, nu, tight);
+    ASSERT_TRUE(result.converged && expected.converged) << grid.name();
+    EXPECT_LT(relative_difference(result.u, expected.u), agreement) << grid.name();
+  }
+}
+
+TEST(MultigridPcg, ChoosesTheCycleByTheJumpsOfNu) {
+  EXPECT_EQ(multigrid_options_for(kl_sample(64)).coarse, CoarseOperator::average);
+  EXPECT_EQ(multigrid_options_for(kl_sample(64)).dtype, at::kFloat);
+  at::manual_seed(5);
+  EXPECT_EQ(multigrid_options_for(spheres(16, 1e-2)).coarse, CoarseOperator::black_box);
+  // A single jump, across each axis, is enough.
+  for (int axis = 2; axis < 5; ++axis) {
+    at::Tensor nu = at::ones({1, 1, 4, 6, 8}, at::kFloat);
+    nu.narrow(axis, 2, 2) *= 10.0;
+    EXPECT_EQ(multigrid_options_for(nu).coarse, CoarseOperator::black_box) << axis;
   }
 }
 

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/text.hpp"
+#include "voxcycle/core/timer.hpp"
+#include "voxcycle/field/family.hpp"
+#include "voxcycle/poisson/energy.hpp"
+#include "voxcycle/reference/full_multigrid.hpp"
+#include "voxcycle/reference/multigrid_pcg.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "cli/bench.hpp"
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+namespace voxcycle {
+namespace {
+
+constexpr double kTolerance = 1e-8;
+constexpr std::uint64_t kSeed = 1;
+constexpr int kApplies = 15;
+
+struct BenchField {
+  std::string name;
+  FamilyOptions family;
+  double two_phases = 0.0;  // nu becomes 1 or 1/this, by the sign of its logarithm; 0: as it is
+};
+
+BenchField random_field(std::string const& name, GrfOptions const& grf, double two_phases = 0.0) {
+  BenchField field{name, {}, two_phases};
+  field.family.name = "grf";
+  field.family.grf = grf;
+  return field;
+}
+
+BenchField spheres(double contrast) {
+  BenchField field{format("spheres %.0e", contrast), {}};
+  field.family.name = "inclusions";
+  field.family.inclusions.count = {30, 30};
+  field.family.inclusions.radius = {0.05, 0.15};
+  field.family.inclusions.contrast = contrast;
+  return field;
+}
+
+std::vector<BenchField> bench_fields() {
+  std::vector<BenchField> fields{{"kl", {}}};
+  GrfOptions rough;
+  for (double variance : {1.0, 4.0}) {
+    rough.variance = variance;
+    fields.push_back(random_field(format("grf variance %g", variance), rough));
+  }
+  GrfOptions smooth;
+  smooth.covariance = "gaussian";
+  smooth.length = 0.05;
+  for (double contrast : {1e2, 1e4, 1e6}) {
+    fields.push_back(random_field(format("two-phase %.0e", contrast), smooth, contrast));
+  }
+  for (double contrast : {1e2, 1e4, 1e6, 1e-6}) fields.push_back(spheres(contrast));
+  return fields;
+}
+
+at::Tensor voxels_of(BenchField const& field, Grid3 const& grid) {
+  auto const family = make_family(field.family);
+  auto const& n = grid.voxels;
+  at::Tensor nu = at::empty({1, 1, n[0], n[1], n[2]}, at::kFloat);
+  family->evaluate(family->omega(kSeed, 0), grid,
+                   {nu.mutable_data_ptr<float>(), static_cast<std::size_t>(nu.numel())});
+  nu = nu.to(at::kDouble);
+  return field.two_phases > 0.0 ? at::where(nu > 1.0, at::ones_like(nu), 1.0 / field.two_phases)
+                                : nu;
+}
+
+double apply_seconds(at::Tensor const& nu, Grid3 const& grid) {
+  at::Tensor const u = at::rand({1, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)}, at::kDouble);
+  std::vector<double> seconds;
+  for (int k = 0; k < kApplies; ++k) {
+    Timer const timer;
+    apply_stiffness(u, nu, grid);
+    seconds.push_back(timer.seconds());
+  }
+  std::nth_element(seconds.begin(), seconds.begin() + kApplies / 2, seconds.end());
+  return seconds[kApplies / 2];
+}
+
+/// Prints a row of the table. @return the same as JSON
+std::string measure(BenchField const& field, Problem const& problem, CoarseOperator coarse,
+                    bool show) {
+  at::Tensor const nu = voxels_of(field, problem.grid);
+  MultigridOptions options = multigrid_options_for(nu);
+  bool const chosen = options.coarse == coarse;
+  options.coarse = coarse;
+  double const apply = apply_seconds(nu, problem.grid);
+  Timer timer;
+  Multigrid const multigrid(problem.grid, problem.boundary, nu, options);
+  double const setup = timer.seconds();
+  timer.restart();
+  auto const full = full_multigrid(problem, nu, multigrid);
+  double const pass = timer.seconds();
+  timer.restart();
+  auto const result = solve_pcg(
+      problem, nu, [&](at::Tensor const& r) { return multigrid.cycle(r); }, {kTolerance, 200});
+  double const solve = timer.seconds();
+  char const* const name = coarse == CoarseOperator::average ? "average" : "black_box";
+  if (show) {
+    std::printf("%-16s %-10s%c %4d%c %9.3f s %9.3f s %9.0f\n", field.name.c_str(), name,
+                chosen ? '*' : ' ', result.iterations, result.converged ? ' ' : '!', setup, solve,
+                (setup + solve) / apply);
+    std::fflush(stdout);
+  }
+  return format(
+      "{\"field\": \"%s\", \"coarse\": \"%s\", \"chosen\": %s, \"iterations\": %d, "
+      "\"relative_residual\": %.3g, \"converged\": %s, \"setup_seconds\": %.4g, "
+      "\"solve_seconds\": %.4g, \"seconds\": %.4g, \"apply_seconds\": %.4g, "
+      "\"ratio_to_apply\": %.4g, \"full_multigrid_seconds\": %.4g, "
+      "\"full_multigrid_residual\": %.3g}",
+      field.name.c_str(), name, chosen ? "true" : "false", result.iterations,
+      result.relative_residual, result.converged ? "true" : "false", setup, solve, setup + solve,
+      apply, (setup + solve) / apply, pass, full.relative_residual);
+}
+
+}  // namespace
+
+int bench_reference(Invocation const& call) {
+  std::int64_t const n = bench_number(call, "grid", 128);
+  Problem const problem{Grid3::cube(n), Boundary{}};
+  std::vector<std::string> lines;
+  bool const show = call.comm.rank() == 0;
+  if (show) {
+    std::printf("%-16s %-11s %5s %11s %11s %9s\n", "field", "coarse", "steps", "set-up", "solve",
+                "K-applies");
+  }
+  for (BenchField const& field : bench_fields()) {
+    if (call.has("field") && field.name.rfind(call.flags.at("field"), 0) != 0) continue;
+    for (auto coarse : {CoarseOperator::average, CoarseOperator::black_box}) {
+      lines.push_back(measure(field, problem, coarse, show));
+    }
+  }
+  VOXCYCLE_REQUIRE(!lines.empty(), "--field '" << call.flags.at("field")
+                                               << "' begins no field's name. Try kl, grf, "
+                                                  "two-phase or spheres.");
+  return bench_report(call, format("{\"bench\": \"reference\", \"grid\": %ld, \"threads\": %d, "
+                                   "\"tolerance\": %g, \"solves\": [",
+                                   static_cast<long>(n), at::get_num_threads(), kTolerance) +
+                                join(lines) + "]}");
+}
+
+}  // namespace voxcycle

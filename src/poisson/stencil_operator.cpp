@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/core/random.hpp"
+#include "voxcycle/poisson/parallel.hpp"
+
+#include <algorithm>
+
+#include "black_box.hpp"
+#include "level_operator.hpp"
+#include "row_loops.hpp"
+#include <ATen/ATen.h>
+
+namespace voxcycle {
+namespace {
+
+// Power iteration from a random field ends a few per cent below the largest eigenvalue after this
+// many steps; the allowance covers them. Chebyshev smoothing contracts up to a quarter above, too.
+constexpr int power_steps = 10;
+constexpr double allowance = 1.1;
+
+class StencilOperator : public LevelOperator {
+ public:
+  StencilOperator(Grid3 const& grid, at::Tensor const& couplings)
+      : LevelOperator(grid), couplings_(couplings), top_(largest_ratio()) {}
+
+  at::Tensor apply(at::Tensor const& x) const override {
+    at::Tensor out = at::empty_like(x);
+    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "stencil_apply", [&] {
+      auto const& loops = row_loops::loops<scalar_t>();
+      auto const* const u = x.const_data_ptr<scalar_t>();
+      // (K u)_i = sum_j K_ij (u_j - u_i): constants are in the null space whatever the rounding.
+      gather<scalar_t>(
+          out, [&](scalar_t* row, scalar_t const* a, std::int64_t centre, std::int64_t other,
+                   std::int64_t count) { loops.couple(row, a, u + other, u + centre, count); });
+    });
+    return out;
+  }
+
+  at::Tensor diagonal() const override {
+    at::Tensor out =
+        at::empty({couplings_.size(0), 1, grid().nodes(0), grid().nodes(1), grid().nodes(2)},
+                  couplings_.options());
+    AT_DISPATCH_FLOATING_TYPES(out.scalar_type(), "stencil_diagonal", [&] {
+      gather<scalar_t>(out, [](scalar_t* row, scalar_t const* a, std::int64_t, std::int64_t,
+                               std::int64_t count) {
+        for (std::int64_t k = 0; k < count; ++k) row[k] -= a[k];
+      });
+    });
+    return out;
+  }
+
+  double top() const override { return top_; }
+
+  Coarsening coarsened(CoarseOperator) const override {
+    return coarsen_black_box(*coupling_stencil(grid(), couplings_));
+  }
+
+ private:
+  // Calls body(row of out, couplings, first node, the neighbour of that, how many) for each stretch
+  // of nodes along z and each of their neighbours; nodes are numbered through the batch.
+  template <class T, class Body>
+  void gather(at::Tensor& out, Body const& body) const {
+    std::int64_t const nx = grid().nodes(0), ny = grid().nodes(1), nz = grid().nodes(2);
+    std::int64_t const nodes = grid().node_count();
+    auto const* const couplings = couplings_.const_data_ptr<T>();
+    auto* const result = out.mutable_data_ptr<T>();
+    parallel_for(couplings_.size(0) * nx * ny, 16 * nz, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        std::int64_t const sample = i / (nx * ny), x = i / ny % nx, y = i % ny;
+        std::int64_t const centre = i * nz;
+        std::fill(result + centre, result + centre + nz, T(0));
+        for (int t = 0; t < offset_count; ++t) {
+          auto const [tx, ty, tz] = offset_of(t);
+          if (t == no_offset || x + tx < 0 || x + tx >= nx || y + ty < 0 || y + ty >= ny) continue;
+          std::int64_t const first = tz < 0 ? 1 : 0, count = nz - (tz != 0 ? 1 : 0);
+          std::int64_t const other = centre + (tx * ny + ty) * nz + tz;
+          // A coupling is stored at whichever of the two nodes comes first.
+          int const slot = std::max(t, offset_count - 1 - t) - no_offset - 1;
+          std::int64_t const owner = (t > no_offset ? centre : other) - sample * nodes;
+          body(result + centre + first,
+               couplings + (sample * coupling_count + slot) * nodes + owner + first, centre + first,
+               other + first, count);
+        }
+      }
+    });
+  }
+
+  // Of D^-1 K, over all samples.
+  double largest_ratio() const {
+    at::Tensor const d = diagonal();
+    at::Tensor x = at::empty_like(d);
+    double largest = 0.0;
+    AT_DISPATCH_FLOATING_TYPES(d.scalar_type(), "largest_ratio", [&] {
+      auto* const values = x.mutable_data_ptr<scalar_t>();
+      for (std::int64_t i = 0; i < x.numel(); ++i) {
+        values[i] = static_cast<scalar_t>(hash_uniform({static_cast<std::uint64_t>(i)}) - 0.5);
+      }
+      std::int64_t const nodes = grid().node_count();
+      for (int step = 0; step < power_steps; ++step) {
+        at::Tensor const k_x = apply(x);
+        if (step + 1 == power_steps) {
+          at::Tensor const d_x = d.mul(x);
+          for (std::int64_t sample = 0; sample < x.size(0); ++sample) {
+            auto quotient = [&](at::Tensor const& y) {
+              return ordered_dot(x.const_data_ptr<scalar_t>() + sample * nodes,
+                                 y.const_data_ptr<scalar_t>() + sample * nodes, nodes);
+            };
+            largest = std::max(largest, quotient(k_x) / quotient(d_x));
+          }
+        }
+        x = k_x / d;
+      }
+    });
+    return allowance * largest;
+  }
+
+  at::Tensor couplings_;  // [B, 13, nodes]
+  double top_;
+};
+
+}  // namespace
+
+Coarsening coarsen_black_box(StencilSource const& fine) {
+  at::Tensor const weights = black_box_weights(fine);
+  return {std::make_unique<StencilOperator>(fine.grid().coarsened(),
+                                            black_box_couplings(fine, weights)),
+          black_box_transfer(fine.grid(), weights)};
+}
+
+}  // namespace voxcycle
