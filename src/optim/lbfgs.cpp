@@ -96,6 +96,7 @@ bool Lbfgs::move() {
                      "first-order optimiser.");
   }
   at::Tensor const s = (shares_.part(trial) - shares_.part(x_)).contiguous();
+  if (shares_.norm(s) == 0.0) return false;  // a step that the variables cannot hold
   at::Tensor const y = (shares_.part(there.gradient) - shares_.part(at_.gradient)).contiguous();
   if (!history_.add(s, y)) ++report_.skipped;
   x_ = trial;

@@ -56,6 +56,7 @@ double MultiBatchLbfgs::search(Descent const& descent, double value) {
     ++report_.evaluations;
     if (there <= value + options_.search.decrease * t * descent.slope) {
       s_ = (shares_.part(trial) - shares_.part(x_)).contiguous();
+      if (shares_.norm(s_) == 0.0) break;  // a step that the variables cannot hold
       x_ = trial;
       report_.step_length = t;
       return there;

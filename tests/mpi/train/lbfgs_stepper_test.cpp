@@ -161,7 +161,6 @@ TEST_F(LbfgsStepperTest, EpochsAreIterationsOnTheFixedSet) {
 }
 
 TEST_F(LbfgsStepperTest, StopsWhereNothingIsLeftToGain) {
-  // In float64 with one pair the least value is reached to rounding, or the budget ends.
   auto options = with_lbfgs(root_, "stops", 100'000);
   options.levels[0].rate = 1e-6;
   options.levels[1].rate = 1e-300;  // no step that float32 weights could feel
