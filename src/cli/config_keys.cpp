@@ -54,7 +54,9 @@ std::vector<ConfigKey> all_config_keys() {
 
       {"cycle.name", "half_v", "resolution cycle: half_v, v, w, f, custom"},
       {"cycle.path", "", "custom: levels in the order of their visits, 1 the coarsest"},
-      {"cycle.levels", "8, 16, 32", "voxels an axis of each level, coarsest first"},
+      {"cycle.levels", "8, 16, 32",
+       "voxels an axis of each level, coarsest first; a grid may stand twice, say for L-BFGS after "
+       "Adam"},
       {"cycle.steps", "0",
        "steps a visit, one number or one a level; a visit ends at the first of its limits (steps, "
        "epochs, seconds); 0: no such limit"},
@@ -69,7 +71,9 @@ std::vector<ConfigKey> all_config_keys() {
        "relative fall of the held-out energy gap that counts as improvement, [0, 1), or one a "
        "level"},
       {"cycle.batch", "8", "global batch size, one number or one a level"},
-      {"cycle.rate", "0.03", "peak rate, one number or one a level"},
+      {"cycle.rate", "0.03",
+       "peak rate, one number or one a level; lbfgs: root mean square of the first trial step (its "
+       "searches need no rate, warm-up or decay)"},
       {"cycle.warm_up", "0.1",
        "share of a visit's budget with a rising rate, [0, 1), or one a level"},
       {"cycle.old_level_factor", "0.3",
@@ -93,15 +97,19 @@ std::vector<ConfigKey> all_config_keys() {
 
       {"train.loss", "energy_multigrid",
        "loss: energy_multigrid, energy_normalised, energy, residual, supervised"},
-      {"train.optimizer", "muon", "optimiser: muon, adam, sgd; one or one a level"},
+      {"train.optimizer", "muon", "optimiser: muon, adam, sgd, lbfgs; one or one a level"},
       {"train.decay", "linear", "how the rate falls over a visit: linear, cosine, none"},
+      {"train.rate_scaling", "none",
+       "how rates grow with the number of processes: none, sqrt, linear (for a cycle.batch that "
+       "you let grow with it)"},
       {"train.beta1", "0.9", "adam: decay of the first moments, [0, 1)"},
       {"train.beta2", "0.999", "adam: decay of the second moments, [0, 1)"},
       {"train.momentum", "0.9", "sgd: momentum, [0, 1)"},
       {"train.muon_momentum", "0.95", "muon: momentum, [0, 1)"},
       {"train.adam_ratio", "0.08",
        "muon: rate of Adam's part (biases, normalisation, heads) relative to cycle.rate, > 0"},
-      {"train.precision", "bf16", "of convolutions and activations: bf16, f32, f64"},
+      {"train.precision", "bf16",
+       "of convolutions and activations: bf16, f32, f64; lbfgs: f32 instead of bf16"},
       {"train.reduction", "exact",
        "sums over processes: exact (same bits for any number of processes) or fast (floats)"},
       {"train.unit_size", "2", "samples computed together, >= 1; ranks own whole units"},
@@ -116,6 +124,23 @@ std::vector<ConfigKey> all_config_keys() {
        "yes, no"},
       {"train.keep_stages", "no",
        "keep the averaged weights that each stage ends with in stages/NN.h5: yes, no"},
+
+      {"lbfgs.samples", "0",
+       "fixed set of samples that lbfgs minimises on, in batches of cycle.batch; 0: all training "
+       "samples of the grid"},
+      {"lbfgs.pairs", "100", "curvature pairs kept, >= 1; their memory is shared by the processes"},
+      {"lbfgs.start", "adam",
+       "diagonal of the initial inverse Hessian: adam (from Adam's second moments of the stage "
+       "before, or else from one pass), identity"},
+      {"lbfgs.statistics", "batch",
+       "of sync_batch under lbfgs: batch (of each fixed batch), running (their means at the start "
+       "of the visit)"},
+      {"lbfgs.batch", "0",
+       "samples an iteration looks at, for sets too large for full passes, a multiple of "
+       "cycle.batch; 0: all of the fixed set"},
+      {"lbfgs.overlap", "0.25",
+       "share of lbfgs.batch that the next iteration looks at, too, and learns curvature from, "
+       "(0, 1)"},
 
       {"ablate.directory", "runs/ablation", "where a study's runs and its report go"},
       {"ablate.jobs", "1", "runs at once, >= 1; they share this process's threads"},

@@ -35,9 +35,14 @@ double longest(Communicator const& comm, double seconds) {
 }
 
 double time_step(TrainOptions const& options, LevelPlan const& plan, Communicator const& comm) {
-  StepTrial trial(
-      options, plan.grid,
-      {.batch = plan.batch, .optimizer = plan.optimizer, .reduction = options.reduction}, comm);
+  bool const searches = plan.optimizer == kLbfgs;  // timed as what it does most: batch gradients
+  TrainOptions chosen = options;
+  if (searches && options.dtype == at::kBFloat16) chosen.dtype = at::kFloat;
+  StepTrial trial(chosen, plan.grid,
+                  {.batch = plan.batch,
+                   .optimizer = searches ? "sgd" : plan.optimizer,
+                   .reduction = options.reduction},
+                  comm);
   trial.step();  // the first pays for memory and for the choice of kernels
   double best = 0.0;
   for (int k = 0; k < kTimedSteps; ++k) {
@@ -49,15 +54,15 @@ double time_step(TrainOptions const& options, LevelPlan const& plan, Communicato
   return best;
 }
 
-/// Time of a step at each level of the path.
-std::map<std::int64_t, StepTime> step_times(TrainOptions const& options,
-                                            std::vector<Stage> const& stages,
-                                            Communicator const& comm) {
-  std::map<std::int64_t, LevelPlan> plans;
-  for (auto const& stage : stages) plans.emplace(stage.level, stage.plan);
-  std::map<std::int64_t, StepTime> times;
+/// Time of a step at each level of the path, by its number in the config. A step of L-BFGS counts
+/// as one evaluation, what most of its iterations need.
+std::map<int, StepTime> step_times(TrainOptions const& options,
+                                   std::vector<std::int64_t> const& samples,
+                                   Communicator const& comm) {
+  std::map<int, StepTime> times;
   double per_voxel = 0.0;  // of the coarser level
-  for (auto const& [level, plan] : plans) {
+  for (int const level : std::set<int>(options.path.begin(), options.path.end())) {
+    auto const& plan = options.levels[static_cast<std::size_t>(level)];
     double const voxels = static_cast<double>(plan.batch * plan.grid.voxel_count());
     double const expected = per_voxel * voxels;
     StepTime& time = times[level];
@@ -65,6 +70,8 @@ std::map<std::int64_t, StepTime> step_times(TrainOptions const& options,
     if (time.timed) log_info("timing steps at " + plan.grid.label());
     time.seconds = time.timed ? time_step(options, plan, comm) : expected;
     per_voxel = time.seconds / voxels;
+    auto const seen = samples_a_step(options, plan, samples[static_cast<std::size_t>(level)]);
+    time.seconds *= static_cast<double>(seen) / static_cast<double>(plan.batch);
   }
   return times;
 }
@@ -86,13 +93,14 @@ std::string describe_training(TrainOptions const& options, Config const& config,
   auto const stages = plan_stages(options.path, options.levels);
   auto const network = make_network(options.network, options.boundary, options.source);
   for (auto const& stage : stages) network->require_fits(stage.plan.grid);
-  auto const times = step_times(options, stages, comm);
   auto const samples = config.integers_a_level("data.train_samples", options.levels.size(), 1);
+  auto const times = step_times(options, samples, comm);
 
   struct Line {
     Stage stage;
     Budget budget;
-    double steps, seconds, work;
+    StepTime time;
+    double samples, seconds, work;
   };
   std::vector<Line> lines;
   double seconds = 0.0;
@@ -100,12 +108,14 @@ std::string describe_training(TrainOptions const& options, Config const& config,
   for (std::size_t k = 0; k < stages.size(); ++k) {
     auto const& plan = stages[k].plan;
     auto const level = static_cast<std::size_t>(options.path[k]);
-    Budget const budget = resolve_epochs(plan.budget, samples[level], plan.batch);
-    double const step = times.at(stages[k].level).seconds;
+    Budget const budget = stage_budget(options, plan, samples[level]);
+    StepTime const& time = times.at(options.path[k]);
+    double const step = time.seconds;
     double steps = budget.steps > 0 ? static_cast<double>(budget.steps) : budget.seconds / step;
     if (budget.seconds > 0) steps = std::min(steps, std::max(1.0, budget.seconds / step));
-    double const voxels = static_cast<double>(plan.batch * plan.grid.voxel_count());
-    lines.push_back({stages[k], budget, steps, steps * step, steps * voxels});
+    auto const seen = steps * static_cast<double>(samples_a_step(options, plan, samples[level]));
+    lines.push_back({stages[k], budget, time, seen, steps * step,
+                     seen * static_cast<double>(plan.grid.voxel_count())});
     seconds += lines.back().seconds;
     work += lines.back().work;
   }
@@ -118,14 +128,13 @@ std::string describe_training(TrainOptions const& options, Config const& config,
                  "batch", "optimiser", "samples", "a step", "time", "time", "work");
   bool scaled = false;
   for (auto const& line : lines) {
-    auto const& time = times.at(line.stage.level);
+    auto const& time = line.time;
     scaled = scaled || !time.timed;
     text += format("%-6d %-7s %-28s %6ld %9s %9.0f %12s %9s %4.0f %% %4.0f %%\n",
                    line.stage.number + 1, line.stage.plan.grid.label().c_str(),
                    budget_text(line.stage.plan, line.budget).c_str(),
                    static_cast<long>(line.stage.plan.batch), line.stage.plan.optimizer.c_str(),
-                   line.steps * static_cast<double>(line.stage.plan.batch),
-                   (format_seconds(time.seconds) + (time.timed ? "" : " *")).c_str(),
+                   line.samples, (format_seconds(time.seconds) + (time.timed ? "" : " *")).c_str(),
                    format_seconds(line.seconds).c_str(), 100.0 * line.seconds / seconds,
                    100.0 * line.work / work);
   }

@@ -66,6 +66,13 @@ std::vector<ShardJob> plan_jobs(Config const& config, CoefficientFamily const& f
     }
   };
   for (std::size_t level = 0; level < grids.size(); ++level) {
+    if (level > 0 && grids[level] == grids[level - 1]) {
+      VOXCYCLE_REQUIRE(train[level] == train[level - 1],
+                       "data.train_samples = '" << config.text("data.train_samples")
+                                                << "' differ for a grid that stands twice in "
+                                                   "cycle.levels. Give it one number.");
+      continue;
+    }
     add_split("train", grids[level], train[level]);
     add_split("held_out", grids[level], held_out);
   }

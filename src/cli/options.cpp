@@ -111,6 +111,25 @@ std::string one_of(Config const& config, std::string const& name,
   return choose(config, name, choices);
 }
 
+LbfgsStageOptions lbfgs_options(Config const& config) {
+  using Start = LbfgsStageOptions::Start;
+  using Statistics = LbfgsStageOptions::Statistics;
+  LbfgsStageOptions const options{
+      .samples = config.integer("lbfgs.samples", 0),
+      .pairs = config.integer("lbfgs.pairs", 1, 1 << 20),
+      .start = choose<Start>(config, "lbfgs.start",
+                             {{"adam", Start::adam}, {"identity", Start::identity}}),
+      .statistics =
+          choose<Statistics>(config, "lbfgs.statistics",
+                             {{"batch", Statistics::batch}, {"running", Statistics::running}}),
+      .batch = config.integer("lbfgs.batch", 0),
+      .overlap = config.real("lbfgs.overlap", 0.0, 1.0)};
+  VOXCYCLE_REQUIRE(options.overlap > 0.0 && options.overlap < 1.0,
+                   "lbfgs.overlap = '" << config.text("lbfgs.overlap")
+                                       << "' is not valid. Give a number > 0 and < 1.");
+  return options;
+}
+
 GrfOptions grf_options(Config const& config) {
   return {.covariance = one_of(config, "data.covariance", covariance_names()),
           .length = config.real("data.correlation_length", 0.02, 0.5),
@@ -181,7 +200,7 @@ Source source_of(Config const& config) {
 std::vector<Grid3> level_grids(Config const& config) {
   std::vector<Grid3> grids;
   for (auto n : config.integers("cycle.levels", 1)) {
-    VOXCYCLE_REQUIRE(grids.empty() || n > grids.back().voxels[0],
+    VOXCYCLE_REQUIRE(grids.empty() || n >= grids.back().voxels[0],
                      "cycle.levels = '" << config.text("cycle.levels")
                                         << "' does not grow. List the coarsest level first.");
     grids.push_back(Grid3::cube(n));
@@ -196,6 +215,8 @@ bool has_references(Config const& config, std::string const& split) {
 }
 
 NetworkOptions network_options(Config const& config) {
+  auto cycle_levels = config.integers("cycle.levels", 1);
+  cycle_levels.erase(std::unique(cycle_levels.begin(), cycle_levels.end()), cycle_levels.end());
   return {.name = config.text("network.name"),
           .inputs = source_of(config).kind == SourceKind::sampled ? 2 : 1,
           .channels = config.integer_map("network.channels"),
@@ -207,7 +228,7 @@ NetworkOptions network_options(Config const& config) {
           .base_channels = config.integer("network.base_channels", 1, 4096),
           .adaptation = choose<Adaptation>(config, "network.adaptation",
                                            {{"no", Adaptation::no}, {"yes", Adaptation::yes}}),
-          .cycle_levels = config.integers("cycle.levels", 1)};
+          .cycle_levels = cycle_levels};
 }
 
 at::ScalarType parse_precision(std::string const& name, std::string const& text) {
@@ -236,6 +257,10 @@ TrainOptions train_options(Config const& config) {
   options.decay =
       choose<Decay>(config, "train.decay",
                     {{"cosine", Decay::cosine}, {"linear", Decay::linear}, {"none", Decay::none}});
+  options.rate_scaling = choose<RateScaling>(
+      config, "train.rate_scaling",
+      {{"none", RateScaling::none}, {"sqrt", RateScaling::sqrt}, {"linear", RateScaling::linear}});
+  options.lbfgs = lbfgs_options(config);
   options.loss = config.text("train.loss");
   options.seed = static_cast<std::uint64_t>(config.integer("run.seed"));
   options.dtype = parse_precision("train.precision", config.text("train.precision"));

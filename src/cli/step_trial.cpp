@@ -25,8 +25,11 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
       reducer_(comm, network_->parameters(), variant.reduction),
       optimizer_(make_optimizer(named(options.optimizer, variant.optimizer), groups())),
       loss_(make_loss(options.loss, {grid, options.boundary, options.source})),
-      context_{comm, *network_,     *loss_,        reducer_,          *optimizer_,        averaged_,
-               grid, options.dtype, variant.batch, options.unit_size, options.source.kind} {
+      context_{{comm, *network_, *loss_, reducer_, grid, options.dtype, options.unit_size,
+                options.source.kind},
+               *optimizer_,
+               averaged_,
+               variant.batch} {
   network_->require_fits(grid);
   auto const& n = grid.voxels;
   for (auto const& unit :

@@ -95,6 +95,11 @@ int run_train(Invocation const& call) {
                   call.comm.size() == 1 ? "process" : "processes", at::get_num_threads(),
                   at::get_num_threads() == 1 ? "thread" : "threads",
                   call.comm.transport().c_str()));
+  if (options.rate_scaling != RateScaling::none) {
+    log_info(format("rates are %.3g times those of cycle.rate (train.rate_scaling = %s)",
+                    rate_scale(options.rate_scaling, call.comm.size()),
+                    call.config.text("train.rate_scaling").c_str()));
+  }
   TrainSummary const summary = train(options, call.comm);
   if (call.comm.rank() == 0) {
     std::printf("\n%s%s", stage_table(summary.rows).c_str(), time_table(summary.times).c_str());

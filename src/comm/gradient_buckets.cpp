@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "comm/gradient_buckets.hpp"
 
-#include "voxcycle/core/error.hpp"
+#include "voxcycle/comm/gradient_reducer.hpp"
 
 #include <ATen/ATen.h>
 
@@ -59,8 +59,9 @@ void GradientBuckets::finish() {
     }
   }
   sent_.clear();
-  VOXCYCLE_REQUIRE(finite,
-                   "a gradient is not finite. Lower the rate or look at the samples of this step.");
+  if (finite) return;
+  throw NotFiniteGradient(
+      "a gradient is not finite. Lower the rate or look at the samples of this step.");
 }
 
 }  // namespace voxcycle

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <type_traits>
 
 #include "comm/fixed_point.hpp"
@@ -99,9 +100,10 @@ struct GradientReducer::Impl {
     std::copy(local_exponents.begin(), local_exponents.end(), exponent);
     comm.all_reduce(exponents, ReduceOperation::max);
     for (std::size_t s = 0; s < parameters.size(); ++s) {
-      VOXCYCLE_REQUIRE(exponent[s] != kNotFinite, "the gradient of parameter "
-                                                      << s << " is not finite. Lower the rate or "
-                                                      << "look at the samples of this step.");
+      if (exponent[s] != kNotFinite) continue;
+      throw NotFiniteGradient("the gradient of parameter " + std::to_string(s) +
+                              " is not finite. Lower the rate or look at the samples of this "
+                              "step.");
     }
     return {exponent, exponent + parameters.size()};
   }

@@ -21,7 +21,6 @@ struct Prefetcher::Impl {
   Impl(Mixture mixture, PrefetchOptions const& chosen)
       : samples(std::move(mixture)),
         options(chosen),
-        units(units_of_rank(chosen.batch, chosen.unit_size, chosen.ranks, chosen.rank)),
         step(chosen.first_step),
         thread([this] { read_ahead(); }) {}
 
@@ -42,7 +41,6 @@ struct Prefetcher::Impl {
 
   Mixture samples;
   PrefetchOptions const options;
-  std::vector<Unit> const units;
   std::int64_t step;  ///< of the next call of next()
   double waited = 0.0;
 
@@ -91,11 +89,17 @@ bool Prefetcher::Impl::read_unit(std::vector<SampleOrigin> const& origins, Local
 
 /// @return nothing when told to stop.
 std::optional<LocalBatch> Prefetcher::Impl::read_batch(std::int64_t number) {
+  std::int64_t begin = number * options.batch;
+  std::int64_t count = options.batch;
+  if (options.period > 0) {
+    begin = number % unit_count(options.period, options.batch) * options.batch;
+    count = std::min(options.batch, options.period - begin);
+  }
   LocalBatch batch;
-  for (Unit const& unit : units) {
+  for (Unit const& unit : units_of_rank(count, options.unit_size, options.ranks, options.rank)) {
     std::vector<SampleOrigin> origins;
     for (std::int64_t place = unit.begin; place < unit.end; ++place) {
-      origins.push_back(samples.at(number * options.batch + place));
+      origins.push_back(samples.at(options.first_position + begin + place));
     }
     if (!read_unit(origins, batch)) return std::nullopt;
   }
@@ -135,7 +139,8 @@ LocalBatch Prefetcher::Impl::next() {
 }
 
 Prefetcher::Prefetcher(Mixture samples, PrefetchOptions const& options) {
-  VOXCYCLE_REQUIRE(options.batch > 0 && options.depth > 0 && options.first_step >= 0,
+  VOXCYCLE_REQUIRE(options.batch > 0 && options.depth > 0 && options.first_step >= 0 &&
+                       options.first_position >= 0 && options.period >= 0,
                    "cannot read ahead batches of " << options.batch << " from step "
                                                    << options.first_step << ", " << options.depth
                                                    << " at a time.");

@@ -133,6 +133,10 @@ std::vector<std::int64_t> ArchiveReader::shape(std::string const& name) const {
   return impl_->open(name).shape();
 }
 
+bool ArchiveReader::holds_double(std::string const& name) const {
+  return impl_->open(name).number() == hdf5::Number::float64;
+}
+
 std::vector<float> ArchiveReader::read_float(std::string const& name) const {
   return impl_->read<float>(name);
 }

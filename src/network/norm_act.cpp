@@ -162,6 +162,15 @@ struct NormActFunction : torch::autograd::Function<NormActFunction> {
   }
 };
 
+/// Running statistics move towards `fresh` by its weight; with 1 they forget all, NaN too.
+void take_in(at::Tensor& running, at::Tensor const& fresh, double weight) {
+  if (weight == 1.0) {
+    running.copy_(fresh);
+  } else {
+    running.lerp_(fresh.to(running.scalar_type()), weight);
+  }
+}
+
 /// Statistics over all samples of all ranks; updates the running ones.
 Moments batch_moments(Pass const& pass, Units const& x, NormOptions const& options,
                       at::Tensor& running_mean, at::Tensor& running_var) {
@@ -174,8 +183,9 @@ Moments batch_moments(Pass const& pass, Units const& x, NormOptions const& optio
   at::Tensor const var =
       (totals.narrow(0, options.channels, options.channels) / count - mean * mean).clamp_min_(0.0);
   double const unbiased = count / std::max(1.0, count - 1.0);
-  running_mean.lerp_(mean.to(running_mean.scalar_type()), options.momentum);
-  running_var.lerp_((var * unbiased).to(running_var.scalar_type()), options.momentum);
+  double const weight = pass.statistics_weight < 0.0 ? options.momentum : pass.statistics_weight;
+  take_in(running_mean, mean, weight);
+  take_in(running_var, var * unbiased, weight);
   return {mean.unsqueeze(0), (var + options.epsilon).rsqrt_().unsqueeze(0)};
 }
 

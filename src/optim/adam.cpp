@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cmath>
+
 #include "optim/optimizers.hpp"
 #include <ATen/ATen.h>
 
@@ -53,6 +55,19 @@ class Adam final : public Optimizer {
         all.emplace_back(name + ".first_moment", moments_[g][k].first);
         all.emplace_back(name + ".second_moment", moments_[g][k].second);
         all.emplace_back(name + ".steps", moments_[g][k].steps);
+      }
+    }
+    return all;
+  }
+
+  std::vector<std::pair<std::string, at::Tensor>> second_moments() const override {
+    std::vector<std::pair<std::string, at::Tensor>> all;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      for (std::size_t k = 0; k < groups_[g].names.size(); ++k) {
+        double const steps = moments_[g][k].steps.item<double>();
+        if (steps == 0) continue;  // never had a gradient
+        all.emplace_back(groups_[g].names[k],
+                         moments_[g][k].second / (1.0 - std::pow(options_.beta2, steps)));
       }
     }
     return all;

@@ -89,6 +89,10 @@ class Muon final : public Optimizer {
     return all;
   }
 
+  std::vector<std::pair<std::string, at::Tensor>> second_moments() const override {
+    return adam_->second_moments();
+  }
+
  private:
   /// p -= rate sqrt(max(1, rows / columns)) orthogonalised(gradient + mu momentum).
   void update(at::Tensor const& p, at::Tensor const& momentum, double rate) const {

@@ -22,6 +22,18 @@ double decayed(Decay decay, double progress) {
 
 }  // namespace
 
+double rate_scale(RateScaling scaling, int workers) {
+  switch (scaling) {
+    case RateScaling::sqrt:
+      return std::sqrt(static_cast<double>(workers));
+    case RateScaling::linear:
+      return static_cast<double>(workers);
+    case RateScaling::none:
+      break;
+  }
+  return 1.0;
+}
+
 double scheduled_rate(Decay decay, double progress, double step_share, double warm_up) {
   double const warmed =
       warm_up < step_share ? 1.0 : std::min(1.0, (progress + step_share) / warm_up);

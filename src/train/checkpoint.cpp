@@ -5,6 +5,7 @@
 #include "voxcycle/io/checkpoint_file.hpp"
 
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,16 +16,16 @@ namespace {
 
 constexpr std::int64_t kPositions = 6;
 
-using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
+constexpr std::string_view kCarried = "carried/";
 
-NamedTensors values_of(Network const& network) {
-  NamedTensors all;
+NamedArrays values_of(Network const& network) {
+  NamedArrays all;
   for (auto const& entry : network.named_parameters()) all.emplace_back(entry.key(), entry.value());
   for (auto const& entry : network.named_buffers()) all.emplace_back(entry.key(), entry.value());
   return all;
 }
 
-void add_all(ArchiveWriter& archive, std::string const& prefix, NamedTensors const& tensors) {
+void add_all(ArchiveWriter& archive, std::string const& prefix, NamedArrays const& tensors) {
   for (auto const& [name, tensor] : tensors) {
     at::Tensor const values = tensor.detach().contiguous();
     auto const count = static_cast<std::size_t>(values.numel());
@@ -59,12 +60,14 @@ void write_averages(std::string const& path, CheckpointHeader const& header,
 }
 
 void write_checkpoint(std::string const& path, CheckpointHeader const& header,
-                      Network const& network, Network const& average, Optimizer* optimizer) {
+                      Network const& network, Network const& average, NamedArrays const& optimizer,
+                      NamedArrays const& carried) {
   ArchiveWriter archive;
   add_header(archive, header);
   add_all(archive, "network/", values_of(network));
   add_all(archive, "average/", values_of(average));
-  if (optimizer != nullptr) add_all(archive, "optimizer/", optimizer->state());
+  add_all(archive, "optimizer/", optimizer);
+  add_all(archive, std::string(kCarried), carried);
   archive.save(path);
 }
 
@@ -73,7 +76,16 @@ struct CheckpointReader::Impl {
   ArchiveReader archive;
   CheckpointHeader header;
 
-  void restore(std::string const& prefix, NamedTensors const& tensors) const {
+  at::Tensor read(std::string const& name) const {
+    VOXCYCLE_REQUIRE(archive.has(name), path << " holds no " << name
+                                             << " (it was written for another network or "
+                                                "optimiser). Use the config it was written with.");
+    auto const shape = archive.shape(name);
+    return archive.holds_double(name) ? at::tensor(archive.read_double(name)).view(shape)
+                                      : at::tensor(archive.read_float(name)).view(shape);
+  }
+
+  void restore(std::string const& prefix, NamedArrays const& tensors) const {
     at::NoGradGuard const no_grad;
     for (auto const& [name, tensor] : tensors) {
       VOXCYCLE_REQUIRE(archive.has(prefix + name),
@@ -128,6 +140,19 @@ void CheckpointReader::restore_average(Network& average) const {
 
 void CheckpointReader::restore_optimizer(Optimizer& optimizer) const {
   impl_->restore("optimizer/", optimizer.state());
+}
+
+at::Tensor CheckpointReader::optimizer_array(std::string const& name) const {
+  return impl_->read("optimizer/" + name);
+}
+
+NamedArrays CheckpointReader::carried() const {
+  NamedArrays all;
+  for (auto const& name : impl_->archive.names()) {
+    if (!name.starts_with(kCarried)) continue;
+    all.emplace_back(name.substr(kCarried.size()), impl_->read(name));
+  }
+  return all;
 }
 
 }  // namespace voxcycle

@@ -36,10 +36,17 @@ std::string progress_text(ProgressState const& s) {
                             static_cast<long>(s.step));
   if (s.steps > 0) text += format("/%ld", static_cast<long>(s.steps));
   if (!std::isnan(s.energy_gap)) text += "  gap " + format_percent(s.energy_gap);
-  text += format("  loss %.5f  rate %.1e", s.loss, s.rate);
+  text += format("  loss %.5f", s.loss);
+  if (std::isnan(s.search.gradient_norm)) {
+    text += format("  rate %.1e", s.rate);
+  } else {
+    text += format("  gradient %.1e  length %.2g  %.0f evaluations  %.0f pairs skipped",
+                   s.search.gradient_norm, s.search.step_length, s.search.evaluations,
+                   s.search.skipped);
+  }
   if (s.step_seconds > 0) {
     text += "  " + format_seconds(s.step_seconds) + "/step";
-    text += format("  %.0f samples/s", static_cast<double>(s.batch) / s.step_seconds);
+    text += format("  %.0f samples/s", static_cast<double>(s.samples) / s.step_seconds);
     if (s.progress > 0) {
       double const steps = static_cast<double>(s.step) * (1.0 - s.progress) / s.progress;
       text += "  left " + format_seconds(steps * s.step_seconds);

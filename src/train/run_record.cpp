@@ -14,7 +14,9 @@ namespace voxcycle {
 namespace {
 
 constexpr char const* kHeader =
-    "stage,grid,step,seconds,work,loss,rel_l2_mean,energy_gap_mean,energy_norm_error_mean";
+    "stage,grid,step,seconds,work,loss,rel_l2_mean,energy_gap_mean,energy_norm_error_mean,"
+    "gradient_norm,step_length,evaluations,skipped_pairs";
+constexpr std::size_t kCells = 13;
 
 std::string cell(double value) {
   return std::isnan(value) ? "" : format("%.9g", value);
@@ -32,7 +34,9 @@ std::string metrics_to_csv(std::vector<MetricRow> const& rows) {
     text += std::to_string(row.stage) + "," + row.grid + "," + std::to_string(row.step) + "," +
             cell(row.seconds) + "," + std::to_string(row.work) + "," + cell(row.loss) + "," +
             cell(row.rel_l2_mean) + "," + cell(row.energy_gap_mean) + "," +
-            cell(row.energy_norm_error_mean) + "\n";
+            cell(row.energy_norm_error_mean) + "," + cell(row.search.gradient_norm) + "," +
+            cell(row.search.step_length) + "," + cell(row.search.evaluations) + "," +
+            cell(row.search.skipped) + "\n";
   }
   return text;
 }
@@ -47,11 +51,19 @@ std::vector<MetricRow> metrics_from_csv(std::string const& text) {
   while (std::getline(lines, line)) {
     // A trailing empty cell counts too.
     auto const cells = split_list(line + ",end");
-    VOXCYCLE_REQUIRE(cells.size() == 10, "metrics: the line '" << line << "' has not 9 cells.");
+    VOXCYCLE_REQUIRE(cells.size() == kCells + 1,
+                     "metrics: the line '" << line << "' has not " << kCells << " cells.");
     try {
-      rows.push_back({std::stoi(cells[0]), cells[1], std::stoll(cells[2]), number(cells[3]),
-                      std::stoll(cells[4]), number(cells[5]), number(cells[6]), number(cells[7]),
-                      number(cells[8])});
+      rows.push_back({std::stoi(cells[0]),
+                      cells[1],
+                      std::stoll(cells[2]),
+                      number(cells[3]),
+                      std::stoll(cells[4]),
+                      number(cells[5]),
+                      number(cells[6]),
+                      number(cells[7]),
+                      number(cells[8]),
+                      {number(cells[9]), number(cells[10]), number(cells[11]), number(cells[12])}});
     } catch (std::logic_error const&) {
       throw Error("metrics: the line '" + line + "' holds a cell that is no number.");
     }
@@ -78,6 +90,8 @@ void RunRecord::add(MetricRow const& row, std::int64_t global_step) {
     if (!std::isnan(value)) events_->file.add_scalar(tag, global_step, value);
   };
   scalar("train/loss", row.loss);
+  scalar("train/gradient_norm", row.search.gradient_norm);
+  scalar("train/step_length", row.search.step_length);
   scalar("held_out/rel_l2", row.rel_l2_mean);
   scalar("held_out/energy_gap", row.energy_gap_mean);
   scalar("held_out/energy_norm_error", row.energy_norm_error_mean);

@@ -65,6 +65,7 @@ void RunState::open() {
     position_ = resumed_->header();
     resumed_->restore_network(*network_);
     resumed_->restore_average(averaged_.network());
+    carried_ = resumed_->carried();
     if (position_.finished) {
       log_info(o_.directory + " holds the finished run already. Start over with --fresh.");
     } else {
@@ -88,16 +89,16 @@ std::vector<MetricRow> RunState::rows() const {
   return record_ ? record_->rows() : std::vector<MetricRow>{};
 }
 
-void RunState::begin_stage(Optimizer& optimizer) {
+void RunState::begin_stage(std::function<void(CheckpointReader const&)> const& restore) {
   averaged_.begin_stage();
   if (resumed_ && position_.step > 0) {
-    resumed_->restore_optimizer(optimizer);
+    restore(*resumed_);
     averaged_.restore(position_.averaged_updates);
   }
   resumed_.reset();
 }
 
-void RunState::end_stage() {
+void RunState::end_stage(NamedArrays carried) {
   if (o_.keep_stages && comm_.rank() == 0) {
     write_averages(stage_path(o_.directory, position_.stage), position_, averaged_.network());
   }
@@ -106,7 +107,8 @@ void RunState::end_stage() {
   position_.stage_seconds = 0.0;
   position_.finished = position_.stage == static_cast<int>(stages_.size());
   gaps_.clear();
-  save(nullptr);
+  carried_ = std::move(carried);
+  save({});
 }
 
 MetricRow RunState::row() const {
@@ -119,13 +121,15 @@ MetricRow RunState::row() const {
           kNan,
           kNan,
           kNan,
-          kNan};
+          kNan,
+          {}};
 }
 
-void RunState::add_loss(double loss) {
+void RunState::add_loss(StepResult const& result) {
   if (!record_) return;
   MetricRow entry = row();
-  entry.loss = loss;
+  entry.loss = result.loss;
+  entry.search = result.search;
   record_->add(entry, position_.global_step);
 }
 
@@ -152,13 +156,13 @@ void RunState::add_errors(HeldOutErrors const& errors) {
   }
 }
 
-void RunState::save(Optimizer* optimizer) {
+void RunState::save(NamedArrays const& optimizer) {
   if (comm_.rank() != 0) return;
   record_->save();
   position_.metrics = metrics_to_csv(record_->rows());
   position_.averaged_updates = averaged_.updates();
   write_checkpoint(checkpoint_path(o_.directory), position_, *network_, averaged_.network(),
-                   optimizer);
+                   optimizer, position_.step == 0 ? carried_ : NamedArrays{});
 }
 
 }  // namespace voxcycle

@@ -7,6 +7,7 @@
 #include "voxcycle/train/held_out.hpp"
 #include "voxcycle/train/trainer.hpp"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,16 +33,19 @@ class RunState {
   std::vector<double> const& gaps() const { return gaps_; }
   std::vector<MetricRow> rows() const;
 
-  /// Starts the stage in progress, or goes on with it, then with `optimizer`'s state of the time.
-  void begin_stage(Optimizer& optimizer);
+  /// Starts the stage in progress, or goes on with it: then `restore` takes up the method's state
+  /// of the time.
+  void begin_stage(std::function<void(CheckpointReader const&)> const& restore);
   /// Closes the stage in progress: a checkpoint, and what train.keep_stages asks for.
-  void end_stage();
+  /// @param carried  what the next stage takes over from this one's method
+  void end_stage(NamedArrays carried);
+  NamedArrays const& carried() const { return carried_; }
 
-  void add_loss(double loss);
+  void add_loss(StepResult const& result);
   /// Adds held-out figures and keeps the weights if they are the best so far at the finest grid.
   void add_errors(HeldOutErrors const& errors);
-  /// @param optimizer  null when no stage is in progress
-  void save(Optimizer* optimizer);
+  /// @param optimizer  state of the method of the stage in progress; empty between stages
+  void save(NamedArrays const& optimizer);
 
  private:
   MetricRow row() const;
@@ -56,6 +60,7 @@ class RunState {
   std::optional<CheckpointReader> resumed_;
   std::optional<RunRecord> record_;
   std::vector<double> gaps_;
+  NamedArrays carried_;
   double best_gap_;
 };
 

@@ -16,7 +16,7 @@ namespace voxcycle {
 namespace {
 
 /// What losses look at, unit by unit, but u. A rank without units takes part with an empty one.
-std::vector<LossInput> local_inputs(StepContext const& c, LocalBatch const& batch) {
+std::vector<LossInput> local_inputs(BatchContext const& c, LocalBatch const& batch) {
   auto const type = c.dtype == at::kDouble ? at::kDouble : at::kFloat;
   std::vector<LossInput> units;
   for (std::size_t k = 0; k < batch.nu.size(); ++k) {
@@ -69,8 +69,20 @@ StepTimes& StepTimes::operator+=(StepTimes const& other) {
   return *this;
 }
 
-StepResult train_step(StepContext const& c, LocalBatch const& batch, double rate) {
-  StepResult result;
+StepTimes& StepTimes::operator-=(StepTimes const& other) {
+  data -= other.data;
+  forward -= other.forward;
+  loss -= other.loss;
+  backward -= other.backward;
+  reduction -= other.reduction;
+  update -= other.update;
+  return *this;
+}
+
+BatchResult batch_gradient(BatchContext const& c, LocalBatch const& batch,
+                           BatchOptions const& options) {
+  at::AutoGradMode const grad_mode(options.gradient);
+  BatchResult result;
   Timer timer;
   auto const lap = [&](double& part) {
     part = timer.seconds();
@@ -79,9 +91,11 @@ StepResult train_step(StepContext const& c, LocalBatch const& batch, double rate
 
   Pass const pass{.comm = c.comm,
                   .reducer = &c.reducer,
+                  .training = options.training,
+                  .statistics_weight = options.statistics_weight,
                   .dtype = c.dtype,
-                  .total_units = unit_count(c.batch, c.unit_size),
-                  .total_samples = c.batch};
+                  .total_units = unit_count(options.samples, c.unit_size),
+                  .total_samples = options.samples};
   c.reducer.begin(pass.total_units);
   auto units = local_inputs(c, batch);
   Units x;
@@ -96,23 +110,32 @@ StepResult train_step(StepContext const& c, LocalBatch const& batch, double rate
     units[k].u = u[k].detach().contiguous();
     terms.push_back(evaluate(c.loss, units[k]));
     sums.push_back(terms.back().values.sum().view({1}));
-    slopes.push_back(terms.back().gradient.div_(static_cast<double>(c.batch)));
+    slopes.push_back(terms.back().gradient.div_(static_cast<double>(options.samples)));
   }
   result.loss = exact_sum(c.comm, at::stack(sums), pass.total_units).item<double>() /
-                static_cast<double>(c.batch);
-  if (!std::isfinite(result.loss)) {
-    c.comm.agree_on_error(describe_bad_samples(batch, terms));
-    throw Error("the loss is not finite, though each sample's is. Lower the rate.");
-  }
+                static_cast<double>(options.samples);
   lap(result.times.loss);
+  if (!std::isfinite(result.loss)) result.bad_samples = describe_bad_samples(batch, terms);
+  if (!std::isfinite(result.loss) || !options.gradient) return result;
 
   torch::autograd::backward(u, slopes);
   lap(result.times.backward);
   c.reducer.finish();
   lap(result.times.reduction);
+  return result;
+}
+
+StepResult train_step(StepContext const& c, LocalBatch const& batch, double rate) {
+  BatchResult const gradient = batch_gradient(c.on, batch, {.samples = c.batch});
+  if (!std::isfinite(gradient.loss)) {
+    c.on.comm.agree_on_error(gradient.bad_samples);
+    throw Error("the loss is not finite, though each sample's is. Lower the rate.");
+  }
+  Timer const timer;
   c.optimizer.step(rate);
   c.averaged.update();
-  lap(result.times.update);
+  StepResult result{gradient.loss, gradient.times, rate, c.batch, {}};
+  result.times.update = timer.seconds();
   return result;
 }
 

@@ -14,6 +14,7 @@
 #include <memory>
 
 #include "train/run_state.hpp"
+#include "train/stepper.hpp"
 #include <ATen/Parallel.h>
 #include <torch/torch.h>
 
@@ -32,6 +33,12 @@ void require_inputs(std::string const& name, Loss const& loss, ShardInfo const& 
                               "voxcycle generate.");
 }
 
+/// What is due after a step, on all ranks.
+struct Wishes {
+  bool stop = false;
+  bool checkpoint = false;
+};
+
 class Trainer {
  public:
   Trainer(TrainOptions const& options, Communicator const& comm)
@@ -47,7 +54,7 @@ class Trainer {
                               {"shards", describe_shards()}});
     for (auto const& stage : state_.stages()) {
       // Refuse unknown names and data that do not fit together before the first step.
-      make_optimizer(options_of(stage), {});
+      require_stepper(o_, stage, samples_of(stage));
       require_inputs(o_.loss, *make_loss(o_.loss, {stage.plan.grid, o_.boundary, o_.source}),
                      samples_of(stage).info());
     }
@@ -65,13 +72,10 @@ class Trainer {
  private:
   std::string describe_shards() const;
   Mixture samples_of(Stage const& stage) const;
-  OptimizerOptions options_of(Stage const& stage) const;
-  std::vector<ParameterGroup> groups_of(Stage const& stage);
   bool run_stage(Stage const& stage);
-  double step(Stage const& stage, Budget const& budget, StepContext const& context,
-              Prefetcher& prefetch);
+  void step(Stage const& stage, Budget const& budget, Stepper& stepper);
   void evaluate(Stage const& stage, HeldOutSet const& held_out);
-  bool stop_requested();
+  Wishes agree();
 
   TrainOptions const& o_;
   Communicator const& comm_;
@@ -80,6 +84,7 @@ class Trainer {
   ProgressLine progress_;
   StopSignal stop_;
   StepTimes times_;
+  Timer since_checkpoint_;
   double step_seconds_ = 0.0;  ///< recent mean
   std::int64_t session_steps_ = 0;
 };
@@ -114,20 +119,6 @@ Mixture Trainer::samples_of(Stage const& stage) const {
       std::move(sets), weights, {.seed = o_.seed, .stage = stage.number, .block = o_.sample_block}};
 }
 
-OptimizerOptions Trainer::options_of(Stage const& stage) const {
-  OptimizerOptions options = o_.optimizer;
-  options.name = stage.plan.optimizer;
-  return options;
-}
-
-std::vector<ParameterGroup> Trainer::groups_of(Stage const& stage) {
-  std::vector<ParameterGroup> groups;
-  for (auto const& level : state_.network().levels(stage.plan.grid)) {
-    groups.push_back({level.parameters, level.names, level_rate_factor(stage, level.level)});
-  }
-  return groups;
-}
-
 void Trainer::evaluate(Stage const& stage, HeldOutSet const& held_out) {
   auto const errors =
       evaluate_held_out(comm_, state_.averaged().network(), held_out, {.unit_size = o_.unit_size});
@@ -141,107 +132,95 @@ void Trainer::evaluate(Stage const& stage, HeldOutSet const& held_out) {
 }
 
 /// Whether any rank was asked to stop. All ranks take rank 0's clock, so that budgets in seconds
-/// end, and rates fall, at the same step everywhere.
-bool Trainer::stop_requested() {
+/// end, rates fall and checkpoints are written at the same step everywhere.
+Wishes Trainer::agree() {
   auto& at = state_.position();
   bool const local = stop_.requested() || session_steps_ == o_.stop_after_steps;
   double const never = -std::numeric_limits<double>::infinity();
   bool const leads = comm_.rank() == 0;
-  at::Tensor vote = at::tensor({local ? 1.0 : 0.0, leads ? at.seconds : never,
-                                leads ? at.stage_seconds : never, leads ? step_seconds_ : never},
-                               at::kDouble);
+  at::Tensor vote =
+      at::tensor({local ? 1.0 : 0.0, leads ? at.seconds : never, leads ? at.stage_seconds : never,
+                  leads ? step_seconds_ : never, leads ? since_checkpoint_.seconds() : never},
+                 at::kDouble);
   comm_.all_reduce(vote, ReduceOperation::max);
   auto const* value = vote.const_data_ptr<double>();
   at.seconds = value[1];
   at.stage_seconds = value[2];
   step_seconds_ = value[3];
-  return value[0] > 0.0;
+  return {value[0] > 0.0, value[4] > o_.checkpoint_seconds};
 }
 
-/// One step of the stage. @return the loss
-double Trainer::step(Stage const& stage, Budget const& budget, StepContext const& context,
-                     Prefetcher& prefetch) {
+/// One step of the stage.
+void Trainer::step(Stage const& stage, Budget const& budget, Stepper& stepper) {
   auto& at = state_.position();
   double const progress = progress_of(budget, at.step, at.stage_seconds);
   double const share = std::max(1e-9, progress_of(budget, 1, step_seconds_));
-  double const rate =
-      stage.plan.rate * scheduled_rate(o_.decay, progress, share, stage.plan.warm_up);
-  state_.averaged().set_horizon(o_.average_horizon / share);
   Timer timer;
-  LocalBatch const batch = prefetch.next();
-  double const waited = timer.seconds();
   StepResult result;
   try {
-    result = train_step(context, batch, rate);
+    result = stepper.step({progress, share});
   } catch (Error const& error) {
     throw Error(format("stage %d (%s), step %ld: ", stage.number + 1,
                        stage.plan.grid.label().c_str(), static_cast<long>(at.step)) +
                 error.what());
   }
-  result.times.data = waited;
   times_ += result.times;
   ++at.step;
   ++at.global_step;
-  at.work += stage.plan.batch * stage.plan.grid.voxel_count();
+  at.work += result.samples * stage.plan.grid.voxel_count();
   at.seconds += timer.seconds();
   at.stage_seconds += timer.seconds();
   step_seconds_ +=
       (step_seconds_ == 0.0 ? 1.0 : kStepMeanWeight) * (timer.seconds() - step_seconds_);
-  state_.add_loss(result.loss);
+  state_.add_loss(result);
   if (o_.after_step) o_.after_step({stage.number, at.step, result.loss, state_.network()});
   progress_.show({stage.number, static_cast<int>(state_.stages().size()), stage.plan.grid.label(),
                   at.step, budget.steps, progress_of(budget, at.step, at.stage_seconds),
-                  result.loss, state_.gaps().back(), rate, step_seconds_, stage.plan.batch});
-  return result.loss;
+                  result.loss, state_.gaps().back(), result.rate, step_seconds_, result.samples,
+                  result.search});
 }
 
 /// @return whether the stage ended (false: a stop was requested)
 bool Trainer::run_stage(Stage const& stage) {
   auto& at = state_.position();
   auto const& plan = stage.plan;
-  auto const optimizer = make_optimizer(options_of(stage), groups_of(stage));
   auto const loss = make_loss(o_.loss, {plan.grid, o_.boundary, o_.source});
   ShardSet held_out_shards(shard_directory(o_.data, "held_out", plan.grid));
   HeldOutSet const held_out = read_held_out(held_out_shards);
-  Mixture samples = samples_of(stage);
-  Budget const budget = resolve_epochs(plan.budget, samples.samples(), plan.batch);
-  Prefetcher prefetch(
-      std::move(samples),
-      {.batch = plan.batch,
-       .unit_size = o_.unit_size,
-       .steps = budget.steps > 0 ? budget.steps : std::numeric_limits<std::int64_t>::max(),
-       .first_step = at.step,
-       .ranks = comm_.size(),
-       .rank = comm_.rank(),
-       .references = loss->needs_reference() ? ReadReference::yes : ReadReference::no});
-  StepContext const context{comm_,      state_.network(),  *loss,         reducer_,
-                            *optimizer, state_.averaged(), plan.grid,     o_.dtype,
-                            plan.batch, o_.unit_size,      o_.source.kind};
-  state_.begin_stage(*optimizer);
+  Budget const budget = stage_budget(o_, plan, samples_of(stage).samples());
+  StageSetup const setup{o_,       stage, comm_,  state_,
+                         reducer_, *loss, budget, [&] { return samples_of(stage); }};
+  auto const stepper = make_stepper(setup);
+  state_.begin_stage([&](CheckpointReader const& checkpoint) { stepper->restore(checkpoint); });
   step_seconds_ = 0.0;
   if (at.step == 0) evaluate(stage, held_out);
 
-  Timer since_checkpoint;
+  since_checkpoint_.restart();
   double progress = progress_of(budget, at.step, at.stage_seconds);
-  while (progress < 1.0 && !has_stalled(state_.gaps(), plan.stall)) {
-    step(stage, budget, context, prefetch);
+  while (progress < 1.0 && !has_stalled(state_.gaps(), plan.stall) && stepper->stopped().empty()) {
+    step(stage, budget, *stepper);
     ++session_steps_;
-    bool const stop = stop_requested();
+    Wishes const wishes = agree();
     double const before = progress;
     progress = progress_of(budget, at.step, at.stage_seconds);
-    if (evaluation_due(stage, before, progress)) evaluate(stage, held_out);
-    if (stop) {
+    bool const ended = !stepper->stopped().empty();
+    if (ended || evaluation_due(stage, before, progress)) evaluate(stage, held_out);
+    if (wishes.stop && !ended) {
       progress_.finish();
-      state_.save(optimizer.get());
+      state_.save(stepper->state());
       return false;
     }
-    if (since_checkpoint.seconds() > o_.checkpoint_seconds) {
-      state_.save(optimizer.get());
-      since_checkpoint.restart();
+    if (wishes.checkpoint) {
+      state_.save(stepper->state());
+      since_checkpoint_.restart();
     }
   }
   progress_.finish();
-  state_.end_stage();
+  if (!stepper->summary().empty()) log_info(stepper->summary());
+  auto const next = static_cast<std::size_t>(stage.number) + 1;
+  bool const wanted =
+      next < state_.stages().size() && state_.stages()[next].plan.optimizer == kLbfgs;
+  state_.end_stage(wanted ? stepper->second_moments() : NamedArrays{});
   return true;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "voxcycle/comm/communicator.hpp"
+#include "voxcycle/core/error.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -17,6 +18,12 @@ enum class GradientMode {
   exact,  ///< the same bits for any number of ranks
   fast,   ///< float sums in buckets, on their way while backward runs; depends on the number of
           ///< ranks
+};
+
+/// A sum of gradients is not finite; thrown on all ranks.
+class NotFiniteGradient : public Error {
+ public:
+  using Error::Error;
 };
 
 /// Collects weight gradients unit by unit while backward runs and sums them over all units of all
@@ -40,7 +47,7 @@ class GradientReducer {
   /// Sets a gradient that is already summed over all ranks (batch-norm weights).
   void set_total(at::Tensor const& parameter, at::Tensor const& gradient);
   /// Sets grad() of every parameter that was closed to its sum; the others' grad() is undefined.
-  /// @throws Error on all ranks if a gradient is not finite. **Collective**.
+  /// @throws NotFiniteGradient on all ranks if a gradient is not finite. **Collective**.
   void finish();
 
  private:

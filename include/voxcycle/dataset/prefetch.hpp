@@ -22,10 +22,14 @@ struct LocalBatch {
 };
 
 struct PrefetchOptions {
-  std::int64_t batch = 8;       ///< global batch size
-  std::int64_t unit_size = 2;   ///< samples a unit
-  std::int64_t steps = 1;       ///< steps of the stage; the thread stops after the last
-  std::int64_t first_step = 0;  ///< where a resumed stage goes on
+  std::int64_t batch = 8;           ///< global batch size
+  std::int64_t unit_size = 2;       ///< samples a unit
+  std::int64_t steps = 1;           ///< steps of the stage; the thread stops after the last
+  std::int64_t first_step = 0;      ///< where a resumed stage goes on
+  std::int64_t first_position = 0;  ///< of the samples below
+  /// Samples that are read again and again, a pass of ceil(period / batch) batches after the other;
+  /// the last batch of a pass may be smaller. 0: positions go on and on.
+  std::int64_t period = 0;
   int ranks = 1;
   int rank = 0;
   int depth = 2;  ///< batches read ahead

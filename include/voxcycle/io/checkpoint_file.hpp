@@ -58,6 +58,7 @@ class ArchiveReader {
   std::vector<std::string> const& names() const;
   bool has(std::string const& name) const;
   std::vector<std::int64_t> shape(std::string const& name) const;
+  bool holds_double(std::string const& name) const;  ///< else another type
   std::vector<float> read_float(std::string const& name) const;
   std::vector<double> read_double(std::string const& name) const;
   std::vector<std::int64_t> read_int64(std::string const& name) const;

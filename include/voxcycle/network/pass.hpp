@@ -23,7 +23,10 @@ struct Pass {
   /// Where weight gradients go, unit by unit. Null: they flow to the parameters by autograd, summed
   /// over this rank alone (tests, single-process use).
   GradientReducer* reducer = nullptr;
-  bool training = true;               ///< batch statistics (true) or running statistics
+  bool training = true;  ///< batch statistics (true) or running statistics
+  /// Weight of this batch in running statistics, 1: they become its own; negative: as the layers
+  /// were made (NormOptions::momentum).
+  double statistics_weight = -1.0;
   at::ScalarType dtype = at::kFloat;  ///< of convolutions and activations
   std::int64_t total_units = 1;       ///< of all ranks
   std::int64_t total_samples = 1;     ///< of all ranks

@@ -26,6 +26,9 @@ class Optimizer {
   virtual void step(double rate) = 0;
   /// Everything that a resumed run needs, by unique names; writing into these tensors restores it.
   virtual std::vector<std::pair<std::string, at::Tensor>> state() = 0;
+  /// Means of the squared gradient, bias-corrected, of the parameters that the method keeps them
+  /// for: by the parameters' names, of their shapes.
+  virtual std::vector<std::pair<std::string, at::Tensor>> second_moments() const { return {}; }
 };
 
 struct OptimizerOptions {

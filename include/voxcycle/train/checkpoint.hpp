@@ -2,6 +2,7 @@
 #pragma once
 
 #include "voxcycle/network/network.hpp"
+#include "voxcycle/optim/lbfgs_history.hpp"
 #include "voxcycle/optim/optimizer.hpp"
 
 #include <cstdint>
@@ -26,10 +27,12 @@ struct CheckpointHeader {
 };
 
 /// Writes all of a run's state atomically (temporary name, synced, checksummed, renamed).
-/// @param optimizer  null when no stage is in progress
+/// @param optimizer  state of the method of the stage in progress; empty between stages
+/// @param carried    what the next stage takes over from the last one's method; see second_moments
 /// @throws Error if the disk is full.
 void write_checkpoint(std::string const& path, CheckpointHeader const& header,
-                      Network const& network, Network const& average, Optimizer* optimizer);
+                      Network const& network, Network const& average, NamedArrays const& optimizer,
+                      NamedArrays const& carried);
 
 /// Writes the averaged weights alone, for restore_average: what a stage ended with, the best so
 /// far.
@@ -50,6 +53,10 @@ class CheckpointReader {
   void restore_network(Network& network) const;
   void restore_average(Network& average) const;
   void restore_optimizer(Optimizer& optimizer) const;
+  /// One array of a method's state, float32 or float64.
+  at::Tensor optimizer_array(std::string const& name) const;
+  /// All that the next stage takes over.
+  NamedArrays carried() const;
 
  private:
   struct Impl;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "voxcycle/core/timer.hpp"
+#include "voxcycle/train/run_record.hpp"
 
 #include <cstdint>
 #include <string>
@@ -20,11 +21,13 @@ struct ProgressState {
   double energy_gap = 0.0;  ///< last held-out figure, NaN before the first
   double rate = 0.0;
   double step_seconds = 0.0;  ///< recent mean
-  std::int64_t batch = 1;
+  std::int64_t samples = 1;   ///< gone through in a step, all passes counted
+  SearchFigures search{};     ///< shown instead of the rate where known
 };
 
 /// e.g. "stage 2/4  16^3  step 120/2000  gap 0.23 %  loss 0.6120  rate 1.2e-03  21 ms/step
-/// 381 samples/s  left 39 s"
+/// 381 samples/s  left 39 s", or for L-BFGS "... loss 0.6120  gradient 1.2e-03  length 1  2
+/// evaluations  0 pairs skipped  ..."
 std::string progress_text(ProgressState const& state);
 
 /// One line, rewritten in place on a terminal (at most ten times a second), a plain line every ten

@@ -2,11 +2,21 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace voxcycle {
+
+/// What a search for a minimum tells of a step; NaN where no search was.
+struct SearchFigures {
+  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  double gradient_norm = kNone;  ///< Euclidean, of the fixed samples' mean loss
+  double step_length = kNone;    ///< along the direction; 1: all of it
+  double evaluations = kNone;    ///< passes over the fixed samples in this step
+  double skipped = kNone;        ///< curvature pairs refused so far in the stage
+};
 
 /// One line of metrics.csv: what is known after a step or an evaluation.
 struct MetricRow {
@@ -19,6 +29,7 @@ struct MetricRow {
   double rel_l2_mean = 0.0;             ///< held-out figures; NaN on training rows
   double energy_gap_mean = 0.0;         ///< a fraction
   double energy_norm_error_mean = 0.0;  ///< a fraction
+  SearchFigures search{};               ///< on L-BFGS's training rows
 };
 
 /// The rows as CSV with a header line; NaN cells are empty.

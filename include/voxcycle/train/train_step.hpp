@@ -10,8 +10,10 @@
 #include "voxcycle/optim/optimizer.hpp"
 #include "voxcycle/train/averaged_weights.hpp"
 #include "voxcycle/train/loss.hpp"
+#include "voxcycle/train/run_record.hpp"
 
 #include <cstdint>
+#include <string>
 
 namespace voxcycle {
 
@@ -20,29 +22,57 @@ struct StepTimes {
   double data = 0, forward = 0, loss = 0, backward = 0, reduction = 0, update = 0;
   double total() const { return data + forward + loss + backward + reduction + update; }
   StepTimes& operator+=(StepTimes const& other);
+  StepTimes& operator-=(StepTimes const& other);
 };
 
-/// Everything a step of one stage works with; made once a stage.
-struct StepContext {
+/// What the loss of a batch is made of; made once a stage.
+struct BatchContext {
   Communicator const& comm;
   Network& network;
   Loss const& loss;
   GradientReducer& reducer;
-  Optimizer& optimizer;
-  AveragedWeights& averaged;
   Grid3 grid;
   at::ScalarType dtype;  ///< of convolutions
-  std::int64_t batch;    ///< global
   std::int64_t unit_size;
   SourceKind source = SourceKind::constant;  ///< sampled: the network sees f, too
 };
 
-struct StepResult {
-  double loss = 0.0;  ///< mean over the global batch, the same bits on all ranks
+/// How a batch is looked at.
+struct BatchOptions {
+  std::int64_t samples = 1;         ///< of all ranks
+  bool gradient = true;             ///< false: its loss alone, which costs about a third
+  bool training = true;             ///< see Pass
+  double statistics_weight = -1.0;  ///< see Pass
+};
+
+struct BatchResult {
+  double loss = 0.0;        ///< mean over the global batch, the same bits on all ranks
+  std::string bad_samples;  ///< of this rank, in words, if the loss is not finite
   StepTimes times;
 };
 
-/// One step: forward, loss, backward, exact sums over all ranks, update. **Collective**.
+/// Forward, loss, backward, exact sums over all ranks, which leave the gradient in the parameters'
+/// grad(). A loss that is not finite is returned as it is, without a gradient. **Collective**.
+BatchResult batch_gradient(BatchContext const& context, LocalBatch const& batch,
+                           BatchOptions const& options);
+
+/// Everything a first-order step of one stage works with; made once a stage.
+struct StepContext {
+  BatchContext on;
+  Optimizer& optimizer;
+  AveragedWeights& averaged;
+  std::int64_t batch;  ///< global
+};
+
+struct StepResult {
+  double loss = 0.0;  ///< mean over the samples looked at, the same bits on all ranks
+  StepTimes times;
+  double rate = 0.0;
+  std::int64_t samples = 0;  ///< that the step went through, each time counted
+  SearchFigures search;      ///< of L-BFGS
+};
+
+/// One first-order step: the batch's gradient, update. **Collective**.
 /// @throws Error naming the samples if the loss is not finite (weights are then unchanged).
 StepResult train_step(StepContext const& context, LocalBatch const& batch, double rate);
 

@@ -38,6 +38,27 @@ struct MoreData {
   double weight = 1.0;    ///< > 0
 };
 
+/// What a stage of train.optimizer = lbfgs minimises, and from where.
+struct LbfgsStageOptions {
+  /// Statistics of synchronised batch norm in the objective. Both make it a function of the
+  /// weights.
+  enum class Statistics {
+    batch,    ///< of each of the fixed batches, as first-order steps see them
+    running,  ///< the means of these at the stage's start, then fixed
+  };
+  enum class Start {
+    adam,      ///< D = 1 / (sqrt(v) + 1e-3 mean sqrt(v)), v Adam's second moments
+    identity,  ///< D = 1, for ablation
+  };
+
+  std::int64_t samples = 0;   ///< size of the fixed set, 0: all training samples of the grid
+  std::int64_t pairs = 100;   ///< curvature pairs kept, >= 1
+  Start start = Start::adam;  ///< of the initial inverse Hessian
+  Statistics statistics = Statistics::batch;
+  std::int64_t batch = 0;  ///< multi-batch mode: samples an iteration, > 0; 0: the fixed set
+  double overlap = 0.25;   ///< share of them that the next iteration looks at, too, (0, 1)
+};
+
 struct TrainOptions {
   std::string directory = "runs/run";  ///< run directory
   std::string data = "data/run";       ///< root of the shards
@@ -51,7 +72,9 @@ struct TrainOptions {
   Source source;  ///< sampled: network.inputs must be 2
   NetworkOptions network;
   OptimizerOptions optimizer;  ///< its name stands in each LevelPlan
+  LbfgsStageOptions lbfgs;
   Decay decay = Decay::linear;
+  RateScaling rate_scaling = RateScaling::none;  ///< with the number of processes
   std::string loss = "energy_multigrid";
 
   std::uint64_t seed = 1;
@@ -79,6 +102,17 @@ struct TrainSummary {
 /// **Collective**. @throws Error for options, data or a checkpoint that do not fit, or a loss that
 /// is not finite (the last good checkpoint stays).
 TrainSummary train(TrainOptions const& options, Communicator const& comm);
+
+/// Name of the optimiser that is not first-order.
+inline constexpr char const* kLbfgs = "lbfgs";
+
+/// Samples that a step of a visit goes through; those of L-BFGS once an evaluation.
+/// @param available  training samples of the grid
+std::int64_t samples_a_step(TrainOptions const& options, LevelPlan const& plan,
+                            std::int64_t available);
+/// The budget of a visit in steps and seconds. An epoch of L-BFGS on its fixed set is one
+/// iteration.
+Budget stage_budget(TrainOptions const& options, LevelPlan const& plan, std::int64_t available);
 
 /// <directory>/checkpoint.h5
 std::string checkpoint_path(std::string const& directory);

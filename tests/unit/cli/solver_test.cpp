@@ -6,6 +6,7 @@
 #include "voxcycle/network/network.hpp"
 #include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/train/checkpoint.hpp"
+#include "voxcycle/train/frame.hpp"
 
 #include <cmath>
 #include <filesystem>
@@ -51,7 +52,7 @@ std::string checkpoint(std::string const& name, double bias, std::string const& 
   Config config;
   config.set("network.channels", "4:4, 8:4, 16:4");
   config.set(key, value);
-  auto network = make_network(network_options(config), frame_of(boundary_of(config)));
+  auto network = make_network(network_options(config), boundary_of(config), source_of(config));
   at::NoGradGuard const no_grad;
   for (auto const& parameter : network->named_parameters()) {
     auto const& path = parameter.key();

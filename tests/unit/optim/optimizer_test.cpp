@@ -182,6 +182,29 @@ TEST(Optimizer, LeavesParametersWithoutGradientAlone) {
   EXPECT_TRUE(at::equal(x[1], before));
 }
 
+TEST(Optimizer, AdamTellsTheMeanSquareOfItsGradients) {
+  // Of a constant gradient the bias-corrected mean is its square, whatever the number of steps.
+  auto x = start_values();
+  auto const optimizer = make_optimizer({}, {{x, {"a", "b"}, 1.0}});
+  EXPECT_TRUE(optimizer->second_moments().empty());
+  x[0].mutable_grad() = 3 * at::ones_like(x[0]);
+  for (int step = 0; step < 7; ++step) optimizer->step(0.1);
+  auto const moments = optimizer->second_moments();
+  ASSERT_EQ(moments.size(), 1U) << "b never had a gradient";
+  EXPECT_EQ(moments[0].first, "a");
+  EXPECT_TRUE(at::allclose(moments[0].second, at::full({7, 3}, 9.0), 1e-5, 0.0));
+}
+
+TEST(Optimizer, MuonTellsMeanSquaresOfAdamsPartAlone) {
+  auto x = start_values();
+  auto const optimizer = make_optimizer({.name = "muon"}, {{x, {"matrix", "bias"}, 1.0}});
+  for (auto& p : x) p.mutable_grad() = at::ones_like(p);
+  optimizer->step(0.1);
+  auto const moments = optimizer->second_moments();
+  ASSERT_EQ(moments.size(), 1U);
+  EXPECT_EQ(moments[0].first, "bias");
+}
+
 TEST(Optimizer, RefusesUnknownNames) {
   EXPECT_THROW(make_optimizer({.name = "adm"}, {}), Error);
 }

@@ -19,6 +19,15 @@ TEST(Schedule, WarmsUpLinearlyInWholeSteps) {
   EXPECT_EQ(scheduled_rate(Decay::none, 0.0, kStep, 0.005), 1.0);
 }
 
+TEST(Schedule, RatesGrowWithTheWorkersAsAskedFor) {
+  EXPECT_EQ(rate_scale(RateScaling::none, 9), 1.0);
+  EXPECT_EQ(rate_scale(RateScaling::sqrt, 9), 3.0);
+  EXPECT_EQ(rate_scale(RateScaling::linear, 9), 9.0);
+  for (auto scaling : {RateScaling::none, RateScaling::sqrt, RateScaling::linear}) {
+    EXPECT_EQ(rate_scale(scaling, 1), 1.0);
+  }
+}
+
 TEST(Schedule, DecaysToZeroAtTheEnd) {
   EXPECT_NEAR(scheduled_rate(Decay::cosine, 0.5, kStep, 0.1), 0.5, kRounding);
   EXPECT_NEAR(scheduled_rate(Decay::cosine, 1.0, kStep, 0.1), 0.0, kRounding);

@@ -20,12 +20,23 @@ TEST(Progress, LineShowsStageStepErrorRateAndTime) {
   state.energy_gap = 0.0023;
   state.rate = 1.2e-3;
   state.step_seconds = 0.1;
-  state.batch = 8;
+  state.samples = 8;
   EXPECT_EQ(progress_text(state),
             "stage 2/3  32^3  step 100/300  gap 0.23 %  loss 0.50000  rate 1.2e-03  100 ms/step  "
             "80 samples/s  left 20.0 s");
   state.steps = 0;  // a budget in seconds
   EXPECT_NE(progress_text(state).find("step 100  gap"), std::string::npos);
+}
+
+TEST(Progress, LineShowsASearch) {
+  ProgressState state;
+  state.grid = "8^3";
+  state.loss = 0.5;
+  state.energy_gap = 0.01;
+  state.search = {1.2e-3, 0.5, 2, 1};
+  EXPECT_EQ(progress_text(state),
+            "stage 1/1  8^3  step 0/1  gap 1.00 %  loss 0.50000  gradient 1.2e-03  length 0.5  "
+            "2 evaluations  1 pairs skipped");
 }
 
 TEST(Progress, LineOmitsWhatIsNotKnownYet) {

@@ -16,7 +16,7 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 std::vector<MetricRow> two_rows() {
-  return {{0, "8^3", 1, 0.25, 4096, 0.75, kNan, kNan, kNan},
+  return {{0, "8^3", 1, 0.25, 4096, 0.75, kNan, kNan, kNan, {0.5, 0.125, 2, 3}},
           {1, "16^3", 20, 3.5, 9000000000, kNan, 0.0125, 0.25, 0.5}};
 }
 
@@ -26,6 +26,11 @@ TEST(RunRecord, CsvReadsBackAsItself) {
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0].loss, 0.75);
   EXPECT_EQ(rows[1].work, 9000000000);
+  EXPECT_EQ(rows[0].search.gradient_norm, 0.5);
+  EXPECT_EQ(rows[0].search.step_length, 0.125);
+  EXPECT_EQ(rows[0].search.evaluations, 2);
+  EXPECT_EQ(rows[0].search.skipped, 3);
+  EXPECT_TRUE(std::isnan(rows[1].search.gradient_norm));
   EXPECT_TRUE(std::isnan(rows[0].rel_l2_mean));
   EXPECT_EQ(rows[1].grid, "16^3");
   EXPECT_EQ(rows[1].energy_norm_error_mean, 0.5);
@@ -35,7 +40,7 @@ TEST(RunRecord, CsvReadsBackAsItself) {
 TEST(RunRecord, RefusesForeignText) {
   EXPECT_THROW(metrics_from_csv("a,b,c\n"), Error);
   auto const text = metrics_to_csv(two_rows());
-  EXPECT_THROW(metrics_from_csv(text + "1,8^3,x,,,,,,\n"), Error);
+  EXPECT_THROW(metrics_from_csv(text + "1,8^3,x,,,,,,,,,,\n"), Error);
   EXPECT_THROW(metrics_from_csv(text + "1,8^3\n"), Error);
 }
 

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/core/timer.hpp"
+#include "voxcycle/dataset/prefetch.hpp"
+
+#include <limits>
+
+#include "train/stepper.hpp"
+
+namespace voxcycle {
+namespace {
+
+class FirstOrderStepper final : public Stepper {
+ public:
+  explicit FirstOrderStepper(StageSetup const& setup)
+      : options_(setup.options),
+        plan_(setup.stage.plan),
+        averaged_(setup.state.averaged()),
+        peak_rate_(plan_.rate * rate_scale(options_.rate_scaling, setup.comm.size())),
+        optimizer_(make_optimizer(optimizer_options(options_, setup.stage),
+                                  parameter_groups(setup.state.network(), setup.stage))),
+        context_{{setup.comm, setup.state.network(), setup.loss, setup.reducer, plan_.grid,
+                  options_.dtype, options_.unit_size, options_.source.kind},
+                 *optimizer_,
+                 averaged_,
+                 plan_.batch},
+        prefetch_(
+            setup.samples(),
+            {.batch = plan_.batch,
+             .unit_size = options_.unit_size,
+             .steps = setup.budget.steps > 0 ? setup.budget.steps
+                                             : std::numeric_limits<std::int64_t>::max(),
+             .first_step = setup.state.position().step,
+             .ranks = setup.comm.size(),
+             .rank = setup.comm.rank(),
+             .references = setup.loss.needs_reference() ? ReadReference::yes : ReadReference::no}) {
+  }
+
+  StepResult step(StageMoment const& moment) override {
+    double const rate = peak_rate_ * scheduled_rate(options_.decay, moment.progress,
+                                                    moment.step_share, plan_.warm_up);
+    averaged_.set_horizon(options_.average_horizon / moment.step_share);
+    Timer const timer;
+    LocalBatch const batch = prefetch_.next();
+    double const waited = timer.seconds();
+    StepResult result = train_step(context_, batch, rate);
+    result.times.data = waited;
+    return result;
+  }
+
+  NamedArrays state() override { return optimizer_->state(); }
+  void restore(CheckpointReader const& checkpoint) override {
+    checkpoint.restore_optimizer(*optimizer_);
+  }
+  NamedArrays second_moments() const override { return optimizer_->second_moments(); }
+
+ private:
+  TrainOptions const& options_;
+  LevelPlan const& plan_;
+  AveragedWeights& averaged_;
+  double peak_rate_;
+  std::unique_ptr<Optimizer> optimizer_;
+  StepContext context_;
+  Prefetcher prefetch_;
+};
+
+}  // namespace
+
+std::unique_ptr<Stepper> make_first_order_stepper(StageSetup const& setup) {
+  return std::make_unique<FirstOrderStepper>(setup);
+}
+
+}  // namespace voxcycle

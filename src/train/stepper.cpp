@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "train/stepper.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/text.hpp"
+#include "voxcycle/train/sample_objective.hpp"
+
+#include <algorithm>
+
+namespace voxcycle {
+
+std::vector<std::string> stepper_names() {
+  auto names = optimizer_names();
+  names.emplace_back(kLbfgs);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void require_stepper(TrainOptions const& options, Stage const& stage, Mixture const& samples) {
+  auto const names = stepper_names();
+  VOXCYCLE_REQUIRE(std::find(names.begin(), names.end(), stage.plan.optimizer) != names.end(),
+                   "optimiser '" << stage.plan.optimizer << "' is unknown. Choose one of "
+                                 << join(names) << '.');
+  if (stage.plan.optimizer == kLbfgs) {
+    SamplePlan::of(options.lbfgs, stage.plan, samples.samples());
+  } else {
+    make_optimizer(optimizer_options(options, stage), {});
+  }
+}
+
+std::unique_ptr<Stepper> make_stepper(StageSetup const& setup) {
+  return setup.stage.plan.optimizer == kLbfgs ? make_lbfgs_stepper(setup)
+                                              : make_first_order_stepper(setup);
+}
+
+std::int64_t samples_a_step(TrainOptions const& options, LevelPlan const& plan,
+                            std::int64_t available) {
+  return plan.optimizer == kLbfgs ? SamplePlan::of(options.lbfgs, plan, available).samples
+                                  : plan.batch;
+}
+
+Budget stage_budget(TrainOptions const& options, LevelPlan const& plan, std::int64_t available) {
+  if (plan.optimizer != kLbfgs) return resolve_epochs(plan.budget, available, plan.batch);
+  auto const set = SamplePlan::of(options.lbfgs, plan, available);
+  return resolve_epochs(plan.budget, set.iterates_batches() ? available : set.samples,
+                        set.samples - set.overlap);
+}
+
+std::vector<ParameterGroup> parameter_groups(Network const& network, Stage const& stage) {
+  std::vector<ParameterGroup> groups;
+  for (auto const& level : network.levels(stage.plan.grid)) {
+    groups.push_back({level.parameters, level.names, level_rate_factor(stage, level.level)});
+  }
+  return groups;
+}
+
+OptimizerOptions optimizer_options(TrainOptions const& options, Stage const& stage) {
+  OptimizerOptions chosen = options.optimizer;
+  chosen.name = stage.plan.optimizer;
+  return chosen;
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What turns the loop of a stage: a step of a first-order method, or an iteration of L-BFGS.
+#pragma once
+
+#include "voxcycle/comm/communicator.hpp"
+#include "voxcycle/comm/gradient_reducer.hpp"
+#include "voxcycle/cycle/stage.hpp"
+#include "voxcycle/dataset/mixture.hpp"
+#include "voxcycle/train/checkpoint.hpp"
+#include "voxcycle/train/loss.hpp"
+#include "voxcycle/train/train_step.hpp"
+#include "voxcycle/train/trainer.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "train/run_state.hpp"
+
+namespace voxcycle {
+
+/// Where a stage stands before a step, as shares of its budget.
+struct StageMoment {
+  double progress = 0.0;    ///< used so far, [0, 1)
+  double step_share = 0.0;  ///< that one step uses, > 0
+};
+
+/// The method of one stage, at work.
+class Stepper {
+ public:
+  virtual ~Stepper() = default;
+  /// One step; averaged weights then know it, too. **Collective**. @throws Error (see train)
+  virtual StepResult step(StageMoment const& moment) = 0;
+  /// Why the method can go no further; empty while it can.
+  virtual std::string stopped() const { return {}; }
+  /// What it did in all, for the log; may be empty.
+  virtual std::string summary() const { return {}; }
+  /// Everything that a resumed stage needs besides the weights, by unique names; whole on rank 0.
+  /// **Collective**.
+  virtual NamedArrays state() = 0;
+  virtual void restore(CheckpointReader const& checkpoint) = 0;
+  /// See Optimizer.
+  virtual NamedArrays second_moments() const { return {}; }
+};
+
+/// What a stepper is made of. It outlives the stepper.
+struct StageSetup {
+  TrainOptions const& options;
+  Stage const& stage;
+  Communicator const& comm;
+  RunState& state;
+  GradientReducer& reducer;
+  Loss const& loss;
+  Budget budget;                     ///< resolved
+  std::function<Mixture()> samples;  ///< opens the stage's training samples
+};
+
+/// Names accepted by make_stepper.
+std::vector<std::string> stepper_names();
+/// @throws Error for an unknown optimiser or options that do not fit the stage, before any step.
+void require_stepper(TrainOptions const& options, Stage const& stage, Mixture const& samples);
+std::unique_ptr<Stepper> make_stepper(StageSetup const& setup);
+
+/// Adam, SGD, Muon.
+std::unique_ptr<Stepper> make_first_order_stepper(StageSetup const& setup);
+/// L-BFGS on a fixed set of samples, or in batches that overlap.
+std::unique_ptr<Stepper> make_lbfgs_stepper(StageSetup const& setup);
+
+/// The parameters that a stage trains, with the factors of their rates.
+std::vector<ParameterGroup> parameter_groups(Network const& network, Stage const& stage);
+OptimizerOptions optimizer_options(TrainOptions const& options, Stage const& stage);
+
+}  // namespace voxcycle

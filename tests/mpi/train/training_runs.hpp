@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Small trainings, and what they leave, for comparisons.
+#pragma once
+
+#include "voxcycle/field/family.hpp"
+#include "voxcycle/io/shard.hpp"
+#include "voxcycle/train/checkpoint.hpp"
+#include "voxcycle/train/frame.hpp"
+#include "voxcycle/train/trainer.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+namespace voxcycle {
+
+inline constexpr std::int64_t kTrainSamples = 13;  // divides by none of the rank counts
+inline constexpr std::int64_t kHeldOut = 3;
+
+inline std::string scratch(Communicator const& comm) {
+  return std::string(VOXCYCLE_TEST_SCRATCH) + "-" + std::to_string(comm.size());
+}
+
+/// Shards of the kl family with the lift as a stand-in for references: the test compares runs with
+/// each other, not with solutions.
+inline void write_data(std::string const& root, std::int64_t train_samples = kTrainSamples) {
+  auto const family = make_family({});
+  for (auto const* split : {"train", "held_out"}) {
+    bool const held_out = std::string(split) == "held_out";
+    for (std::int64_t n : {4, 8}) {
+      ShardInfo info;
+      info.family = family->signature();
+      info.split = split;
+      info.grid = Grid3::cube(n);
+      info.boundary = to_string(Boundary{});
+      info.parameters = family->parameter_count();
+      info.samples = held_out ? kHeldOut : train_samples;
+      info.has_reference = held_out;
+      write_shard(shard_directory(root, split, info.grid) + "/" + shard_name(0, 1), info,
+                  [&](std::int64_t local) {
+                    ShardSample sample;
+                    sample.omega = family->omega(held_out ? 8 : 7 + train_samples, local);
+                    sample.nu.resize(static_cast<std::size_t>(n * n * n));
+                    family->evaluate(sample.omega, info.grid, sample.nu);
+                    if (held_out) {
+                      auto const u = lift(info.grid, {}, at::kDouble);
+                      sample.u_ref.assign(u.data_ptr<double>(), u.data_ptr<double>() + u.numel());
+                    }
+                    return sample;
+                  });
+    }
+  }
+}
+
+inline TrainOptions options_for(std::string const& root, std::string const& run) {
+  TrainOptions options;
+  options.directory = root + "/" + run;
+  options.data = root + "/data";
+  options.identity = "test = 1\n";
+  options.path = {0, 1};
+  options.levels = {{.grid = Grid3::cube(4), .budget = {.steps = 6}, .batch = 5, .rate = 3e-3},
+                    {.grid = Grid3::cube(8), .budget = {.steps = 5}, .batch = 5, .rate = 2e-3}};
+  options.network.channels = {{4, 8}, {8, 8}};
+  options.average_horizon = 1.0;  // all steps of a stage: their count matters
+  return options;
+}
+
+/// All values of a finished run: weights, running statistics, averages.
+inline at::Tensor final_values(TrainOptions const& options) {
+  auto const network = make_network(options.network, options.boundary, options.source);
+  auto const average = make_network(options.network, options.boundary, options.source);
+  if (options.dtype == at::kDouble) {
+    network->to(at::kDouble);
+    average->to(at::kDouble);
+  }
+  CheckpointReader const checkpoint(checkpoint_path(options.directory));
+  EXPECT_TRUE(checkpoint.header().finished);
+  checkpoint.restore_network(*network);
+  checkpoint.restore_average(*average);
+  std::vector<at::Tensor> all;
+  for (auto const& module : {network, average}) {
+    for (auto const& p : module->parameters()) all.push_back(p.detach().flatten());
+    for (auto const& b : module->buffers()) all.push_back(b.flatten());
+  }
+  return at::cat(all);
+}
+
+/// Losses and held-out errors in their order.
+inline std::vector<double> figures(std::vector<MetricRow> const& rows) {
+  std::vector<double> values;
+  for (auto const& row : rows) {
+    for (double value :
+         {row.loss, row.rel_l2_mean, row.energy_gap_mean, row.energy_norm_error_mean}) {
+      if (!std::isnan(value)) values.push_back(value);
+    }
+  }
+  return values;
+}
+
+}  // namespace voxcycle
