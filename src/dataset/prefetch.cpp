@@ -148,6 +148,8 @@ Prefetcher::Prefetcher(Mixture samples, PrefetchOptions const& options) {
                    "the " << samples.info().split << " shards of grid "
                           << samples.info().grid.name()
                           << " hold no reference solutions. Generate them with references.");
+  // Refuses impossible units here rather than in the thread that reads.
+  units_of_rank(options.batch, options.unit_size, options.ranks, options.rank);
   impl_ = std::make_unique<Impl>(std::move(samples), options);
 }
 

@@ -23,7 +23,7 @@ std::string read_header(PlainFile& file, std::string const& path) {
   file.in.read(start.data(), 8);
   VOXCYCLE_REQUIRE(file.in && start.substr(0, 6) == "\x93NUMPY",
                    path << ": is no NumPy file. Write it with numpy.save.");
-  int const version = start[6];
+  int const version = static_cast<unsigned char>(start[6]);
   VOXCYCLE_REQUIRE(version >= 1 && version <= 3,
                    path << ": is a NumPy file of version " << version
                         << ", this program reads versions 1 to 3. Write it with numpy.save.");

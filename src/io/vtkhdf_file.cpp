@@ -94,10 +94,10 @@ std::string choose_array(hdf5::File const& file, std::string const& wanted) {
   auto const has = [&](std::string const& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
-  std::string const chosen = !wanted.empty()      ? wanted
-                             : has("nu")          ? "nu"
-                             : names.size() == 1U ? names.front()
-                                                  : "";
+  std::string chosen = !wanted.empty()      ? wanted
+                       : has("nu")          ? "nu"
+                       : names.size() == 1U ? names.front()
+                                            : "";
   VOXCYCLE_REQUIRE(has(chosen),
                    file.path() << ": there is no cell array '" << (chosen.empty() ? "nu" : chosen)
                                << "'. It holds: " << (names.empty() ? "none" : join(names))

@@ -14,8 +14,8 @@ namespace {
 
 // Power iteration from a random field ends a few per cent below the largest eigenvalue after this
 // many steps; the allowance covers them. Chebyshev smoothing contracts up to a quarter above, too.
-constexpr int power_steps = 10;
-constexpr double allowance = 1.1;
+constexpr int power_steps = 15;
+constexpr double allowance = 1.15;
 
 class StencilOperator : public LevelOperator {
  public:

@@ -93,7 +93,7 @@ class Ablate(harness.Case):
         self.assertEqual(run["grid"], "8^3")
         self.assertEqual(run["seed"], int(name[-1]))
         self.assertEqual(run["settings"], {"run.seed": name[-1]})
-        self.assertEqual((run["loss"], run["norm"]), ("energy_normalised", "sync_batch"))
+        self.assertEqual((run["loss"], run["norm"]), ("energy_multigrid", "sync_batch"))
         # 8 steps of 4 samples at 8^3; half_v has 12 at 4^3 before.
         self.assertEqual(run["work"], 8 * 4 * 8**3 + (12 * 4 * 4**3 if half_v else 0))
         rows = [row for row in self.metrics(f"study/{name}") if row["rel_l2_mean"]]

@@ -144,7 +144,7 @@ class CommandLine(Refusal):
                     expect=["problem.source", "zero flux on all six faces"])
         equal = ("--problem.boundary", "2, 2, flux, flux, flux, flux")
         self.succeed("generate", "--config", "small.cfg", *equal)
-        self.refuse_train(*equal, expect=["energy_normalised", "set a source"])
+        self.refuse_train(*equal, expect=["energy_multigrid", "set a source"])
 
     def test_custom_path(self):
         self.succeed("generate", "--config", "small.cfg")

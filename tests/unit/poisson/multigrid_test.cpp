@@ -139,6 +139,7 @@ TEST(LevelOperator, BlackBoxIsTheTripleProduct) {
 }
 
 TEST(LevelOperator, TopAndDiagonalBoundTheSpectrum) {
+  at::manual_seed(5);
   Grid3 const fine{{4, 4, 6}, {1.0, 0.7, 1.9}};
   at::Tensor const nu = random_voxels(fine, 1).pow_(4);
   auto const voxel = make_voxel_operator(fine, nu);
