@@ -2,14 +2,12 @@
 #include "voxcycle/poisson/multigrid.hpp"
 
 #include "voxcycle/core/error.hpp"
-#include "voxcycle/poisson/parallel.hpp"
 
-#include <algorithm>
 #include <vector>
 
+#include "chebyshev.hpp"
 #include "coarsest_solver.hpp"
 #include "level_operator.hpp"
-#include "row_loops.hpp"
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
@@ -18,66 +16,12 @@ namespace {
 
 // Grids are halved until they have no more nodes than this (5^3 is left of a power of two).
 constexpr std::int64_t small_enough = 200;
-// Chebyshev smooths the spectrum from top / this to top. Of 4, 6, 8 and 12, 4 needed the fewest
-// iterations on the kl family with one or two steps.
-constexpr double smoothed_range = 4.0;
 
 struct Level {
   std::unique_ptr<LevelOperator> op;
   std::unique_ptr<Transfer> transfer;  // between the grid below and this one; none on the last
   at::Tensor inverse_diagonal;         // of free nodes, zero on Dirichlet nodes: [B, 1, nodes]
 };
-
-at::Tensor inverse_diagonal(LevelOperator const& op, at::Tensor const& mask) {
-  return op.diagonal().reciprocal_().mul_(mask);
-}
-
-// One Chebyshev step: d = keep d + take D^-1 (b - K x), x += d. With k_x empty x is zero.
-struct ChebyshevStep {
-  double keep, take;
-};
-
-template <class T>
-void update(ChebyshevStep const& step, T const* inverse, T const* b, T const* k_x, T* d, T* x,
-            std::int64_t count) {
-  T const keep = static_cast<T>(step.keep), take = static_cast<T>(step.take);
-  auto const& loops = row_loops::loops<T>();
-  parallel_for(sum_chunks(count), sum_chunk_size, [&](auto begin, auto end) {
-    std::int64_t const i = begin * sum_chunk_size, last = std::min(count, end * sum_chunk_size);
-    loops.chebyshev(keep, take, inverse + i, b + i, k_x + i, d + i, x + i, last - i);
-  });
-}
-
-// x after `steps` steps on K x = b, from x or, if it is empty, from zero.
-at::Tensor smooth(Level const& level, at::Tensor x, at::Tensor const& b, int steps) {
-  double const top = level.op->top(), bottom = top / smoothed_range;
-  double const centre = (top + bottom) / 2.0, radius = (top - bottom) / 2.0;
-  double const ratio = centre / radius;
-  double rho = 1.0 / ratio;
-  at::Tensor d;
-  for (int i = 0; i < steps; ++i) {
-    if (!x.defined()) {
-      d = at::mul(level.inverse_diagonal, b).div_(centre);
-      x = d.clone();
-      continue;
-    }
-    ChebyshevStep step{0.0, 1.0 / centre};
-    if (i == 0) {
-      d = at::zeros_like(x);
-    } else {
-      double const next = 1.0 / (2.0 * ratio - rho);
-      step = {next * rho, 2.0 * next / radius};
-      rho = next;
-    }
-    at::Tensor const k_x = level.op->apply(x);
-    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "chebyshev", [&] {
-      update(step, level.inverse_diagonal.const_data_ptr<scalar_t>(), b.const_data_ptr<scalar_t>(),
-             k_x.const_data_ptr<scalar_t>(), d.mutable_data_ptr<scalar_t>(),
-             x.mutable_data_ptr<scalar_t>(), x.numel());
-    });
-  }
-  return x;
-}
 
 }  // namespace
 
@@ -100,6 +44,10 @@ struct Multigrid::Impl {
         last, free_node_mask(last.grid(), boundary, at::kDouble), nu.size(0), options.dtype);
   }
 
+  at::Tensor smooth(Level const& level, at::Tensor const& x, at::Tensor const& b) const {
+    return chebyshev(*level.op, level.inverse_diagonal, x, b, options.smoothing_steps);
+  }
+
   void add_level(std::unique_ptr<LevelOperator> op, Boundary const& boundary) {
     at::Tensor const mask = free_node_mask(op->grid(), boundary, options.dtype);
     at::Tensor const inverse = inverse_diagonal(*op, mask);
@@ -113,10 +61,10 @@ struct Multigrid::Impl {
       return coarsest->solve(b);
     }
     Level const& level = levels[index];
-    at::Tensor x = smooth(level, {}, b, options.smoothing_steps);
+    at::Tensor x = smooth(level, {}, b);
     at::Tensor const coarse_b = level.transfer->restricted(level.op->apply(x).neg_().add_(b));
     level.transfer->add_prolonged(x, solve(index + 1, coarse_b));
-    return smooth(level, x, b, options.smoothing_steps);
+    return smooth(level, x, b);
   }
 
   // Full multigrid. Unlike a cycle's residuals, b comes from outside: free nodes of the coarse

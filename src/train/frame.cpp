@@ -14,7 +14,10 @@ namespace {
 class EquationSmoother final : public FieldSmoother {
  public:
   EquationSmoother(LossProblem const& problem, int steps)
-      : problem_(problem), source_(problem), steps_(steps) {}
+      : grid_(problem.grid),
+        mask_(free_node_mask(problem.grid, problem.boundary, at::kDouble)),
+        source_(problem),
+        steps_(steps) {}
 
   at::Tensor smooth(at::Tensor const& u, at::Tensor const& x) const override {
     auto const fields = fields_of(x, u.scalar_type());
@@ -26,10 +29,11 @@ class EquationSmoother final : public FieldSmoother {
 
  private:
   Smoother smoother(at::Tensor const& nu) const {
-    return {problem_.grid, problem_.boundary, nu, steps_};
+    return {grid_, mask_.to(nu.scalar_type()), nu, steps_};
   }
 
-  LossProblem problem_;
+  Grid3 grid_;
+  at::Tensor mask_;
   SourceTerm source_;
   int steps_;
 };

@@ -2,25 +2,28 @@
 #pragma once
 
 #include "voxcycle/grid/grid3.hpp"
-#include "voxcycle/poisson/boundary.hpp"
 
+#include <memory>
 #include <optional>
 
 #include <ATen/core/Tensor.h>
 
 namespace voxcycle {
 
+class LevelOperator;
+
 /// A fixed number of Chebyshev-Jacobi steps on K(nu) u = b over the free nodes: the polynomial
 /// smoother of multigrid, which removes the oscillating part of the error and leaves the smooth
 /// part to coarser grids. The error e becomes q(D^-1 K) e, D = diag K, with q small on the upper
 /// three quarters of the spectrum; its top never exceeds that of a single voxel's matrix (1.5 for
-/// cubic voxels), so the steps are the same for every sample. Source of the recurrence: Saad,
-/// Iterative Methods for Sparse Linear Systems, algorithm 12.1.
+/// cubic voxels), so the steps are the same for every sample.
 class Smoother {
  public:
-  /// @param nu  voxels [B, 1, nx, ny, nz], float32 or float64, contiguous, > 0
+  /// @param mask   free_node_mask of the problem, of nu's dtype
+  /// @param nu     voxels [B, 1, nx, ny, nz], float32 or float64, contiguous, > 0
   /// @param steps  applications of K, > 0. @throws Error on shapes or options that do not fit.
-  Smoother(Grid3 const& grid, Boundary const& boundary, at::Tensor const& nu, int steps);
+  Smoother(Grid3 const& grid, at::Tensor const& mask, at::Tensor const& nu, int steps);
+  ~Smoother();
 
   /// u after the steps; Dirichlet nodes keep their values.
   /// @param u  nodes [B, 1, nx+1, ny+1, nz+1] of nu's dtype
@@ -32,11 +35,8 @@ class Smoother {
   at::Tensor transposed(at::Tensor const& slope) const;
 
  private:
-  at::Tensor steps_on(at::Tensor const& u, std::optional<at::Tensor> const& b) const;  // in place
-
-  Grid3 grid_;
-  at::Tensor nu_;
-  at::Tensor inverse_diagonal_;  // zero on Dirichlet nodes
+  std::unique_ptr<LevelOperator> op_;
+  at::Tensor inverse_diagonal_;
   int steps_;
 };
 

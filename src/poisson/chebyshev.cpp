@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "chebyshev.hpp"
+
+#include "voxcycle/poisson/parallel.hpp"
+
+#include <algorithm>
+
+#include "row_loops.hpp"
+#include <ATen/ATen.h>
+
+namespace voxcycle {
+namespace {
+
+constexpr double smoothed_range = 4.0;
+
+// One Chebyshev step: d = keep d + take D^-1 (b - K x), x += d. With k_x empty x is zero.
+struct ChebyshevStep {
+  double keep, take;
+};
+
+template <class T>
+void update(ChebyshevStep const& step, T const* inverse, T const* b, T const* k_x, T* d, T* x,
+            std::int64_t count) {
+  T const keep = static_cast<T>(step.keep), take = static_cast<T>(step.take);
+  auto const& loops = row_loops::loops<T>();
+  parallel_for(sum_chunks(count), sum_chunk_size, [&](auto begin, auto end) {
+    std::int64_t const i = begin * sum_chunk_size, last = std::min(count, end * sum_chunk_size);
+    loops.chebyshev(keep, take, inverse + i, b + i, k_x + i, d + i, x + i, last - i);
+  });
+}
+
+}  // namespace
+
+at::Tensor inverse_diagonal(LevelOperator const& op, at::Tensor const& mask) {
+  return op.diagonal().reciprocal_().mul_(mask);
+}
+
+at::Tensor chebyshev(LevelOperator const& op, at::Tensor const& inverse, at::Tensor x,
+                     at::Tensor const& b, int steps) {
+  double const top = op.top(), bottom = top / smoothed_range;
+  double const centre = (top + bottom) / 2.0, radius = (top - bottom) / 2.0;
+  double const ratio = centre / radius;
+  double rho = 1.0 / ratio;
+  at::Tensor d;
+  for (int i = 0; i < steps; ++i) {
+    if (!x.defined()) {
+      d = at::mul(inverse, b).div_(centre);
+      x = d.clone();
+      continue;
+    }
+    ChebyshevStep step{0.0, 1.0 / centre};
+    if (i == 0) {
+      d = at::zeros_like(x);
+    } else {
+      double const next = 1.0 / (2.0 * ratio - rho);
+      step = {next * rho, 2.0 * next / radius};
+      rho = next;
+    }
+    at::Tensor const k_x = op.apply(x);
+    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "chebyshev", [&] {
+      update(step, inverse.const_data_ptr<scalar_t>(), b.const_data_ptr<scalar_t>(),
+             k_x.const_data_ptr<scalar_t>(), d.mutable_data_ptr<scalar_t>(),
+             x.mutable_data_ptr<scalar_t>(), x.numel());
+    });
+  }
+  return x;
+}
+
+}  // namespace voxcycle
