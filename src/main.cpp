@@ -4,6 +4,7 @@
 #include "voxcycle/comm/communicator.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/memory.hpp"
+#include <cstdlib>
 
 #include <algorithm>
 #include <array>
@@ -27,7 +28,7 @@ std::string host_name() {
 
 int main(int argc, char** argv) {
   using namespace voxcycle;
-  keep_freed_memory();
+  if (!std::getenv("VX_NOKEEP")) keep_freed_memory();
   std::unique_ptr<Communicator> comm;
   try {
     comm = make_communicator();

@@ -4,7 +4,7 @@
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
-#include "voxcycle/dataset/prefetch.hpp"
+#include "voxcycle/dataset/held_out.hpp"
 #include "voxcycle/grid/units.hpp"
 #include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/reference/spectrum.hpp"
@@ -19,6 +19,7 @@
 #include <sstream>
 
 #include "cli/options.hpp"
+#include "cli/sample_sets.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
@@ -37,7 +38,7 @@ class Spectra {
         box_({grid, options.boundary}) {
     require_shards(config, "held_out", grid);
     ShardSet shards(shard_directory(options.data, "held_out", grid));
-    set_ = read_held_out(shards, std::min(samples, shards.samples()));
+    set_ = read_held_out(shards, 0, std::min(samples, shards.samples()));
     network_ = make_network(options.network, options.boundary, options.source);
     network_->require_fits(grid);
   }

@@ -45,7 +45,10 @@ std::vector<ConfigKey> all_config_keys() {
        "with "
        "probabilities relative to 1 of data.directory"},
       {"data.train_samples", "1024", "training samples, one number or one a level"},
-      {"data.held_out_samples", "32", "samples with reference solutions, never trained on"},
+      {"data.held_out_samples", "32",
+       "samples with reference solutions, never trained on; one number or one a level"},
+      {"data.on_the_fly", "no",
+       "make training samples while training, the same bytes, instead of storing them: yes, no"},
       {"data.shard_samples", "512", "most samples in one shard file"},
       {"data.train_references", "no",
        "whether training samples get reference solutions, too (yes, no): loss supervised needs "
@@ -112,6 +115,9 @@ std::vector<ConfigKey> all_config_keys() {
        "of convolutions and activations: bf16, f32, f64; lbfgs: f32 instead of bf16"},
       {"train.reduction", "exact",
        "sums over processes: exact (same bits for any number of processes) or fast (floats)"},
+      {"train.recompute", "no",
+       "activation checkpointing: keep only the inputs of the network's blocks and compute their "
+       "inside again in the backward pass; less memory, a third more time, the same bits: yes, no"},
       {"train.unit_size", "2", "samples computed together, >= 1; ranks own whole units"},
       {"train.sample_block", "8",
        "samples that stay together when the order is shuffled, >= 1: consecutive Sobol points fill "
@@ -157,10 +163,10 @@ std::vector<ConfigKey> all_config_keys() {
 }
 
 bool is_identity_key(std::string const& name) {
-  constexpr std::array<char const*, 7> places{
-      "run.directory",         "data.directory",           "data.shard_samples",
-      "data.train_references", "train.checkpoint_seconds", "train.keep_best",
-      "train.keep_stages"};
+  constexpr std::array<char const*, 9> places{
+      "data.on_the_fly",    "run.directory",         "data.directory",
+      "data.shard_samples", "data.train_references", "train.checkpoint_seconds",
+      "train.keep_best",    "train.keep_stages",     "train.recompute"};
   return !name.starts_with("ablate.") &&
          std::find(places.begin(), places.end(), name) == places.end();
 }

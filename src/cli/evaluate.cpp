@@ -19,6 +19,7 @@
 
 #include "cli/model.hpp"
 #include "cli/options.hpp"
+#include "cli/sample_sets.hpp"
 
 namespace voxcycle {
 namespace {

@@ -7,7 +7,7 @@
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
-#include "voxcycle/dataset/prefetch.hpp"
+#include "voxcycle/dataset/held_out.hpp"
 #include "voxcycle/train/held_out.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ constexpr std::int64_t kSamples = 3;
 void write_sample(std::string const& path, Invocation const& call, Model const& model) {
   Grid3 const grid = level_grids(model.config).back();
   ShardSet shards(shard_directory(call.config.text("data.directory"), "held_out", grid));
-  HeldOutSet const set = read_held_out(shards, std::min(kSamples, shards.samples()));
+  HeldOutSet const set = read_held_out(shards, 0, std::min(kSamples, shards.samples()));
   bool const sampled = model.source.kind == SourceKind::sampled;
   VOXCYCLE_REQUIRE(set.f.defined() == sampled,
                    "the shards in " << call.config.text("data.directory")

@@ -9,6 +9,7 @@
 #include "voxcycle/core/parallel.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/timer.hpp"
+#include "voxcycle/dataset/sample_source.hpp"
 #include "voxcycle/io/shard.hpp"
 #include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/reference/multigrid_pcg.hpp"
@@ -18,6 +19,7 @@
 #include <filesystem>
 
 #include "cli/options.hpp"
+#include "cli/sample_sets.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
@@ -38,58 +40,28 @@ struct SolveStatistics {
 };
 
 std::vector<ShardJob> plan_jobs(Config const& config, CoefficientFamily const& family) {
-  auto const grids = level_grids(config);
-  auto const train = config.integers_a_level("data.train_samples", grids.size(), 1);
-  auto const held_out = config.integer("data.held_out_samples", 1);
   auto const most = config.integer("data.shard_samples", 1);
-  auto const source = source_of(config);
   std::vector<ShardJob> jobs;
-  auto const add_split = [&](std::string const& split, Grid3 const& grid, std::int64_t samples) {
+  auto const add_split = [&](std::string const& split, Grid3 const& grid) {
+    ShardInfo info = sample_info(config, family, split, grid);
+    std::int64_t const samples = info.samples;
     std::int64_t const origin = split_origin(config, family, split);
     std::int64_t const shards = (samples + most - 1) / most;
     for (std::int64_t k = 0; k < shards; ++k) {
-      ShardInfo info;
-      info.family = family.signature();
-      info.seed = split_seed(config, split);
-      info.split = split;
-      info.grid = grid;
-      info.boundary = to_string(boundary_of(config));
-      info.source = to_string(source);
-      info.has_source = source.kind == SourceKind::sampled;
-      info.parameters = family.parameter_count();
       info.first_index = samples * k / shards;
       info.samples = samples * (k + 1) / shards - info.first_index;
-      info.has_reference = has_references(config, split);
       jobs.push_back({shard_directory(config.text("data.directory"), split, grid) + "/" +
                           shard_name(k, shards),
                       info, origin});
     }
   };
+  auto const grids = level_grids(config);
   for (std::size_t level = 0; level < grids.size(); ++level) {
-    if (level > 0 && grids[level] == grids[level - 1]) {
-      VOXCYCLE_REQUIRE(train[level] == train[level - 1],
-                       "data.train_samples = '" << config.text("data.train_samples")
-                                                << "' differ for a grid that stands twice in "
-                                                   "cycle.levels. Give it one number.");
-      continue;
-    }
-    add_split("train", grids[level], train[level]);
-    add_split("held_out", grids[level], held_out);
+    if (level > 0 && grids[level] == grids[level - 1]) continue;
+    if (!made_on_the_fly(config)) add_split("train", grids[level]);
+    add_split("held_out", grids[level]);
   }
   return jobs;
-}
-
-ShardSample make_sample(CoefficientFamily const& family, ShardJob const& job, std::int64_t local) {
-  auto const& info = job.info;
-  ShardSample sample;
-  sample.omega = family.omega(info.seed, job.origin + info.first_index + local);
-  sample.nu.resize(static_cast<std::size_t>(info.grid.voxel_count()));
-  family.evaluate(sample.omega, info.grid, sample.nu);
-  if (info.has_source) {
-    sample.f.resize(sample.nu.size());
-    sample_source(info.seed, info.first_index + local, info.grid, sample.f);
-  }
-  return sample;
 }
 
 /// Whether the job's file is there, whole and the same. @throws Error for a shard of other data.
@@ -104,9 +76,10 @@ bool is_done(CoefficientFamily const& family, ShardJob const& job) {
                             << (found.has_reference ? " with" : " without")
                             << " references). Choose another data.directory or remove the file.");
   // The arrays of a user's file may have been replaced under the same name.
-  VOXCYCLE_REQUIRE(shard.read(0).nu == make_sample(family, job, 0).nu,
-                   job.path << " holds other data (its first sample is not what " << found.family
-                            << " gives now). Choose another data.directory or remove the file.");
+  VOXCYCLE_REQUIRE(
+      shard.read(0).nu == make_sample(family, job.info, job.origin, job.info.first_index).nu,
+      job.path << " holds other data (its first sample is not what " << found.family
+               << " gives now). Choose another data.directory or remove the file.");
   return true;
 }
 
@@ -142,7 +115,7 @@ void make_shard(Config const& config, CoefficientFamily const& family, ShardJob 
   parallel_for(info.samples, info.grid.voxel_count(), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t k = begin; k < end; ++k) {
       auto const at = static_cast<std::size_t>(k);
-      samples[at] = make_sample(family, job, k);
+      samples[at] = make_sample(family, info, job.origin, info.first_index + k);
       if (info.has_reference) {
         results[at] = solve_reference(problem, source, tolerance, samples[at]);
       }

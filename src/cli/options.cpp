@@ -2,7 +2,6 @@
 #include "cli/options.hpp"
 
 #include "voxcycle/core/error.hpp"
-#include "voxcycle/core/random.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/io/voxel_file.hpp"
 
@@ -12,6 +11,7 @@
 #include <map>
 #include <thread>
 
+#include "cli/sample_sets.hpp"
 #include <ATen/Parallel.h>
 
 namespace voxcycle {
@@ -49,10 +49,6 @@ double decay(Config const& config, std::string const& name) {
   VOXCYCLE_REQUIRE(value < 1.0, name << " = '" << config.text(name)
                                      << "' is not valid. Give a number >= 0 and < 1.");
   return value;
-}
-
-bool yes_or_no(Config const& config, std::string const& name) {
-  return choose<bool>(config, name, {{"yes", true}, {"no", false}});
 }
 
 /// "DIRECTORY:WEIGHT, ..."
@@ -155,6 +151,10 @@ VoxelArrays open_voxel_file(std::string const& location) {
 
 }  // namespace
 
+bool yes_or_no(Config const& config, std::string const& name) {
+  return choose<bool>(config, name, {{"yes", true}, {"no", false}});
+}
+
 void set_threads(Config const& config) {
   auto threads = config.integer("run.threads", 0, 4096);
   if (threads == 0 && std::getenv("OMP_NUM_THREADS") != nullptr) return;
@@ -209,11 +209,6 @@ std::vector<Grid3> level_grids(Config const& config) {
   return grids;
 }
 
-bool has_references(Config const& config, std::string const& split) {
-  bool const train = choose<bool>(config, "data.train_references", {{"yes", true}, {"no", false}});
-  return train || split == "held_out";
-}
-
 NetworkOptions network_options(Config const& config) {
   auto cycle_levels = config.integers("cycle.levels", 1);
   cycle_levels.erase(std::unique(cycle_levels.begin(), cycle_levels.end()), cycle_levels.end());
@@ -266,34 +261,18 @@ TrainOptions train_options(Config const& config) {
   options.dtype = parse_precision("train.precision", config.text("train.precision"));
   options.reduction = choose<GradientMode>(
       config, "train.reduction", {{"exact", GradientMode::exact}, {"fast", GradientMode::fast}});
+  options.recompute = yes_or_no(config, "train.recompute");
   options.unit_size = config.integer("train.unit_size", 1, 4096);
   options.sample_block = config.integer("train.sample_block", 1, 1 << 20);
   options.average_horizon = config.real("train.average_horizon", 1e-9, 1.0);
   options.checkpoint_seconds = config.real("train.checkpoint_seconds", 0.0, 1e9);
   options.keep_best = yes_or_no(config, "train.keep_best");
   options.keep_stages = yes_or_no(config, "train.keep_stages");
+  if (made_on_the_fly(config)) {
+    options.fresh_samples = [config](Grid3 const& grid) { return fresh_samples(config, grid); };
+  }
   options.more_data = more_data(config);
   return options;
-}
-
-std::uint64_t split_seed(Config const& config, std::string const& split) {
-  auto const seed = static_cast<std::uint64_t>(config.integer("data.seed"));
-  return split == "train" ? seed : hash_bits({seed, 0x68656c64U});
-}
-
-std::int64_t split_origin(Config const& config, CoefficientFamily const& family,
-                          std::string const& split) {
-  auto const count = family.sample_count();
-  if (!count) return 0;
-  auto const held_out = config.integer("data.held_out_samples", 1);
-  auto const levels = level_grids(config).size();
-  auto const train = config.integers_a_level("data.train_samples", levels, 1);
-  auto const most = *std::max_element(train.begin(), train.end());
-  VOXCYCLE_REQUIRE(most <= *count - held_out,
-                   "data.train_samples = " << most << " and data.held_out_samples = " << held_out
-                                           << " ask for more than the " << *count << " samples of "
-                                           << family.signature() << ". Lower one of them.");
-  return split == "train" ? 0 : *count - held_out;
 }
 
 }  // namespace voxcycle

@@ -15,6 +15,9 @@
 
 namespace voxcycle {
 
+/// @throws Error unless the key is "yes" or "no".
+bool yes_or_no(Config const& config, std::string const& name);
+
 /// Sets the number of threads of this process: run.threads, else OMP_NUM_THREADS, else the cores
 /// shared out to the processes of this machine.
 void set_threads(Config const& config);
@@ -25,20 +28,9 @@ Boundary boundary_of(Config const& config);
 Source source_of(Config const& config);
 /// Grids of the levels, coarsest first. @throws Error unless they grow.
 std::vector<Grid3> level_grids(Config const& config);
-/// Whether samples of this split have reference solutions.
-bool has_references(Config const& config, std::string const& split);
 NetworkOptions network_options(Config const& config);
 TrainOptions train_options(Config const& config);
 /// "bf16", "f32" or "f64": of convolutions and activations. @throws Error listing them.
 at::ScalarType parse_precision(std::string const& name, std::string const& text);
-/// Seed of the samples of a split: training and held-out samples never coincide.
-std::uint64_t split_seed(Config const& config, std::string const& split);
-/// Index in the family of the first sample of a split: 0, but of a family of finitely many samples
-/// the last data.held_out_samples are held out. @throws Error if it has too few.
-std::int64_t split_origin(Config const& config, CoefficientFamily const& family,
-                          std::string const& split);
-/// @throws Error unless the shards of this split and grid are there, whole, and what this config
-/// generates. Reads their attributes only.
-void require_shards(Config const& config, std::string const& split, Grid3 const& grid);
 
 }  // namespace voxcycle

@@ -13,6 +13,7 @@
 
 #include "cli/dry_run.hpp"
 #include "cli/options.hpp"
+#include "cli/sample_sets.hpp"
 #include <ATen/Parallel.h>
 
 namespace voxcycle {
@@ -32,7 +33,7 @@ void require_data(TrainOptions const& options, Config const& config) {
   }
   for (int level : std::set<int>(options.path.begin(), options.path.end())) {
     auto const& grid = options.levels[static_cast<std::size_t>(level)].grid;
-    require_shards(config, "train", grid);
+    if (!made_on_the_fly(config)) require_shards(config, "train", grid);
     require_shards(config, "held_out", grid);
   }
 }

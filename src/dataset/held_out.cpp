@@ -1,21 +1,59 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/dataset/held_out.hpp"
+
 #include "voxcycle/core/error.hpp"
-#include "voxcycle/dataset/prefetch.hpp"
 
 #include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
 
 #include <ATen/ATen.h>
 
 namespace voxcycle {
+namespace {
 
-HeldOutSet read_held_out(ShardSet& shards, std::int64_t most) {
-  ShardInfo const& info = shards.info();
+constexpr std::int64_t kMostKept = std::int64_t{1} << 30;  ///< bytes
+
+void require_references(ShardInfo const& info) {
   VOXCYCLE_REQUIRE(info.has_reference, "the held-out shards of grid "
                                            << info.grid.name()
                                            << " hold no reference solutions (errors "
                                            << "cannot be measured). Generate them with "
                                            << "references.");
-  std::int64_t const count = most < 0 ? shards.samples() : std::min(most, shards.samples());
+}
+
+/// Shards and the parts of them that were read and kept.
+struct Shelf {
+  explicit Shelf(std::string const& directory) : shards(directory) {
+    require_references(shards.info());
+    std::int64_t const bytes =
+        shards.info().grid.voxel_count() * std::int64_t{sizeof(float) + sizeof(double)};
+    keeps = bytes * shards.samples() <= kMostKept;
+  }
+
+  HeldOutSet read(std::int64_t begin, std::int64_t end) {
+    if (!keeps) return read_held_out(shards, begin, end);
+    auto [place, is_new] = kept.try_emplace({begin, end});
+    if (is_new) place->second = read_held_out(shards, begin, end);
+    return place->second;
+  }
+
+  ShardSet shards;
+  bool keeps = false;
+  std::map<std::pair<std::int64_t, std::int64_t>, HeldOutSet> kept;
+};
+
+}  // namespace
+
+HeldOutSet read_held_out(ShardSet& shards, std::int64_t begin, std::int64_t end) {
+  ShardInfo const& info = shards.info();
+  require_references(info);
+  if (end < 0) end = shards.samples();
+  VOXCYCLE_REQUIRE(begin >= 0 && begin <= end && end <= shards.samples(),
+                   "held-out samples " << begin << " to " << end << " of " << shards.samples()
+                                       << " do not exist.");
+  std::int64_t const count = end - begin;
   Grid3 const& grid = info.grid;
   auto const& n = grid.voxels;
   HeldOutSet set;
@@ -28,7 +66,7 @@ HeldOutSet read_held_out(ShardSet& shards, std::int64_t most) {
   auto* nu = set.nu.mutable_data_ptr<float>();
   auto* f = set.f.mutable_data_ptr<float>();
   auto* u_ref = set.u_ref.mutable_data_ptr<double>();
-  for (std::int64_t index = 0; index < count; ++index) {
+  for (std::int64_t index = begin; index < end; ++index) {
     ShardSample const sample = shards.read(index);
     omega = std::copy(sample.omega.begin(), sample.omega.end(), omega);
     nu = std::copy(sample.nu.begin(), sample.nu.end(), nu);
@@ -37,6 +75,22 @@ HeldOutSet read_held_out(ShardSet& shards, std::int64_t most) {
   }
   if (!info.has_source) set.f = at::Tensor();
   return set;
+}
+
+HeldOutSamples held_out_samples(std::string const& directory) {
+  auto const shelf = std::make_shared<Shelf>(directory);
+  return {shelf->shards.info().grid, shelf->shards.samples(),
+          [shelf](std::int64_t begin, std::int64_t end) { return shelf->read(begin, end); }};
+}
+
+HeldOutSamples held_out_samples(HeldOutSet const& set) {
+  return {
+      set.grid, set.nu.size(0), [set](std::int64_t begin, std::int64_t end) {
+        auto const part = [&](at::Tensor const& all) {
+          return all.defined() ? all.narrow(0, begin, end - begin) : all;
+        };
+        return HeldOutSet{set.grid, part(set.omega), part(set.nu), part(set.f), part(set.u_ref)};
+      }};
 }
 
 }  // namespace voxcycle

@@ -14,13 +14,13 @@ constexpr std::uint64_t kPurpose = 0x6d6978;  ///< keeps these hashes apart from
 
 }  // namespace
 
-Mixture::Mixture(std::vector<ShardSet> sets, std::vector<double> const& weights,
-                 MixtureOptions const& options)
+Mixture::Mixture(std::vector<std::unique_ptr<SampleSource>> sets,
+                 std::vector<double> const& weights, MixtureOptions const& options)
     : sets_(std::move(sets)), options_(options) {
   VOXCYCLE_REQUIRE(!sets_.empty() && sets_.size() == weights.size(),
                    "a mixture of " << sets_.size() << " data sets has " << weights.size()
                                    << " weights. Give one a set.");
-  info_ = sets_.front().info();
+  info_ = sets_.front()->info();
   double total = 0.0;
   for (double const weight : weights) {
     VOXCYCLE_REQUIRE(weight > 0 && std::isfinite(weight),
@@ -29,8 +29,8 @@ Mixture::Mixture(std::vector<ShardSet> sets, std::vector<double> const& weights,
   }
   double sum = 0.0;
   for (std::size_t k = 0; k < sets_.size(); ++k) {
-    auto const& first = sets_.front().info();
-    auto const& info = sets_[k].info();
+    auto const& first = sets_.front()->info();
+    auto const& info = sets_[k]->info();
     auto const require_same = [](char const* what, std::string const& a, std::string const& b) {
       VOXCYCLE_REQUIRE(a == b, "data sets of a mixture differ: "
                                    << what << " '" << a << "' in one, '" << b
@@ -43,7 +43,7 @@ Mixture::Mixture(std::vector<ShardSet> sets, std::vector<double> const& weights,
     info_.has_reference = info_.has_reference && info.has_reference;
     sum += weights[k];
     upper_.push_back(sum / total);
-    samplers_.emplace_back(options.seed, options.stage, sets_[k].samples(), options.block);
+    samplers_.emplace_back(options.seed, options.stage, sets_[k]->samples(), options.block);
   }
   upper_.back() = 1.0;
 }
@@ -61,7 +61,7 @@ SampleOrigin Mixture::at(std::int64_t position) const {
 }
 
 ShardSample Mixture::read(SampleOrigin const& origin, ReadReference reference) {
-  return sets_.at(static_cast<std::size_t>(origin.set)).read(origin.index, reference);
+  return sets_.at(static_cast<std::size_t>(origin.set))->read(origin.index, reference);
 }
 
 }  // namespace voxcycle

@@ -15,12 +15,26 @@
 #include <ATen/ATen.h>
 
 namespace voxcycle {
+namespace {
+
+/// Batches of a rank from this size on are read one ahead, not two: a step then takes longer than
+/// any hitch of a disk.
+constexpr std::int64_t kLargeBatch = std::int64_t{256} << 20;
+
+std::int64_t depth_of(ShardInfo const& info, PrefetchOptions const& options) {
+  std::int64_t const samples = (options.batch + options.ranks - 1) / options.ranks;
+  bool const large = samples * info.grid.voxel_count() * std::int64_t{sizeof(float)} > kLargeBatch;
+  return large ? 1 : options.depth;
+}
+
+}  // namespace
 
 /// The thread and the queue between it and next(). Members below `mutex` are guarded by it.
 struct Prefetcher::Impl {
   Impl(Mixture mixture, PrefetchOptions const& chosen)
       : samples(std::move(mixture)),
         options(chosen),
+        depth(depth_of(samples.info(), chosen)),
         step(chosen.first_step),
         thread([this] { read_ahead(); }) {}
 
@@ -41,7 +55,8 @@ struct Prefetcher::Impl {
 
   Mixture samples;
   PrefetchOptions const options;
-  std::int64_t step;  ///< of the next call of next()
+  std::int64_t const depth;  ///< most batches read ahead
+  std::int64_t step;         ///< of the next call of next()
   double waited = 0.0;
 
   std::mutex mutex;
@@ -109,11 +124,13 @@ std::optional<LocalBatch> Prefetcher::Impl::read_batch(std::int64_t number) {
 void Prefetcher::Impl::read_ahead() {
   try {
     for (std::int64_t number = options.first_step; number < options.steps; ++number) {
+      {
+        std::unique_lock lock(mutex);
+        changed.wait(lock, [&] { return stop || std::ssize(ready) < depth; });
+      }
       auto batch = read_batch(number);
       if (!batch) return;
-      std::unique_lock lock(mutex);
-      changed.wait(lock, [&] { return stop || std::ssize(ready) < options.depth; });
-      if (stop) return;
+      std::scoped_lock const lock(mutex);
       ready.push_back(std::move(*batch));
       changed.notify_all();
     }

@@ -11,7 +11,7 @@ namespace voxcycle {
 
 Evaluation evaluate_network(Communicator const& comm, Network& network, HeldOutSet const& set,
                             HeldOutOptions const& options) {
-  auto const errors = evaluate_held_out(comm, network, set, options);
+  auto const errors = evaluate_held_out(comm, network, held_out_samples(set), options);
   Evaluation result;
   result.grid = set.grid.label();
   result.precision = options.dtype == at::kDouble  ? "f64"

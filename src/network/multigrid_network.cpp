@@ -5,6 +5,7 @@
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/network/block.hpp"
 #include "voxcycle/network/channel_join.hpp"
+#include "voxcycle/network/recompute.hpp"
 
 #include <torch/torch.h>
 
@@ -33,7 +34,29 @@ class MultigridNetwork::Level : public torch::nn::Module, public Scripted {
   }
   bool coarsest() const { return down == nullptr; }
 
-  /// No forward: what run_level does before and after its recursion.
+  /// What run_level does before its recursion.
+  /// @param from_finer  empty on the finest level
+  Units encode(Pass const& pass, Units const& x, Units const& from_finer) {
+    Fields const h =
+        recomputed(pass, *this, {x, from_finer}, [this](Pass const& p, Fields const& in) -> Fields {
+          Units y = stem->forward(p, as_features(p, in[0]));
+          if (!in[1].empty()) y = each(y, in[1], [](auto& a, auto& b) { return a + b; });
+          return {enc->forward(p, y)};
+        });
+    return h[0];
+  }
+
+  /// What run_level does after it: features and the head's output.
+  /// @param coarse  features of the coarser level
+  std::pair<Units, Units> decode(Pass const& pass, Units const& h, Units const& coarse) {
+    Fields const y =
+        recomputed(pass, *this, {h, coarse}, [this](Pass const& p, Fields const& in) -> Fields {
+          Units const g = dec->forward(p, join_channels(in[0], up->forward(p, in[1])));
+          return {g, head->forward(p, g)};
+        });
+    return {y[0], y[1]};
+  }
+
   std::string script() const override {
     std::string text = R"(
 def encode(self, x: Tensor, finer: Optional[Tensor]) -> Tensor:
@@ -117,14 +140,14 @@ MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, Grid3 con
                                                      Units const& x, Units const& from_finer) {
   auto& level = *levels_.at(level_of(grid));
   auto const& frame = frames_.at(pass, grid);
-  Units h = level.stem->forward(pass, as_features(pass, x));
-  if (!from_finer.empty()) h = each(h, from_finer, [](auto& a, auto& b) { return a + b; });
-  h = level.enc->forward(pass, h);
+  Units const h = level.encode(pass, x, from_finer);
 
   Units u;
   Units g;
+  Units head;
   if (level.coarsest()) {
     g = h;
+    head = level.head->forward(pass, g);
     u = each(x, [&](at::Tensor const& unit) {
       return frame.lift.expand({unit.size(0), -1, -1, -1, -1});
     });
@@ -133,7 +156,7 @@ MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, Grid3 con
       return at::avg_pool3d(unit, {2, 2, 2});
     });
     Output const coarse = run_level(pass, grid.coarsened(), pooled, level.down->forward(pass, h));
-    g = level.dec->forward(pass, join_channels(h, level.up->forward(pass, coarse.g)));
+    std::tie(g, head) = level.decode(pass, h, coarse.g);
     // Node k of the coarse grid is node 2k of the fine one: trilinear with aligned corners.
     std::vector<std::int64_t> const nodes{grid.nodes(0), grid.nodes(1), grid.nodes(2)};
     u = each(coarse.u, [&](at::Tensor const& uc) {
@@ -145,8 +168,8 @@ MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, Grid3 con
     u = frames_.with_dirichlet_values(pass, grid, u);
   }
   double const scale = options_.correction_scale / static_cast<double>(level_of(grid));
-  u = each(u, level.head->forward(pass, g), [&](at::Tensor const& base, at::Tensor const& head) {
-    return base + frame.mask * (head.to(base.scalar_type()).contiguous() * scale);
+  u = each(u, head, [&](at::Tensor const& base, at::Tensor const& correction) {
+    return base + frame.mask * (correction.to(base.scalar_type()).contiguous() * scale);
   });
   return {smoothed(frame, u, x), g};
 }

@@ -4,6 +4,7 @@
 #include "voxcycle/comm/exact_sum.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/network/statistics_record.hpp"
 
 #include <algorithm>
 
@@ -18,12 +19,6 @@ using torch::autograd::variable_list;
 
 /// How statistics were taken: decides what depends on x in backward.
 enum class Statistics { batch, grouped, fixed };
-
-/// Mean and 1/sqrt(var + epsilon), float64: [1, C] common to all samples, or [n, C] a sample.
-struct Moments {
-  at::Tensor mean;
-  at::Tensor inverse_std;
-};
 
 /// y = leaky(scale x + shift), in the precision that the loops compute in.
 struct Affine {
@@ -236,25 +231,35 @@ NormAct::NormAct(NormOptions const& options) : options_(options) {
   running_var = register_buffer("running_var", at::ones({channels}));
 }
 
+std::vector<Moments> NormAct::take_moments(Pass const& pass, Units const& x) {
+  if (options_.norm == Norm::sync_batch && pass.training) {
+    return {batch_moments(pass, x, options_, running_mean, running_var)};
+  }
+  if (options_.norm == Norm::sync_batch) {
+    at::Tensor const var = running_var.to(at::kDouble).unsqueeze(0);
+    return {{running_mean.to(at::kDouble).unsqueeze(0), (var + options_.epsilon).rsqrt_()}};
+  }
+  if (options_.norm == Norm::none) {
+    at::Tensor const zero = at::zeros({1, options_.channels}, at::kDouble);
+    return {{zero, at::ones_like(zero)}};
+  }
+  std::vector<Moments> moments;
+  for (auto const& unit : x) moments.push_back(grouped_moments(unit, options_));
+  return moments;
+}
+
 Units NormAct::forward(Pass const& pass, Units const& x) {
   std::vector<Moments> moments;
-  Statistics statistics = Statistics::fixed;
   {
     torch::NoGradGuard const no_grad;
-    if (options_.norm == Norm::sync_batch && pass.training) {
-      statistics = Statistics::batch;
-      moments.push_back(batch_moments(pass, x, options_, running_mean, running_var));
-    } else if (options_.norm == Norm::sync_batch) {
-      at::Tensor const var = running_var.to(at::kDouble).unsqueeze(0);
-      moments.push_back(
-          {running_mean.to(at::kDouble).unsqueeze(0), (var + options_.epsilon).rsqrt_()});
-    } else if (options_.norm == Norm::none) {
-      at::Tensor const zero = at::zeros({1, options_.channels}, at::kDouble);
-      moments.push_back({zero, at::ones_like(zero)});
-    } else {
-      statistics = Statistics::grouped;
-      for (auto const& unit : x) moments.push_back(grouped_moments(unit, options_));
-    }
+    bool const again = pass.statistics != nullptr && pass.statistics->replaying();
+    moments = again ? pass.statistics->next() : take_moments(pass, x);
+    if (pass.statistics != nullptr && !again) pass.statistics->add(moments);
+  }
+  Statistics statistics = Statistics::grouped;
+  if (options_.norm == Norm::none) statistics = Statistics::fixed;
+  if (options_.norm == Norm::sync_batch) {
+    statistics = pass.training ? Statistics::batch : Statistics::fixed;
   }
   return NormActFunction::apply(at::TensorList(x), gamma, beta, moments, statistics, options_,
                                 &pass);

@@ -5,6 +5,7 @@
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/network/block.hpp"
 #include "voxcycle/network/channel_join.hpp"
+#include "voxcycle/network/recompute.hpp"
 
 #include <algorithm>
 
@@ -78,10 +79,16 @@ class UnetNetwork::Core : public torch::nn::Module, public Scripted {
 
   Units forward(Pass const& pass, Units const& x, std::int64_t k = 0) {
     auto const at = static_cast<std::size_t>(k);
-    Units h = enc_[at]->forward(pass, x);
+    Units const h =
+        recomputed(pass, *enc_[at], {x}, [this, at](Pass const& p, Fields const& in) -> Fields {
+          return {enc_[at]->forward(p, in[0])};
+        })[0];
     if (k == depth_) return h;
     Units const coarse = forward(pass, down_[at]->forward(pass, h), k + 1);
-    return dec_[at]->forward(pass, join_channels(h, up_[at]->forward(pass, coarse)));
+    return recomputed(
+        pass, *this, {h, coarse}, [this, at](Pass const& p, Fields const& in) -> Fields {
+          return {dec_[at]->forward(p, join_channels(in[0], up_[at]->forward(p, in[1])))};
+        })[0];
   }
 
   std::string script() const override {

@@ -13,11 +13,9 @@ namespace {
 /// Knows the samples by what the network sees of them.
 class EquationSmoother final : public FieldSmoother {
  public:
-  EquationSmoother(LossProblem const& problem, int steps)
-      : grid_(problem.grid),
-        mask_(free_node_mask(problem.grid, problem.boundary, at::kDouble)),
-        source_(problem),
-        steps_(steps) {}
+  /// @param mask  of the free nodes
+  EquationSmoother(LossProblem const& problem, at::Tensor mask, int steps)
+      : grid_(problem.grid), mask_(std::move(mask)), source_(problem), steps_(steps) {}
 
   at::Tensor smooth(at::Tensor const& u, at::Tensor const& x) const override {
     auto const fields = fields_of(x, u.scalar_type());
@@ -44,8 +42,8 @@ FrameOfGrid frame_of(Boundary const& boundary, Source const& source, int smoothi
   return [=](Grid3 const& grid) {
     NodalFrame frame{lift(grid, boundary, at::kFloat), free_node_mask(grid, boundary, at::kFloat)};
     if (smoothing > 0) {
-      frame.smoother =
-          std::make_shared<EquationSmoother>(LossProblem{grid, boundary, source}, smoothing);
+      frame.smoother = std::make_shared<EquationSmoother>(LossProblem{grid, boundary, source},
+                                                          frame.mask, smoothing);
     }
     return frame;
   };

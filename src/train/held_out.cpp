@@ -21,17 +21,15 @@ at::Tensor predict(Communicator const& comm, Network& network, Grid3 const& grid
   return network.forward(pass, grid, {network_input(nu.to(value_type), f)}).front();
 }
 
-HeldOutErrors evaluate_held_out(Communicator const& comm, Network& network, HeldOutSet const& set,
-                                HeldOutOptions const& options) {
-  std::int64_t const samples = set.nu.size(0);
+HeldOutErrors evaluate_held_out(Communicator const& comm, Network& network,
+                                HeldOutSamples const& samples, HeldOutOptions const& options) {
   // Each entry is written by one rank and zero elsewhere, so that the float sum is exact.
-  at::Tensor errors = at::zeros({3, samples}, at::kDouble);
-  for (auto const& unit : units_of_rank(samples, options.unit_size, comm.size(), comm.rank())) {
-    auto const part = [&](at::Tensor const& all) {
-      return all.defined() ? all.narrow(0, unit.begin, unit.size()) : all;
-    };
-    at::Tensor const u = predict(comm, network, set.grid, part(set.nu), part(set.f), options.dtype);
-    FieldErrors const of_unit = field_errors(u, part(set.u_ref), part(set.nu), set.grid);
+  at::Tensor errors = at::zeros({3, samples.count}, at::kDouble);
+  for (auto const& unit :
+       units_of_rank(samples.count, options.unit_size, comm.size(), comm.rank())) {
+    HeldOutSet const set = samples.read(unit.begin, unit.end);
+    at::Tensor const u = predict(comm, network, set.grid, set.nu, set.f, options.dtype);
+    FieldErrors const of_unit = field_errors(u, set.u_ref, set.nu, set.grid);
     errors[0].narrow(0, unit.begin, unit.size()).copy_(of_unit.rel_l2);
     errors[1].narrow(0, unit.begin, unit.size()).copy_(of_unit.energy_gap);
     errors[2].narrow(0, unit.begin, unit.size()).copy_(of_unit.energy_norm_error);

@@ -66,10 +66,10 @@ class LbfgsStepper final : public Stepper {
         rate_(setup.stage.plan.rate),
         plan_(SamplePlan::of(options_.lbfgs, setup.stage.plan, setup.samples().samples())),
         parameters_(parameter_groups(setup.state.network(), setup.stage)),
-        objective_(
-            {setup.comm, setup.state.network(), setup.loss, setup.reducer, setup.stage.plan.grid,
-             precision(options_.dtype), options_.unit_size, options_.source.kind},
-            parameters_, plan_, options_.lbfgs.statistics, opener(setup, plan_.batch)) {}
+        objective_({setup.comm, setup.state.network(), setup.loss, setup.reducer,
+                    setup.stage.plan.grid, precision(options_.dtype), options_.unit_size,
+                    options_.source.kind, options_.recompute},
+                   parameters_, plan_, options_.lbfgs.statistics, opener(setup, plan_.batch)) {}
 
   StepResult step(StageMoment const&) override {
     StepTimes const before = objective_.times();

@@ -95,7 +95,8 @@ BatchResult batch_gradient(BatchContext const& c, LocalBatch const& batch,
                   .statistics_weight = options.statistics_weight,
                   .dtype = c.dtype,
                   .total_units = unit_count(options.samples, c.unit_size),
-                  .total_samples = options.samples};
+                  .total_samples = options.samples,
+                  .recompute = c.recompute};
   c.reducer.begin(pass.total_units);
   auto units = local_inputs(c, batch);
   Units x;

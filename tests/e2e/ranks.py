@@ -42,6 +42,22 @@ class Ranks(harness.Case):
     def test_single_precision_and_group_norm(self):
         self.expect_same_bits("--train.precision", "f32", "--network.norm", "group")
 
+    def test_activation_checkpointing_and_samples_on_the_fly_change_no_bit(self):
+        stored = self.train(0)
+        self.succeed("generate", "--config", "small.cfg", "--data.directory", "fresh",
+                     "--data.on_the_fly", "yes")
+        self.assertFalse((self.scratch / "fresh/train").exists())
+        for ranks in (2, 3):
+            self.assertEqual(stored, self.train(ranks, "--train.recompute", "yes",
+                                                "--data.directory", "fresh",
+                                                "--data.on_the_fly", "yes"), f"{ranks} processes")
+
+    def test_references_cannot_be_made_on_the_fly(self):
+        result = self.run_program("train", "--config", "small.cfg", "--data.on_the_fly", "yes",
+                                  "--train.loss", "supervised", "--data.train_references", "yes")
+        self.assertNotEqual(result.status, 0)
+        self.assertIn("data.on_the_fly = no", result.err)
+
     def test_fast_reduction(self):
         exact = [float(x) for x in harness.losses(self.train(0))]
         for ranks in (0, 2, 3):

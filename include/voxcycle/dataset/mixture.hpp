@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/dataset/sample_source.hpp"
 #include "voxcycle/dataset/sampler.hpp"
-#include "voxcycle/io/shard.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace voxcycle {
@@ -22,7 +23,7 @@ struct MixtureOptions {
   std::int64_t block = 1;  ///< consecutive samples that stay together (see Sampler)
 };
 
-/// Training samples of one stage from one or several shard sets, each drawn with a given
+/// Training samples of one stage from one or several sets, each drawn with a given
 /// probability. Which sample stands at a position (step * batch + place in the batch) is a function
 /// of (seed, stage, position) alone, never of rank. With one set every epoch visits each sample
 /// once; with several, a block of positions belongs to the set that a hash of its number picks, and
@@ -31,7 +32,7 @@ class Mixture {
  public:
   /// @param weights  relative probabilities, > 0, one a set
   /// @throws Error unless sets and weights fit and all sets pose one kind of problem on one grid.
-  Mixture(std::vector<ShardSet> sets, std::vector<double> const& weights,
+  Mixture(std::vector<std::unique_ptr<SampleSource>> sets, std::vector<double> const& weights,
           MixtureOptions const& options);
 
   /// The sample at `position` >= 0.
@@ -40,10 +41,10 @@ class Mixture {
   /// Of the first set; grid, boundary and source are common to all, has_reference if all have one.
   ShardInfo const& info() const { return info_; }
   /// Samples of the first set.
-  std::int64_t samples() const { return sets_.front().samples(); }
+  std::int64_t samples() const { return sets_.front()->samples(); }
 
  private:
-  std::vector<ShardSet> sets_;
+  std::vector<std::unique_ptr<SampleSource>> sets_;
   std::vector<Sampler> samplers_;
   std::vector<double> upper_;  ///< of each set's share of [0, 1)
   MixtureOptions options_;

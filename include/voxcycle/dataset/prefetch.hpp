@@ -32,7 +32,7 @@ struct PrefetchOptions {
   std::int64_t period = 0;
   int ranks = 1;
   int rank = 0;
-  int depth = 2;  ///< batches read ahead
+  int depth = 2;  ///< most batches read ahead; 1 where they are large
   ReadReference references = ReadReference::no;
 };
 
@@ -55,16 +55,5 @@ class Prefetcher {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-/// All samples of a shard set (or the first `most`) as tensors.
-struct HeldOutSet {
-  Grid3 grid;
-  at::Tensor omega;  ///< [S, m] float64
-  at::Tensor nu;     ///< [S, 1, nx, ny, nz] float32
-  at::Tensor f;      ///< [S, 1, nx, ny, nz] float32, undefined unless the shards hold it
-  at::Tensor u_ref;  ///< [S, 1, nx+1, ny+1, nz+1] float64
-};
-/// @throws Error if the shards hold no references.
-HeldOutSet read_held_out(ShardSet& shards, std::int64_t most = -1);
 
 }  // namespace voxcycle

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "voxcycle/comm/communicator.hpp"
-#include "voxcycle/dataset/prefetch.hpp"
+#include "voxcycle/dataset/held_out.hpp"
 #include "voxcycle/evaluate/comparison.hpp"
 #include "voxcycle/field/source.hpp"
 #include "voxcycle/network/network.hpp"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "voxcycle/comm/communicator.hpp"
-#include "voxcycle/dataset/prefetch.hpp"
+#include "voxcycle/dataset/held_out.hpp"
 #include "voxcycle/evaluate/report.hpp"
 #include "voxcycle/network/network.hpp"
 #include "voxcycle/train/held_out.hpp"

@@ -3,6 +3,7 @@
 
 #include "voxcycle/network/pass.hpp"
 #include "voxcycle/network/scripted.hpp"
+#include "voxcycle/network/statistics_record.hpp"
 
 #include <cstdint>
 #include <string>
@@ -54,6 +55,9 @@ class NormAct : public torch::nn::Module, public Scripted {
   at::Tensor running_var;   ///< [channels]
 
  private:
+  /// One set for all units, or one a unit; moves the running statistics.
+  std::vector<Moments> take_moments(Pass const& pass, Units const& x);
+
   NormOptions options_;
 };
 

@@ -17,6 +17,8 @@ namespace voxcycle {
 /// sum.
 using Units = std::vector<at::Tensor>;
 
+class StatisticsRecord;
+
 /// What all layers of one forward pass need to know. It must outlive the backward pass too.
 struct Pass {
   Communicator const& comm;
@@ -30,6 +32,9 @@ struct Pass {
   at::ScalarType dtype = at::kFloat;  ///< of convolutions and activations
   std::int64_t total_units = 1;       ///< of all ranks
   std::int64_t total_samples = 1;     ///< of all ranks
+  /// Whether pieces of the network keep only their inputs for backward (recompute.hpp).
+  bool recompute = false;
+  StatisticsRecord* statistics = nullptr;  ///< of the piece under way, if it will run again
 };
 
 /// Applies a torch operation to every unit.

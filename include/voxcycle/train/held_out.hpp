@@ -2,7 +2,7 @@
 #pragma once
 
 #include "voxcycle/comm/communicator.hpp"
-#include "voxcycle/dataset/prefetch.hpp"
+#include "voxcycle/dataset/held_out.hpp"
 #include "voxcycle/network/network.hpp"
 
 #include <cstdint>
@@ -24,9 +24,9 @@ struct HeldOutOptions {
 };
 
 /// Runs the network (with running statistics) on all held-out samples, shared out over the ranks in
-/// units, and compares with the references. **Collective**.
-HeldOutErrors evaluate_held_out(Communicator const& comm, Network& network, HeldOutSet const& set,
-                                HeldOutOptions const& options = {});
+/// units, and compares with the references; each rank reads its own samples alone. **Collective**.
+HeldOutErrors evaluate_held_out(Communicator const& comm, Network& network,
+                                HeldOutSamples const& samples, HeldOutOptions const& options = {});
 
 /// The network's solution for some samples, [n, 1, nx+1, ...], on this rank alone.
 /// @param nu  [n, 1, nx, ny, nz]

@@ -35,6 +35,7 @@ struct BatchContext {
   at::ScalarType dtype;  ///< of convolutions
   std::int64_t unit_size;
   SourceKind source = SourceKind::constant;  ///< sampled: the network sees f, too
+  bool recompute = false;                    ///< see Pass
 };
 
 /// How a batch is looked at.

@@ -62,8 +62,10 @@ struct LbfgsStageOptions {
 struct TrainOptions {
   std::string directory = "runs/run";  ///< run directory
   std::string data = "data/run";       ///< root of the shards
-  std::vector<MoreData> more_data;     ///< mixed into training, not into held-out samples
-  std::string identity;                ///< resolved config of all that the result depends on
+  /// Makes the training samples of a grid on the fly; empty: they are stored in `data`.
+  std::function<std::unique_ptr<SampleSource>(Grid3 const&)> fresh_samples;
+  std::vector<MoreData> more_data;  ///< mixed into training, not into held-out samples
+  std::string identity;             ///< resolved config of all that the result depends on
   Restart restart = Restart::resume;
 
   LevelPath path;
@@ -80,6 +82,7 @@ struct TrainOptions {
   std::uint64_t seed = 1;
   at::ScalarType dtype = at::kBFloat16;  ///< of convolutions and activations
   GradientMode reduction = GradientMode::exact;
+  bool recompute = false;  ///< keep only the inputs of pieces of the network (recompute.hpp)
   std::int64_t unit_size = 2;
   std::int64_t sample_block = 8;     ///< consecutive samples that stay together
   double average_horizon = 0.05;     ///< of the averaged weights, as a share of a stage's steps

@@ -39,8 +39,8 @@ class SmallLoss {
         parameters_(groups()),
         objective_({comm, *network_, *loss_, reducer_, grid_, dtype, 2}, parameters_, plan,
                    statistics, [&comm, data, batch = plan.batch](auto first, auto count) {
-                     std::vector<ShardSet> sets;
-                     sets.emplace_back(shard_directory(data, "train", Grid3::cube(8)));
+                     std::vector<std::unique_ptr<SampleSource>> sets;
+                     sets.push_back(stored_samples(shard_directory(data, "train", Grid3::cube(8))));
                      return std::make_unique<Prefetcher>(
                          Mixture(std::move(sets), {1.0}, {}),
                          PrefetchOptions{.batch = batch,

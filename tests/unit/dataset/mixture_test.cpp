@@ -15,9 +15,9 @@ namespace {
 
 Mixture mixture_of(std::vector<std::int64_t> const& sizes, std::vector<double> const& weights,
                    MixtureOptions const& options) {
-  std::vector<ShardSet> sets;
+  std::vector<std::unique_ptr<SampleSource>> sets;
   for (std::size_t k = 0; k < sizes.size(); ++k) {
-    sets.emplace_back(shards_on_disk("set" + std::to_string(k), sizes[k]));
+    sets.push_back(stored_samples(shards_on_disk("set" + std::to_string(k), sizes[k])));
   }
   return {std::move(sets), weights, options};
 }

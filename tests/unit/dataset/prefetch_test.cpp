@@ -26,8 +26,8 @@ constexpr std::int64_t kStage = 1;
 Sampler const kSampler(kSeed, kStage, kSamples);
 
 Mixture samples_of(std::string const& directory) {
-  std::vector<ShardSet> sets;
-  sets.emplace_back(directory);
+  std::vector<std::unique_ptr<SampleSource>> sets;
+  sets.push_back(stored_samples(directory));
   return Mixture(std::move(sets), {1.0}, {.seed = kSeed, .stage = kStage});
 }
 

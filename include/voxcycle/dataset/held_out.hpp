@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/io/shard.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include <ATen/core/Tensor.h>
+
+namespace voxcycle {
+
+/// Samples with reference solutions, as tensors.
+struct HeldOutSet {
+  Grid3 grid;
+  at::Tensor omega;  ///< [S, m] float64
+  at::Tensor nu;     ///< [S, 1, nx, ny, nz] float32
+  at::Tensor f;      ///< [S, 1, nx, ny, nz] float32, undefined unless the shards hold it
+  at::Tensor u_ref;  ///< [S, 1, nx+1, ny+1, nz+1] float64
+};
+
+/// Samples [begin, end) of a shard set, all from `begin` on where end is negative.
+/// @throws Error if the shards hold no references.
+HeldOutSet read_held_out(ShardSet& shards, std::int64_t begin = 0, std::int64_t end = -1);
+
+/// The held-out samples of a grid, in parts: of large ones a rank holds no more than it looks at.
+struct HeldOutSamples {
+  Grid3 grid;
+  std::int64_t count = 0;
+  /// Samples [begin, end).
+  std::function<HeldOutSet(std::int64_t begin, std::int64_t end)> read;
+};
+/// From the shards of a directory. Parts are kept for the next time unless all samples together
+/// exceed 1 GiB. @throws Error as ShardSet, or if the shards hold no references.
+HeldOutSamples held_out_samples(std::string const& directory);
+/// From memory.
+HeldOutSamples held_out_samples(HeldOutSet const& set);
+
+}  // namespace voxcycle

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/sample_sets.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/random.hpp"
+#include "voxcycle/io/shard.hpp"
+
+#include <algorithm>
+
+#include "cli/options.hpp"
+
+namespace voxcycle {
+namespace {
+
+std::vector<std::int64_t> counts(Config const& config, std::string const& split) {
+  auto const levels = level_grids(config).size();
+  return config.integers_a_level("data." + split + "_samples", levels, 1);
+}
+
+}  // namespace
+
+bool made_on_the_fly(Config const& config) {
+  return yes_or_no(config, "data.on_the_fly");
+}
+
+ShardInfo sample_info(Config const& config, CoefficientFamily const& family,
+                      std::string const& split, Grid3 const& grid) {
+  auto const seed = static_cast<std::uint64_t>(config.integer("data.seed"));
+  auto const source = source_of(config);
+  ShardInfo info;
+  info.family = family.signature();
+  info.seed = split == "train" ? seed : hash_bits({seed, 0x68656c64U});
+  info.split = split;
+  info.grid = grid;
+  info.boundary = to_string(boundary_of(config));
+  info.source = to_string(source);
+  info.has_source = source.kind == SourceKind::sampled;
+  info.parameters = family.parameter_count();
+  info.has_reference = split == "held_out" || yes_or_no(config, "data.train_references");
+  auto const grids = level_grids(config);
+  auto const samples = counts(config, split);
+  for (std::size_t level = 0; level < grids.size(); ++level) {
+    if (grids[level] != grid) continue;
+    VOXCYCLE_REQUIRE(info.samples == 0 || info.samples == samples[level],
+                     "data." << split << "_samples differ for a grid that stands twice in "
+                             << "cycle.levels. Give it one number.");
+    info.samples = samples[level];
+  }
+  VOXCYCLE_REQUIRE(info.samples > 0, "cycle.levels has no " << grid.label() << ". Add it.");
+  return info;
+}
+
+std::int64_t split_origin(Config const& config, CoefficientFamily const& family,
+                          std::string const& split) {
+  auto const count = family.sample_count();
+  if (!count) return 0;
+  auto const train = counts(config, "train"), held_out = counts(config, "held_out");
+  auto const most = *std::max_element(train.begin(), train.end());
+  auto const kept = *std::max_element(held_out.begin(), held_out.end());
+  VOXCYCLE_REQUIRE(most <= *count - kept,
+                   "data.train_samples = " << most << " and data.held_out_samples = " << kept
+                                           << " ask for more than the " << *count << " samples of "
+                                           << family.signature() << ". Lower one of them.");
+  return split == "train" ? 0 : *count - kept;
+}
+
+std::unique_ptr<SampleSource> fresh_samples(Config const& config, Grid3 const& grid) {
+  auto family = make_family(family_options(config));
+  auto const info = sample_info(config, *family, "train", grid);
+  auto const origin = split_origin(config, *family, "train");
+  return fresh_samples(std::move(family), info, origin);
+}
+
+void require_shards(Config const& config, std::string const& split, Grid3 const& grid) {
+  std::string const directory = shard_directory(config.text("data.directory"), split, grid);
+  ShardSet const shards(directory);
+  auto const& found = shards.info();
+  auto const wanted = sample_info(config, *make_family(family_options(config)), split, grid);
+  auto const require_same = [&](char const* what, std::string const& there,
+                                std::string const& now) {
+    VOXCYCLE_REQUIRE(there == now, directory << ": its shards are of another data set (" << what
+                                             << ' ' << there << " there, " << now
+                                             << " in the config). Choose another data.directory "
+                                                "and run voxcycle generate.");
+  };
+  require_same("grid", found.grid.name(), wanted.grid.name());
+  require_same("split", found.split, wanted.split);
+  require_same("family", found.family, wanted.family);
+  require_same("seed", std::to_string(found.seed), std::to_string(wanted.seed));
+  require_same("boundary", found.boundary, wanted.boundary);
+  require_same("source", found.source, wanted.source);
+  if (wanted.has_reference) {
+    require_same("references", found.has_reference ? "yes" : "no", "yes");
+  }
+  require_same("number of samples", std::to_string(shards.samples()),
+               std::to_string(wanted.samples));
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/dataset/sample_source.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/field/source.hpp"
+
+namespace voxcycle {
+namespace {
+
+class StoredSamples final : public SampleSource {
+ public:
+  explicit StoredSamples(std::string const& directory) : shards_(directory), info_(shards_.info()) {
+    info_.samples = shards_.samples();
+  }
+  ShardInfo const& info() const override { return info_; }
+  ShardSample read(std::int64_t index, ReadReference reference) override {
+    return shards_.read(index, reference);
+  }
+
+ private:
+  ShardSet shards_;
+  ShardInfo info_;
+};
+
+class FreshSamples final : public SampleSource {
+ public:
+  FreshSamples(std::unique_ptr<CoefficientFamily const> family, ShardInfo const& info,
+               std::int64_t origin)
+      : family_(std::move(family)), info_(info), origin_(origin) {
+    VOXCYCLE_REQUIRE(!info_.has_reference,
+                     "samples made on the fly have no reference solutions. Set data.on_the_fly = "
+                     "no and run voxcycle generate.");
+  }
+  ShardInfo const& info() const override { return info_; }
+  ShardSample read(std::int64_t index, ReadReference) override {
+    VOXCYCLE_REQUIRE(index >= 0 && index < info_.samples,
+                     "sample " << index << " of " << info_.samples << " does not exist.");
+    return make_sample(*family_, info_, origin_, index);
+  }
+
+ private:
+  std::unique_ptr<CoefficientFamily const> family_;
+  ShardInfo info_;
+  std::int64_t origin_;
+};
+
+}  // namespace
+
+std::unique_ptr<SampleSource> stored_samples(std::string const& directory) {
+  return std::make_unique<StoredSamples>(directory);
+}
+
+ShardSample make_sample(CoefficientFamily const& family, ShardInfo const& info, std::int64_t origin,
+                        std::int64_t index) {
+  ShardSample sample;
+  sample.omega = family.omega(info.seed, origin + index);
+  sample.nu.resize(static_cast<std::size_t>(info.grid.voxel_count()));
+  family.evaluate(sample.omega, info.grid, sample.nu);
+  if (info.has_source) {
+    sample.f.resize(sample.nu.size());
+    sample_source(info.seed, index, info.grid, sample.f);
+  }
+  return sample;
+}
+
+std::unique_ptr<SampleSource> fresh_samples(std::unique_ptr<CoefficientFamily const> family,
+                                            ShardInfo const& info, std::int64_t origin) {
+  return std::make_unique<FreshSamples>(std::move(family), info, origin);
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/network/recompute.hpp"
+
+#include "voxcycle/network/norm_act.hpp"
+#include "voxcycle/network/unit_conv.hpp"
+
+#include "networks.hpp"
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+namespace voxcycle {
+namespace {
+
+using testing::default_frame;
+using testing::perturb;
+
+enum class Gradients { reduced, by_autograd };
+
+struct Result {
+  Units u;
+  std::map<std::string, at::Tensor> gradients;
+  std::map<std::string, at::Tensor> buffers;
+};
+
+/// Three samples on 8^3 in units of two, forward and backward.
+Result run(NetworkOptions const& options, at::ScalarType dtype, Gradients gradients,
+           bool recompute) {
+  auto const network = make_network(options, default_frame);
+  perturb(*network);
+  if (dtype == at::kDouble) network->to(at::kDouble);
+  auto const comm = make_self_communicator();
+  GradientReducer reducer(*comm, network->parameters(), GradientMode::exact);
+  reducer.begin(2);
+  Pass const pass{.comm = *comm,
+                  .reducer = gradients == Gradients::reduced ? &reducer : nullptr,
+                  .dtype = dtype,
+                  .total_units = 2,
+                  .total_samples = 3,
+                  .recompute = recompute};
+  torch::manual_seed(5);
+  auto const type = dtype == at::kDouble ? at::kDouble : at::kFloat;
+  Units const x{at::randn({2, 1, 8, 8, 8}, type), at::randn({1, 1, 8, 8, 8}, type)};
+  Result result{network->forward(pass, Grid3::cube(8), x), {}, {}};
+  torch::autograd::backward(result.u,
+                            {at::randn({2, 1, 9, 9, 9}, type), at::randn({1, 1, 9, 9, 9}, type)});
+  if (gradients == Gradients::reduced) reducer.finish();
+  for (auto const& entry : network->named_parameters()) {
+    result.gradients[entry.key()] = entry.value().grad();
+  }
+  for (auto const& entry : network->named_buffers()) result.buffers[entry.key()] = entry.value();
+  return result;
+}
+
+void expect_same_bits(std::map<std::string, at::Tensor> const& a,
+                      std::map<std::string, at::Tensor> const& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (auto const& [name, value] : a) {
+    ASSERT_EQ(value.defined(), b.at(name).defined()) << name;
+    EXPECT_TRUE(!value.defined() || at::equal(value, b.at(name))) << name;
+  }
+}
+
+class Recompute : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Recompute, LeavesEveryBitAlone) {
+  for (auto norm : {Norm::sync_batch, Norm::group, Norm::none}) {
+    for (auto dtype : {at::kBFloat16, at::kDouble}) {
+      for (auto gradients : {Gradients::reduced, Gradients::by_autograd}) {
+        NetworkOptions const options{.name = GetParam(),
+                                     .channels = {{2, 16}, {4, 16}, {8, 8}},
+                                     .norm = norm,
+                                     .depth = 2,
+                                     .base_channels = 8};
+        SCOPED_TRACE(to_string(norm) + " " + at::toString(dtype));
+        auto const plain = run(options, dtype, gradients, false);
+        auto const again = run(options, dtype, gradients, true);
+        for (std::size_t k = 0; k < 2; ++k) EXPECT_TRUE(at::equal(plain.u[k], again.u[k]));
+        expect_same_bits(plain.gradients, again.gradients);
+        expect_same_bits(plain.buffers, again.buffers);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, Recompute, ::testing::Values("multigrid", "unet"),
+                         [](auto const& chosen) { return chosen.param; });
+
+TEST(Recomputed, KeepsNothingButInputs) {
+  auto const comm = make_self_communicator();
+  UnitConv layer({.in = 4, .out = 4});
+  initialise_uniform(layer, 1);
+  Fields const x{Units(1, at::randn({1, 4, 4, 4, 4}))};
+  for (bool recompute : {false, true}) {
+    Pass const pass{.comm = *comm, .recompute = recompute};
+    std::vector<c10::weak_intrusive_ptr<c10::StorageImpl>> inside;  // one a run
+    auto const y = recomputed(pass, layer, x, [&](Pass const& p, Fields const& in) -> Fields {
+      Units const middle = layer.forward(p, in[0]);
+      inside.push_back(middle[0].storage().getWeakStorageImpl());
+      return {layer.forward(p, middle)};
+    });
+    EXPECT_EQ(inside[0].expired(), recompute);
+    y[0][0].sum().backward();
+    EXPECT_EQ(inside.size(), recompute ? 2 : 1);
+  }
+}
+
+TEST(Recomputed, RunsOnceWithoutGradients) {
+  auto const comm = make_self_communicator();
+  UnitConv layer({.in = 1, .out = 1});
+  initialise_uniform(layer, 1);
+  Fields const x{Units(1, at::randn({1, 1, 4, 4, 4}))};
+  torch::NoGradGuard const no_grad;
+  int runs = 0;
+  auto const y = recomputed({.comm = *comm, .recompute = true}, layer, x,
+                            [&](Pass const& p, Fields const& in) -> Fields {
+                              ++runs;
+                              return {layer.forward(p, in[0])};
+                            });
+  EXPECT_EQ(runs, 1);
+  EXPECT_FALSE(y[0][0].requires_grad());
+}
+
+}  // namespace
+}  // namespace voxcycle
