@@ -4,7 +4,6 @@
 #include "voxcycle/comm/communicator.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/memory.hpp"
-#include <cstdlib>
 
 #include <algorithm>
 #include <array>
@@ -28,7 +27,7 @@ std::string host_name() {
 
 int main(int argc, char** argv) {
   using namespace voxcycle;
-  if (!std::getenv("VX_NOKEEP")) keep_freed_memory();
+  keep_freed_memory();
   std::unique_ptr<Communicator> comm;
   try {
     comm = make_communicator();

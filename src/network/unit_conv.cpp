@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "network/norm_loops.hpp"
+#include "network/slab_conv.hpp"
 #include <torch/torch.h>
 
 namespace voxcycle {
@@ -19,40 +20,9 @@ using torch::autograd::variable_list;
 
 constexpr auto kLayout = at::MemoryFormat::ChannelsLast3d;
 
-struct Geometry {
-  std::vector<std::int64_t> stride;
-  std::vector<std::int64_t> padding;
-  bool transposed;
-};
-
-Geometry geometry_of(ConvKind kind) {
-  switch (kind) {
-    case ConvKind::same:
-      return {{1, 1, 1}, {1, 1, 1}, false};
-    case ConvKind::down:
-      return {{2, 2, 2}, {0, 0, 0}, false};
-    case ConvKind::up:
-      return {{2, 2, 2}, {0, 0, 0}, true};
-    case ConvKind::node:
-      return {{1, 1, 1}, {1, 1, 1}, false};
-  }
-  throw Error("unknown kind of convolution.");
-}
-
 /// [channels] float64. The libraries' own gradient of a bias is slow for transposed convolutions.
 at::Tensor sum_of_voxels(at::Tensor const& y) {
   return norm_loops::moments(y).narrow(1, 0, y.size(1)).sum(0);
-}
-
-at::Tensor convolve(at::Tensor const& x, at::Tensor const& w, std::optional<at::Tensor> const& b,
-                    Geometry const& g) {
-  // torch takes a lone float32 sample of few values (n c x y <= 20480) past oneDNN, through a loop
-  // many times slower.
-  bool const past_onednn = x.size(0) == 1 && x.scalar_type() == at::kFloat && x.device().is_cpu();
-  if (past_onednn && !g.transposed && at::hasMKLDNN()) {
-    return at::mkldnn_convolution(x, w, b, g.padding, g.stride, {1, 1, 1}, 1);
-  }
-  return at::convolution(x, w, b, g.stride, g.padding, {1, 1, 1}, g.transposed, {0, 0, 0}, 1);
 }
 
 /// y_k = conv(x_k, weight) + bias for every unit k.
@@ -60,14 +30,13 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
   static variable_list forward(AutogradContext* context, at::TensorList x, at::Tensor const& weight,
                                std::optional<at::Tensor> const& bias, ConvKind kind,
                                Pass const* pass) {
-    Geometry const g = geometry_of(kind);
     at::Tensor const w = weight.to(pass->dtype).contiguous(kLayout);
     std::optional<at::Tensor> const b =
         bias ? std::optional<at::Tensor>(bias->to(pass->dtype)) : std::nullopt;
     variable_list y;
     for (auto const& unit : x) {
       // float64 and empty units come back in torch's default layout.
-      y.push_back(convolve(unit, w, b, g).contiguous(kLayout));
+      y.push_back(slab_conv::forward(kind, unit, w, b).contiguous(kLayout));
     }
     variable_list saved(x.begin(), x.end());
     saved.insert(saved.end(), {weight, w});
@@ -88,7 +57,6 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
     at::Tensor const& weight = saved[units];
     at::Tensor const& w = saved[units + 1];
     at::Tensor const bias = has_bias ? saved[units + 2] : at::Tensor();
-    Geometry const g = geometry_of(kind);
 
     variable_list gradients(units + 4);  // units, weight, bias, kind, pass
     at::Tensor dw_sum;
@@ -100,9 +68,7 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
         continue;
       }
       at::Tensor const slope = dy[k].contiguous(kLayout);
-      auto [dx, dw, unused] = at::convolution_backward(
-          slope, saved[k], w, at::OptionalIntArrayRef(), g.stride, g.padding, {1, 1, 1},
-          g.transposed, {0, 0, 0}, 1, {needs_dx, true, false});
+      auto [dx, dw] = slab_conv::backward(kind, slope, saved[k], w, needs_dx);
       at::Tensor db = has_bias ? sum_of_voxels(slope) : at::Tensor();
       gradients[k] = dx;
       if (pass.reducer != nullptr) {
@@ -160,16 +126,16 @@ Units UnitConv::forward(Pass const& pass, Units const& x) {
 }
 
 std::string UnitConv::script() const {
-  Geometry const g = geometry_of(options_.kind);
-  auto const edge = [](std::vector<std::int64_t> const& sizes) {
-    return static_cast<long>(sizes.front());  // the same along all axes
+  auto const g = slab_conv::geometry_of(options_.kind);
+  auto const all_axes = [](std::int64_t n) {
+    auto const text = std::to_string(n);
+    return "[" + text + ", " + text + ", " + text + "]";
   };
   return format(
       "def forward(self, x: Tensor) -> Tensor:\n"
-      "    return torch.convolution(x, self.weight, %s, [%ld, %ld, %ld], [%ld, %ld, %ld], "
-      "[1, 1, 1], %s, [0, 0, 0], 1)\n",
-      bias.defined() ? "self.bias" : "None", edge(g.stride), edge(g.stride), edge(g.stride),
-      edge(g.padding), edge(g.padding), edge(g.padding), g.transposed ? "True" : "False");
+      "    return torch.convolution(x, self.weight, %s, %s, %s, [1, 1, 1], %s, [0, 0, 0], 1)\n",
+      bias.defined() ? "self.bias" : "None", all_axes(g.stride).c_str(),
+      all_axes(g.padding).c_str(), g.transposed ? "True" : "False");
 }
 
 Units as_features(Pass const& pass, Units const& fields) {

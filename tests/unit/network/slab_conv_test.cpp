@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "../../../src/network/slab_conv.hpp"
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+namespace voxcycle {
+namespace {
+
+constexpr auto kLayout = at::MemoryFormat::ChannelsLast3d;
+
+struct Case {
+  char const* name;
+  ConvKind kind;
+  std::int64_t kernel, stride, padding;
+  bool transposed;
+};
+
+/// A convolution in slabs against torch's own, differentiated by torch.
+class SlabConv : public ::testing::TestWithParam<Case> {
+ protected:
+  void make(std::int64_t planes_of_x, at::ScalarType dtype) {
+    auto const& c = GetParam();
+    torch::manual_seed(2);
+    std::int64_t const k = c.kernel;
+    x = at::randn({2, 3, planes_of_x, 6, 4}, dtype).contiguous(kLayout).requires_grad_();
+    w = at::randn(c.transposed ? at::IntArrayRef{3, 5, k, k, k} : at::IntArrayRef{5, 3, k, k, k},
+                  dtype)
+            .contiguous(kLayout)
+            .requires_grad_();
+    b = at::randn({5}, dtype);
+    y = at::convolution(x, w, b, {c.stride, c.stride, c.stride}, {c.padding, c.padding, c.padding},
+                        {1, 1, 1}, c.transposed, {0, 0, 0}, 1);
+    slope = at::randn_like(y).contiguous(kLayout);
+    y.backward(slope);
+  }
+
+  at::Tensor x, w, b, y, slope;
+};
+
+TEST_P(SlabConv, EqualsTheWholeWhateverThePlanes) {
+  constexpr double rounding = 1e-12;  // float64, sums of 2 * 27 * 3 * 10 * 24 terms at most
+  for (std::int64_t planes_of_x : {10, 2}) {
+    make(planes_of_x, at::kDouble);
+    auto const close = [&](at::Tensor const& a, at::Tensor const& expected) {
+      return a.sizes() == expected.sizes() && at::allclose(a, expected, rounding, rounding);
+    };
+    torch::NoGradGuard const no_grad;
+    for (std::int64_t planes : {1, 3, 4, 16}) {
+      auto const kind = GetParam().kind;
+      EXPECT_TRUE(close(slab_conv::forward_in_slabs(kind, x, w, b, planes), y)) << planes;
+      EXPECT_TRUE(close(slab_conv::input_gradient_in_slabs(kind, slope, x, w, planes), x.grad()))
+          << planes;
+      EXPECT_TRUE(close(slab_conv::weight_gradient_in_slabs(kind, slope, x, w, planes), w.grad()))
+          << planes;
+    }
+  }
+}
+
+TEST_P(SlabConv, KeepsTheBitsOfBf16Fields) {
+  make(10, at::kBFloat16);
+  torch::NoGradGuard const no_grad;
+  auto const kind = GetParam().kind;
+  EXPECT_TRUE(at::equal(slab_conv::forward_in_slabs(kind, x, w, b, 4), y));
+  EXPECT_TRUE(at::equal(slab_conv::input_gradient_in_slabs(kind, slope, x, w, 4), x.grad()));
+  auto const dw = slab_conv::weight_gradient_in_slabs(kind, slope, x, w, 4);
+  EXPECT_EQ(dw.scalar_type(), at::kFloat);
+  constexpr double bf16_rounding = 1.0 / 128.0;
+  EXPECT_LE((dw - w.grad()).abs().max().item<double>(),
+            bf16_rounding * w.grad().abs().max().item<double>());
+}
+
+TEST_P(SlabConv, LargeFieldsGoInSlabsAndAgree) {
+  auto const kind = GetParam().kind;
+  auto const& c = GetParam();
+  std::int64_t const k = c.kernel;
+  x = at::randn({1, 1, 128, 128, 128}).contiguous(kLayout);
+  x = x.as_strided(x.sizes(), {x.numel(), 1, 128 * 128, 128, 1});
+  w = at::randn({1, 1, k, k, k});
+  y = slab_conv::forward_whole(kind, x, w, std::nullopt);
+  EXPECT_TRUE(at::equal(slab_conv::forward(kind, x, w, std::nullopt), y));
+  slope = at::randn_like(y).contiguous(kLayout);
+  auto const found = slab_conv::backward(kind, slope, x, w, true);
+  auto const [dx, dw, db] =
+      at::convolution_backward(slope, x, w, at::OptionalIntArrayRef(),
+                               {c.stride, c.stride, c.stride}, {c.padding, c.padding, c.padding},
+                               {1, 1, 1}, c.transposed, {0, 0, 0}, 1, {true, true, false});
+  EXPECT_TRUE(at::allclose(found.x, dx, 1e-5, 1e-5));
+  constexpr double float_sums = 1e-4;  // of two million terms, in another order
+  EXPECT_LE((found.w - dw).abs().max().item<double>(), float_sums * slope.norm().item<double>());
+  EXPECT_FALSE(slab_conv::backward(kind, slope, x, w, false).x.defined());
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, SlabConv,
+                         ::testing::Values(Case{"same", ConvKind::same, 3, 1, 1, false},
+                                           Case{"down", ConvKind::down, 2, 2, 0, false},
+                                           Case{"up", ConvKind::up, 2, 2, 0, true},
+                                           Case{"node", ConvKind::node, 2, 1, 1, false}),
+                         [](auto const& chosen) { return chosen.param.name; });
+
+}  // namespace
+}  // namespace voxcycle
