@@ -62,15 +62,25 @@ struct Slab {
   Range x, y;
 };
 
+/// [0, count) in ranges of `planes` or a few more: oneDNN's weight gradients crash on some slabs of
+/// one plane, as would be left of the 129 planes of the nodes of 128 voxels.
+std::vector<Range> cut(std::int64_t count, std::int64_t planes) {
+  std::int64_t const parts = std::max<std::int64_t>(1, count / planes);
+  std::vector<Range> ranges;
+  for (std::int64_t k = 0; k < parts; ++k) {
+    ranges.push_back({count * k / parts, count * (k + 1) / parts});
+  }
+  return ranges;
+}
+
 /// The slabs of one sample. Without overlap each plane of x belongs to one.
 std::vector<Slab> slabs_of(Geometry const& g, std::int64_t x_planes, std::int64_t y_planes,
                            std::int64_t planes) {
   std::vector<Slab> slabs;
   std::int64_t const count = g.transposed ? x_planes : y_planes;
-  for (std::int64_t a = 0; a < count; a += planes) {
-    std::int64_t const b = std::min(count, a + planes);
-    Range const one{a, b};
-    Range const other{a * g.stride - g.padding, (b - 1) * g.stride + g.kernel - g.padding};
+  for (Range const& one : cut(count, planes)) {
+    Range const other{one.begin * g.stride - g.padding,
+                      (one.end - 1) * g.stride + g.kernel - g.padding};
     slabs.push_back(g.transposed ? Slab{one, other} : Slab{other, one});
   }
   return slabs;
@@ -159,8 +169,7 @@ at::Tensor input_gradient_in_slabs(ConvKind kind, at::Tensor const& slope, at::T
     // Plane i of x meets planes i + padding - kernel + 1 ... i + padding of y. These in turn reach
     // kernel - 1 planes beyond the slab on both sides, where their sums lack terms: cut off.
     std::int64_t const beyond = g.kernel - 1;
-    for (std::int64_t a = 0; a < x.size(2); a += planes) {
-      std::int64_t const b = std::min(x.size(2), a + planes);
+    for (auto const& [a, b] : cut(x.size(2), planes)) {
       auto const part =
           differentiate(g, planes_of(dy, {a + g.padding - beyond, b + g.padding}),
                         planes_of(from, {a - beyond, b + beyond}), w, 0, {.x = true, .w = false});

@@ -36,7 +36,7 @@ struct Gradients {
 Gradients backward(ConvKind kind, at::Tensor const& slope, at::Tensor const& x, at::Tensor const& w,
                    bool needs_x);
 
-// The two ways, for tests. In slabs the bits of y and of the gradient of x are those of the whole.
+// The two ways, for tests. They agree to rounding: the library chooses its loops by shape.
 at::Tensor forward_whole(ConvKind kind, at::Tensor const& x, at::Tensor const& w,
                          std::optional<at::Tensor> const& b);
 at::Tensor forward_in_slabs(ConvKind kind, at::Tensor const& x, at::Tensor const& w,
