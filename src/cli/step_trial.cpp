@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/step_trial.hpp"
 
+#include "voxcycle/core/memory.hpp"
 #include "voxcycle/grid/units.hpp"
 #include "voxcycle/train/frame.hpp"
 
@@ -31,6 +32,7 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
                averaged_,
                variant.batch} {
   network_->require_fits(grid);
+  keep_freed_memory(freed_memory_to_keep(grid.voxel_count()));
   auto const& n = grid.voxels;
   for (auto const& unit :
        units_of_rank(variant.batch, options.unit_size, comm.size(), comm.rank())) {

@@ -13,9 +13,23 @@ Block::Block(std::int64_t in, std::int64_t out, Norm norm)
       norm2_(register_module(
           "norm2", std::make_shared<NormAct>(NormOptions{.norm = norm, .channels = out}))) {}
 
-Units Block::forward(Pass const& pass, Units const& x) {
-  Units const h = norm1_->forward(pass, conv1_->forward(pass, x));
+Units Block::first(Pass const& pass, Units const& x) {
+  return norm1_->forward(pass, conv1_->forward(pass, x));
+}
+
+Units Block::second(Pass const& pass, Units const& h) {
   return norm2_->forward(pass, conv2_->forward(pass, h));
+}
+
+Fields Block::recomputed(Pass const& pass, torch::nn::Module const& layers, Fields const& inputs,
+                         Before const& before, After const& after) {
+  auto const middle = voxcycle::recomputed(
+      pass, layers, inputs, [this, before](Pass const& p, Fields const& in) -> Fields {
+        return {first(p, before(p, in))};
+      });
+  return voxcycle::recomputed(pass, layers, middle, [this, after](Pass const& p, Fields const& in) {
+    return after(p, second(p, in[0]));
+  });
 }
 
 std::string Block::script() const {

@@ -5,7 +5,6 @@
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/network/block.hpp"
 #include "voxcycle/network/channel_join.hpp"
-#include "voxcycle/network/recompute.hpp"
 
 #include <torch/torch.h>
 
@@ -37,22 +36,24 @@ class MultigridNetwork::Level : public torch::nn::Module, public Scripted {
   /// What run_level does before its recursion.
   /// @param from_finer  empty on the finest level
   Units encode(Pass const& pass, Units const& x, Units const& from_finer) {
-    Fields const h =
-        recomputed(pass, *this, {x, from_finer}, [this](Pass const& p, Fields const& in) -> Fields {
-          Units y = stem->forward(p, as_features(p, in[0]));
-          if (!in[1].empty()) y = each(y, in[1], [](auto& a, auto& b) { return a + b; });
-          return {enc->forward(p, y)};
-        });
+    auto const features = [this](Pass const& p, Fields const& in) {
+      Units const y = stem->forward(p, as_features(p, in[0]));
+      return in[1].empty() ? y : each(y, in[1], [](auto& a, auto& b) { return a + b; });
+    };
+    auto const h = enc->recomputed(pass, *this, {x, from_finer}, features,
+                                   [](Pass const&, Units const& y) { return Fields{y}; });
     return h[0];
   }
 
   /// What run_level does after it: features and the head's output.
   /// @param coarse  features of the coarser level
   std::pair<Units, Units> decode(Pass const& pass, Units const& h, Units const& coarse) {
-    Fields const y =
-        recomputed(pass, *this, {h, coarse}, [this](Pass const& p, Fields const& in) -> Fields {
-          Units const g = dec->forward(p, join_channels(in[0], up->forward(p, in[1])));
-          return {g, head->forward(p, g)};
+    auto const joined = [this](Pass const& p, Fields const& in) {
+      return join_channels(in[0], up->forward(p, in[1]));
+    };
+    auto const y =
+        dec->recomputed(pass, *this, {h, coarse}, joined, [this](Pass const& p, Units const& g) {
+          return Fields{g, head->forward(p, g)};
         });
     return {y[0], y[1]};
   }

@@ -3,6 +3,7 @@
 
 #include "voxcycle/network/statistics_record.hpp"
 
+#include <torch/csrc/autograd/engine.h>
 #include <torch/torch.h>
 
 namespace voxcycle {
@@ -77,17 +78,20 @@ struct RecomputeFunction : torch::autograd::Function<RecomputeFunction> {
 
     at::AutoGradMode const grad_mode(true);
     again->statistics.replay();
-    variable_list outputs;
+    torch::autograd::edge_list from;
     variable_list slopes;
-    variable_list const y = flat(again->piece(again->pass, shaped(tensors, again->inputs)));
-    for (std::size_t k = 0; k < y.size(); ++k) {
-      if (!dy[k].defined()) continue;
-      outputs.push_back(y[k]);
-      slopes.push_back(std::move(dy[k]));
-    }
-    variable_list const found = torch::autograd::grad(
-        outputs, wanted, slopes, /*retain_graph=*/false, /*create_graph=*/false,
-        /*allow_unused=*/true);
+    {
+      variable_list const y = flat(again->piece(again->pass, shaped(tensors, again->inputs)));
+      for (std::size_t k = 0; k < y.size(); ++k) {
+        if (!dy[k].defined()) continue;
+        from.push_back(torch::autograd::impl::gradient_edge(y[k]));
+        slopes.push_back(std::move(dy[k]));
+      }
+    }  // the engine needs the graph alone: y goes
+    torch::autograd::edge_list to;
+    for (auto const& tensor : wanted) to.push_back(torch::autograd::impl::gradient_edge(tensor));
+    variable_list const found = torch::autograd::Engine::get_default_engine().execute(
+        from, slopes, /*keep_graph=*/false, /*create_graph=*/false, /*accumulate_grad=*/false, to);
     variable_list gradients(tensors.size() + 1);  // tensors, and the piece
     for (std::size_t k = 0; k < places.size(); ++k) gradients[places[k]] = found[k];
     return gradients;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Convolutions of one unit, large ones a slab of planes after the other. The libraries behind torch
-// copy what they work on into layouts with channels padded to 16, four times the memory of fields
-// with 4 channels: a slab of planes at a time, these copies stay small and in the caches. Measured
-// on two cores, bf16, 128^3, 8 to 8 channels, forward and backward: 62 ms in slabs, 92 ms whole;
-// the extra memory of a weight gradient falls from 16 bytes a voxel and channel to 2.
+// Convolutions of one unit, large ones a slab of planes after the other: the libraries behind torch
+// copy what they work on into layouts with channels padded to 16 (16 bytes a voxel and channel for
+// the weight gradient of 4 channels), and no operation may see more than 2^31-1 elements. A slab at
+// a time, both stay small.
 #pragma once
 
 #include "voxcycle/network/unit_conv.hpp"

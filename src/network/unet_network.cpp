@@ -5,7 +5,6 @@
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/network/block.hpp"
 #include "voxcycle/network/channel_join.hpp"
-#include "voxcycle/network/recompute.hpp"
 
 #include <algorithm>
 
@@ -79,16 +78,15 @@ class UnetNetwork::Core : public torch::nn::Module, public Scripted {
 
   Units forward(Pass const& pass, Units const& x, std::int64_t k = 0) {
     auto const at = static_cast<std::size_t>(k);
-    Units const h =
-        recomputed(pass, *enc_[at], {x}, [this, at](Pass const& p, Fields const& in) -> Fields {
-          return {enc_[at]->forward(p, in[0])};
-        })[0];
+    auto const as_it_is = [](Pass const&, Units const& y) { return Fields{y}; };
+    Units const h = enc_[at]->recomputed(
+        pass, *this, {x}, [](Pass const&, Fields const& in) { return in[0]; }, as_it_is)[0];
     if (k == depth_) return h;
     Units const coarse = forward(pass, down_[at]->forward(pass, h), k + 1);
-    return recomputed(
-        pass, *this, {h, coarse}, [this, at](Pass const& p, Fields const& in) -> Fields {
-          return {dec_[at]->forward(p, join_channels(in[0], up_[at]->forward(p, in[1])))};
-        })[0];
+    auto const joined = [this, at](Pass const& p, Fields const& in) {
+      return join_channels(in[0], up_[at]->forward(p, in[1]));
+    };
+    return dec_[at]->recomputed(pass, *this, {h, coarse}, joined, as_it_is)[0];
   }
 
   std::string script() const override {

@@ -3,6 +3,7 @@
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
+#include "voxcycle/core/memory.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/timer.hpp"
 #include "voxcycle/train/agreement.hpp"
@@ -198,6 +199,7 @@ void Trainer::step(Stage const& stage, Budget const& budget, Stepper& stepper) {
 bool Trainer::run_stage(Stage const& stage) {
   auto& at = state_.position();
   auto const& plan = stage.plan;
+  keep_freed_memory(freed_memory_to_keep(plan.grid.voxel_count()));
   auto const loss = make_loss(o_.loss, {plan.grid, o_.boundary, o_.source});
   auto const held_out = held_out_samples(shard_directory(o_.data, "held_out", plan.grid));
   Budget const budget = stage_budget(o_, plan, samples_of(stage).samples());

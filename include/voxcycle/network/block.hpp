@@ -2,6 +2,7 @@
 #pragma once
 
 #include "voxcycle/network/norm_act.hpp"
+#include "voxcycle/network/recompute.hpp"
 #include "voxcycle/network/scripted.hpp"
 #include "voxcycle/network/unit_conv.hpp"
 
@@ -13,10 +14,20 @@ namespace voxcycle {
 class Block : public torch::nn::Module, public Scripted {
  public:
   Block(std::int64_t in, std::int64_t out, Norm norm);
-  Units forward(Pass const& pass, Units const& x);
+  Units forward(Pass const& pass, Units const& x) { return second(pass, first(pass, x)); }
+
+  using Before = std::function<Units(Pass const&, Fields const&)>;
+  using After = std::function<Fields(Pass const&, Units const&)>;
+  /// after(forward(before(inputs))) in two pieces, one a convolution (recompute.hpp).
+  /// @param layers  holds the block and all that `before` and `after` use
+  Fields recomputed(Pass const& pass, torch::nn::Module const& layers, Fields const& inputs,
+                    Before const& before, After const& after);
   std::string script() const override;
 
  private:
+  Units first(Pass const& pass, Units const& x);
+  Units second(Pass const& pass, Units const& h);
+
   std::shared_ptr<UnitConv> conv1_;
   std::shared_ptr<NormAct> norm1_;
   std::shared_ptr<UnitConv> conv2_;
