@@ -15,24 +15,37 @@ constexpr auto kLayout = at::MemoryFormat::ChannelsLast3d;
 
 /// Voxels from which on slabs pay: below, whole convolutions are a tenth faster.
 constexpr std::int64_t kManyVoxels = 256 * 256 * 256;
+/// Voxels of a plane of a weight gradient's part: the oneDNN of torch 2.11 crashes on sixteen
+/// planes of 512^2.
+constexpr std::int64_t kMostInPlane = 256 * 256;
 
-/// Planes [begin, end) along x; some may lie outside and are then zero.
+/// Indices along one axis, 2 for planes or 3 for rows; some may lie outside and are then zero.
 struct Range {
   std::int64_t begin, end;
 };
 
-at::Tensor planes_of(at::Tensor const& x, Range const& range) {
+at::Tensor part_of(at::Tensor const& x, Range const& range, std::int64_t axis = 2) {
   std::int64_t const first = std::max<std::int64_t>(range.begin, 0);
-  std::int64_t const last = std::min(range.end, x.size(2));
-  at::Tensor const inside = x.narrow(2, first, last - first);
+  std::int64_t const last = std::min(range.end, x.size(axis));
+  at::Tensor const inside = x.narrow(axis, first, last - first);
   std::int64_t const before = first - range.begin, behind = range.end - last;
   if (before == 0 && behind == 0) return inside;
-  return at::constant_pad_nd(inside, {0, 0, 0, 0, before, behind}).contiguous(kLayout);
+  std::vector<std::int64_t> padding(static_cast<std::size_t>(2 * (5 - axis)), 0);
+  padding[padding.size() - 2] = before;
+  padding[padding.size() - 1] = behind;
+  return at::constant_pad_nd(inside, padding).contiguous(kLayout);
+}
+
+/// Zeros that the library adds: along the axes that are not cut.
+std::vector<std::int64_t> padding_of(Geometry const& g, int cut_axes) {
+  std::vector<std::int64_t> padding(3, g.padding);
+  std::fill_n(padding.begin(), cut_axes, 0);
+  return padding;
 }
 
 at::Tensor convolve(Geometry const& g, at::Tensor const& x, at::Tensor const& w,
-                    std::optional<at::Tensor> const& b, std::int64_t padding_x) {
-  std::vector<std::int64_t> const stride(3, g.stride), padding{padding_x, g.padding, g.padding};
+                    std::optional<at::Tensor> const& b, int cut_axes) {
+  std::vector<std::int64_t> const stride(3, g.stride), padding = padding_of(g, cut_axes);
   // torch takes a lone float32 sample of few values (n c x y <= 20480) past oneDNN, through a loop
   // many times slower.
   bool const past_onednn = x.size(0) == 1 && x.scalar_type() == at::kFloat && x.device().is_cpu();
@@ -47,8 +60,8 @@ struct Wanted {
 };
 
 Gradients differentiate(Geometry const& g, at::Tensor const& slope, at::Tensor const& x,
-                        at::Tensor const& w, std::int64_t padding_x, Wanted wanted) {
-  std::vector<std::int64_t> const stride(3, g.stride), padding{padding_x, g.padding, g.padding};
+                        at::Tensor const& w, int cut_axes, Wanted wanted) {
+  std::vector<std::int64_t> const stride(3, g.stride), padding = padding_of(g, cut_axes);
   auto [dx, dw, db] =
       at::convolution_backward(slope, x, w, at::OptionalIntArrayRef(), stride, padding, {1, 1, 1},
                                g.transposed, {0, 0, 0}, 1, {wanted.x, wanted.w, false});
@@ -71,12 +84,12 @@ std::vector<Range> cut(std::int64_t count, std::int64_t planes) {
   return ranges;
 }
 
-/// The slabs of one sample. Without overlap each plane of x belongs to one.
-std::vector<Slab> slabs_of(Geometry const& g, std::int64_t x_planes, std::int64_t y_planes,
-                           std::int64_t planes) {
+/// The parts of one sample along one axis. Without overlap each index of x belongs to one.
+std::vector<Slab> slabs_of(Geometry const& g, std::int64_t x_size, std::int64_t y_size,
+                           std::int64_t part) {
   std::vector<Slab> slabs;
-  std::int64_t const count = g.transposed ? x_planes : y_planes;
-  for (Range const& one : cut(count, planes)) {
+  std::int64_t const count = g.transposed ? x_size : y_size;
+  for (Range const& one : cut(count, part)) {
     Range const other{one.begin * g.stride - g.padding,
                       (one.end - 1) * g.stride + g.kernel - g.padding};
     slabs.push_back(g.transposed ? Slab{one, other} : Slab{other, one});
@@ -133,7 +146,7 @@ Geometry geometry_of(ConvKind kind) {
 at::Tensor forward_whole(ConvKind kind, at::Tensor const& x, at::Tensor const& w,
                          std::optional<at::Tensor> const& b) {
   Geometry const g = geometry_of(kind);
-  return convolve(g, x, w, b, g.padding);
+  return convolve(g, x, w, b, 0);
 }
 
 at::Tensor forward_in_slabs(ConvKind kind, at::Tensor const& x, at::Tensor const& w,
@@ -144,7 +157,7 @@ at::Tensor forward_in_slabs(ConvKind kind, at::Tensor const& x, at::Tensor const
   each_sample(x, y, [&](at::Tensor const& from, at::Tensor const& to) {
     for (auto const& slab : slabs) {
       to.narrow(2, slab.y.begin, slab.y.end - slab.y.begin)
-          .copy_(convolve(g, planes_of(from, slab.x), w, b, 0));
+          .copy_(convolve(g, part_of(from, slab.x), w, b, 1));
     }
   });
   return y;
@@ -158,7 +171,7 @@ at::Tensor input_gradient_in_slabs(ConvKind kind, at::Tensor const& slope, at::T
     at::Tensor const from = x.narrow(0, n, 1), dy = slope.narrow(0, n, 1), to = dx.narrow(0, n, 1);
     if (!overlap(g)) {
       for (auto const& slab : slabs_of(g, x.size(2), slope.size(2), planes)) {
-        auto const part = differentiate(g, planes_of(dy, slab.y), planes_of(from, slab.x), w, 0,
+        auto const part = differentiate(g, part_of(dy, slab.y), part_of(from, slab.x), w, 1,
                                         {.x = true, .w = false});
         to.narrow(2, slab.x.begin, slab.x.end - slab.x.begin).copy_(part.x);
       }
@@ -169,8 +182,8 @@ at::Tensor input_gradient_in_slabs(ConvKind kind, at::Tensor const& slope, at::T
     std::int64_t const beyond = g.kernel - 1;
     for (auto const& [a, b] : cut(x.size(2), planes)) {
       auto const part =
-          differentiate(g, planes_of(dy, {a + g.padding - beyond, b + g.padding}),
-                        planes_of(from, {a - beyond, b + beyond}), w, 0, {.x = true, .w = false});
+          differentiate(g, part_of(dy, {a + g.padding - beyond, b + g.padding}),
+                        part_of(from, {a - beyond, b + beyond}), w, 1, {.x = true, .w = false});
       to.narrow(2, a, b - a).copy_(part.x.narrow(2, beyond, b - a));
     }
   }
@@ -178,16 +191,20 @@ at::Tensor input_gradient_in_slabs(ConvKind kind, at::Tensor const& slope, at::T
 }
 
 at::Tensor weight_gradient_in_slabs(ConvKind kind, at::Tensor const& slope, at::Tensor const& x,
-                                    at::Tensor const& w, std::int64_t planes) {
+                                    at::Tensor const& w, std::int64_t planes, std::int64_t rows) {
   Geometry const g = geometry_of(kind);
   auto const type = w.scalar_type() == at::kBFloat16 ? at::kFloat : w.scalar_type();
   at::Tensor dw = at::zeros_like(w, w.options().dtype(type));
   auto const slabs = slabs_of(g, x.size(2), slope.size(2), planes);
+  auto const strips = slabs_of(g, x.size(3), slope.size(3), rows);
   each_sample(x, slope, [&](at::Tensor const& from, at::Tensor const& dy) {
     for (auto const& slab : slabs) {
-      dw.add_(differentiate(g, planes_of(dy, slab.y), planes_of(from, slab.x), w, 0,
-                            {.x = false, .w = true})
-                  .w);
+      at::Tensor const x_slab = part_of(from, slab.x), y_slab = part_of(dy, slab.y);
+      for (auto const& strip : strips) {
+        at::Tensor const x_part = part_of(x_slab, strip.x, 3).contiguous(kLayout);
+        at::Tensor const y_part = part_of(y_slab, strip.y, 3).contiguous(kLayout);
+        dw.add_(differentiate(g, y_part, x_part, w, 2, {.x = false, .w = true}).w);
+      }
     }
   });
   return dw;
@@ -203,10 +220,11 @@ Gradients backward(ConvKind kind, at::Tensor const& slope, at::Tensor const& x, 
                    bool needs_x) {
   if (!goes_in_slabs(x)) {
     Geometry const g = geometry_of(kind);
-    return differentiate(g, slope, x, w, g.padding, {.x = needs_x, .w = true});
+    return differentiate(g, slope, x, w, 0, {.x = needs_x, .w = true});
   }
+  std::int64_t const rows = std::max<std::int64_t>(8, kMostInPlane / slope.size(4));
   return {needs_x ? input_gradient_in_slabs(kind, slope, x, w, default_planes) : at::Tensor(),
-          weight_gradient_in_slabs(kind, slope, x, w, default_planes)};
+          weight_gradient_in_slabs(kind, slope, x, w, default_planes, rows)};
 }
 
 }  // namespace voxcycle::slab_conv

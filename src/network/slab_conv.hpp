@@ -42,7 +42,8 @@ at::Tensor forward_in_slabs(ConvKind kind, at::Tensor const& x, at::Tensor const
                             std::optional<at::Tensor> const& b, std::int64_t planes);
 at::Tensor input_gradient_in_slabs(ConvKind kind, at::Tensor const& slope, at::Tensor const& x,
                                    at::Tensor const& w, std::int64_t planes);
+/// @param rows  along y: slabs of wide planes are cut in these, too
 at::Tensor weight_gradient_in_slabs(ConvKind kind, at::Tensor const& slope, at::Tensor const& x,
-                                    at::Tensor const& w, std::int64_t planes);
+                                    at::Tensor const& w, std::int64_t planes, std::int64_t rows);
 
 }  // namespace voxcycle::slab_conv

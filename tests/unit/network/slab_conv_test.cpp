@@ -51,8 +51,11 @@ TEST_P(SlabConv, EqualsTheWholeWhateverThePlanes) {
       EXPECT_TRUE(close(slab_conv::forward_in_slabs(kind, x, w, b, planes), y)) << planes;
       EXPECT_TRUE(close(slab_conv::input_gradient_in_slabs(kind, slope, x, w, planes), x.grad()))
           << planes;
-      EXPECT_TRUE(close(slab_conv::weight_gradient_in_slabs(kind, slope, x, w, planes), w.grad()))
-          << planes;
+      for (std::int64_t rows : {2, 3, 16}) {
+        EXPECT_TRUE(
+            close(slab_conv::weight_gradient_in_slabs(kind, slope, x, w, planes, rows), w.grad()))
+            << planes << ' ' << rows;
+      }
     }
   }
 }
@@ -63,7 +66,7 @@ TEST_P(SlabConv, KeepsTheBitsOfSmallBf16Fields) {
   auto const kind = GetParam().kind;
   EXPECT_TRUE(at::equal(slab_conv::forward_in_slabs(kind, x, w, b, 4), y));
   EXPECT_TRUE(at::equal(slab_conv::input_gradient_in_slabs(kind, slope, x, w, 4), x.grad()));
-  auto const dw = slab_conv::weight_gradient_in_slabs(kind, slope, x, w, 4);
+  auto const dw = slab_conv::weight_gradient_in_slabs(kind, slope, x, w, 4, 4);
   EXPECT_EQ(dw.scalar_type(), at::kFloat);
   constexpr double bf16_rounding = 1.0 / 128.0;
   EXPECT_LE((dw - w.grad()).abs().max().item<double>(),
@@ -90,7 +93,7 @@ TEST_P(SlabConv, SlabsOfFineLevelsAgree) {
   slope = at::randn_like(y);
   auto const whole = slab_conv::backward(c.kind, slope, x, w, true);
   EXPECT_TRUE(close(slab_conv::input_gradient_in_slabs(c.kind, slope, x, w, 16), whole.x));
-  EXPECT_TRUE(close(slab_conv::weight_gradient_in_slabs(c.kind, slope, x, w, 16), whole.w));
+  EXPECT_TRUE(close(slab_conv::weight_gradient_in_slabs(c.kind, slope, x, w, 16, 512), whole.w));
 }
 
 TEST(SlabConvBySize, LargeFieldsGoInSlabs) {
