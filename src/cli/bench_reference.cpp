@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/median.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/timer.hpp"
 #include "voxcycle/field/family.hpp"
@@ -7,7 +8,6 @@
 #include "voxcycle/reference/full_multigrid.hpp"
 #include "voxcycle/reference/multigrid_pcg.hpp"
 
-#include <algorithm>
 #include <cstdio>
 #include <vector>
 
@@ -80,8 +80,7 @@ double apply_seconds(at::Tensor const& nu, Grid3 const& grid) {
     apply_stiffness(u, nu, grid);
     seconds.push_back(timer.seconds());
   }
-  std::nth_element(seconds.begin(), seconds.begin() + kApplies / 2, seconds.end());
-  return seconds[kApplies / 2];
+  return median(seconds);
 }
 
 /// Prints a row of the table. @return the same as JSON

@@ -2,6 +2,7 @@
 #include "voxcycle/evaluate/compare.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/median.hpp"
 #include "voxcycle/core/timer.hpp"
 #include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/poisson/errors.hpp"
@@ -21,12 +22,6 @@ namespace voxcycle {
 namespace {
 
 constexpr int kBatchRepeats = 5;
-
-double median(std::vector<double> values) {
-  auto const middle = values.begin() + std::ssize(values) / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 /// What a method made of one sample.
 struct Solved {
