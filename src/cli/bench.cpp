@@ -48,10 +48,11 @@ std::int64_t bench_number(Invocation const& call, std::string const& name, std::
   return value;
 }
 
-int bench_report(Invocation const& call, std::string const& json) {
+int bench_report(Invocation const& call, json::Members const& members) {
   if (call.comm.rank() != 0) return 0;
-  std::printf("%s\n", json.c_str());
-  if (call.has("json")) write_file_atomically(call.flags.at("json"), json + "\n");
+  auto const line = json::object(members) + "\n";
+  std::fputs(line.c_str(), stdout);
+  if (call.has("json")) write_file_atomically(call.flags.at("json"), line);
   return 0;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "voxcycle/cli/command.hpp"
+#include "voxcycle/core/json.hpp"
 #include "voxcycle/core/timer.hpp"
 
 #include <cstdint>
@@ -27,8 +28,8 @@ double seconds_of(Work const& work) {
 /// The number of --name, or `otherwise`. @throws Error if it is not positive.
 std::int64_t bench_number(Invocation const& call, std::string const& name, std::int64_t otherwise);
 
-/// Prints the line on rank 0 and writes it to --json. @return 0
-int bench_report(Invocation const& call, std::string const& json);
+/// Prints the members as one line of JSON on rank 0 and writes it to --json. @return 0
+int bench_report(Invocation const& call, json::Members const& members);
 
 /// Energy and gradient against a copy of the same bytes: u and nu read, gradient written.
 int bench_energy(Invocation const& call);

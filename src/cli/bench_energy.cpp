@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/median.hpp"
 #include "voxcycle/core/parallel.hpp"
-#include "voxcycle/core/text.hpp"
 #include "voxcycle/poisson/energy.hpp"
 
 #include <cstring>
@@ -38,12 +37,14 @@ int bench_energy(Invocation const& call) {
     kernel.push_back(a);
     copy.push_back(b);
   }
-  return bench_report(call, format("{\"bench\": \"energy\", \"grid\": %ld, \"precision\": \"%s\", "
-                                   "\"threads\": %d, \"repeats\": %d, \"seconds_median\": %.6g, "
-                                   "\"copy_seconds_median\": %.6g, \"ratio_to_copy\": %.4g}",
-                                   static_cast<long>(n), dtype == at::kDouble ? "f64" : "f32",
-                                   at::get_num_threads(), kBenchRepeats, median(kernel),
-                                   median(copy), median(kernel) / median(copy)));
+  return bench_report(call, {{"bench", json::text("energy")},
+                             {"grid", std::to_string(n)},
+                             {"precision", json::text(dtype == at::kDouble ? "f64" : "f32")},
+                             {"threads", std::to_string(at::get_num_threads())},
+                             {"repeats", std::to_string(kBenchRepeats)},
+                             {"seconds_median", json::number(median(kernel))},
+                             {"copy_seconds_median", json::number(median(copy))},
+                             {"ratio_to_copy", json::number(median(kernel) / median(copy))}});
 }
 
 }  // namespace voxcycle

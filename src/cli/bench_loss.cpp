@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/median.hpp"
-#include "voxcycle/core/text.hpp"
 #include "voxcycle/grid/units.hpp"
 #include "voxcycle/train/loss.hpp"
 
@@ -41,17 +40,18 @@ int bench_loss(Invocation const& call) {
   }
   auto const standard = std::find(names.begin(), names.end(), "energy_normalised") - names.begin();
   double const unity = median(seconds[static_cast<std::size_t>(standard)]);
-  std::string json = format(
-      "{\"bench\": \"loss\", \"grid\": %ld, \"batch\": %ld, "
-      "\"precision\": \"%s\", \"threads\": %d, \"repeats\": %d",
-      static_cast<long>(n), static_cast<long>(batch), dtype == at::kDouble ? "f64" : "f32",
-      at::get_num_threads(), kBenchRepeats);
+  json::Members members{{"bench", json::text("loss")},
+                        {"grid", std::to_string(n)},
+                        {"batch", std::to_string(batch)},
+                        {"precision", json::text(dtype == at::kDouble ? "f64" : "f32")},
+                        {"threads", std::to_string(at::get_num_threads())},
+                        {"repeats", std::to_string(kBenchRepeats)}};
   for (std::size_t l = 0; l < losses.size(); ++l) {
     double const taken = median(seconds[l]);
-    json += format(", \"%s_seconds_median\": %.6g, \"%s_ratio\": %.3g", names[l].c_str(), taken,
-                   names[l].c_str(), taken / unity);
+    members.emplace_back(names[l] + "_seconds_median", json::number(taken));
+    members.emplace_back(names[l] + "_ratio", json::number(taken / unity));
   }
-  return bench_report(call, json + "}");
+  return bench_report(call, members);
 }
 
 }  // namespace voxcycle

@@ -41,22 +41,23 @@ int bench_step(Invocation const& call) {
       parts[v] += times;
     }
   }
-  std::string json = format(
-      "{\"bench\": \"step\", \"grid\": %ld, \"batch\": %ld, "
-      "\"precision\": \"%s\", \"processes\": %d, \"threads\": %d, "
-      "\"repeats\": %d",
-      static_cast<long>(grid.voxels[0]), static_cast<long>(batch),
-      call.config.text("train.precision").c_str(), call.comm.size(), at::get_num_threads(),
-      kBenchRepeats);
+  json::Members members{{"bench", json::text("step")},
+                        {"grid", std::to_string(grid.voxels[0])},
+                        {"batch", std::to_string(batch)},
+                        {"precision", json::text(call.config.text("train.precision"))},
+                        {"processes", std::to_string(call.comm.size())},
+                        {"threads", std::to_string(at::get_num_threads())},
+                        {"repeats", std::to_string(kBenchRepeats)}};
   for (std::size_t v = 0; v < variants.size(); ++v) {
     std::string const prefix = variants.size() == 1 ? "" : names[v] + "_";
-    json += format(", \"%sseconds_median\": %.6g, \"%sreduction_share\": %.3g", prefix.c_str(),
-                   median(seconds[v]), prefix.c_str(), parts[v].reduction / parts[v].total());
+    members.emplace_back(prefix + "seconds_median", json::number(median(seconds[v])));
+    members.emplace_back(prefix + "reduction_share",
+                         json::number(parts[v].reduction / parts[v].total()));
   }
   if (variants.size() == 2) {
-    json += format(", \"ratio\": %.4g", median(seconds[0]) / median(seconds[1]));
+    members.emplace_back("ratio", json::number(median(seconds[0]) / median(seconds[1])));
   }
-  return bench_report(call, json + "}");
+  return bench_report(call, members);
 }
 
 }  // namespace voxcycle
