@@ -42,12 +42,7 @@ class Methods {
  public:
   Methods(Communicator const& comm, Network& network, Grid3 const& grid,
           CompareOptions const& options)
-      : comm_(comm),
-        network_(network),
-        problem_{grid, options.boundary},
-        options_(options),
-        lift_(lift(grid, options.boundary, at::kDouble)),
-        free_(free_node_mask(grid, options.boundary, at::kBool)) {}
+      : comm_(comm), network_(network), problem_{grid, options.boundary}, options_(options) {}
 
   at::Tensor predicted(at::Tensor const& nu, at::Tensor const& f) const {
     return predict(comm_, network_, problem_.grid, nu, f, options_.dtype);
@@ -84,7 +79,9 @@ class Methods {
 
   /// In float64, with Dirichlet values that are not rounded to float32.
   at::Tensor network_start(Sample const& s) const {
-    return at::where(free_, predicted(s.nu, s.f).to(at::kDouble), lift_).contiguous();
+    at::Tensor u = predicted(s.nu, s.f).to(at::kDouble).contiguous();
+    set_dirichlet_values(u, problem_.grid, problem_.boundary);
+    return u;
   }
 
   std::pair<Multigrid, double> timed_hierarchy(at::Tensor const& nu) const {
@@ -103,8 +100,6 @@ class Methods {
   Network& network_;
   Problem problem_;
   CompareOptions options_;
-  at::Tensor lift_;
-  at::Tensor free_;
 };
 
 /// A method under measurement.
