@@ -43,4 +43,9 @@ int bench_loss(Invocation const& call);
 /// Iterations, seconds and cost in applications of K of multigrid PCG on smooth and rough fields.
 int bench_reference(Invocation const& call);
 
+/// Writing one shard of noise, reading it with its checksums, and prefetching it as training does,
+/// against writing and reading a file of the same bytes plainly. The files are in the page cache by
+/// then: reading shows what the program adds, not what the disk gives.
+int bench_io(Invocation const& call);
+
 }  // namespace voxcycle
