@@ -4,22 +4,39 @@
 
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
-#include "voxcycle/core/parallel.hpp"
 #include "voxcycle/core/text.hpp"
-#include "voxcycle/core/timer.hpp"
-#include "voxcycle/poisson/energy.hpp"
-#include "voxcycle/train/train_step.hpp"
 
-#include <algorithm>
 #include <cstdio>
-#include <cstring>
-
-#include "cli/options.hpp"
-#include "cli/step_trial.hpp"
-#include <ATen/ATen.h>
-#include <ATen/Parallel.h>
+#include <cstdlib>
+#include <utility>
+#include <vector>
 
 namespace voxcycle {
+namespace {
+
+using Bench = int (*)(Invocation const&);
+
+/// One line a bench, in the order of the help.
+std::vector<std::pair<std::string, Bench>> const kBenches{
+    {"energy", bench_energy},       {"step", bench_step}, {"loss", bench_loss},
+    {"reference", bench_reference}, {"io", bench_io},
+};
+
+std::vector<std::string> bench_names() {
+  std::vector<std::string> names;
+  for (auto const& entry : kBenches) names.push_back(entry.first);
+  return names;
+}
+
+int bench(Invocation const& call) {
+  auto const subject = call.has("subject") ? call.flags.at("subject") : std::string();
+  for (auto const& [name, run] : kBenches) {
+    if (name == subject) return run(call);
+  }
+  throw Error("bench '" + subject + "' is unknown. Choose one of " + join(bench_names()) + '.');
+}
+
+}  // namespace
 
 std::int64_t bench_number(Invocation const& call, std::string const& name, std::int64_t otherwise) {
   if (!call.has(name)) return otherwise;
@@ -29,170 +46,25 @@ std::int64_t bench_number(Invocation const& call, std::string const& name, std::
   return value;
 }
 
-int bench_report(Invocation const& call, std::string const& json) {
+int bench_report(Invocation const& call, json::Members const& members) {
   if (call.comm.rank() != 0) return 0;
-  std::printf("%s\n", json.c_str());
-  if (call.has("json")) write_file_atomically(call.flags.at("json"), json + "\n");
+  auto const line = json::object(members) + "\n";
+  std::fputs(line.c_str(), stdout);
+  if (call.has("json")) write_file_atomically(call.flags.at("json"), line);
   return 0;
 }
-
-namespace {
-
-constexpr int kRepeats = 11;
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
-}
-
-template <class Work>
-double seconds_of(Work const& work) {
-  Timer const timer;
-  work();
-  return timer.seconds();
-}
-
-/// Energy and gradient against a copy of the same bytes: u and nu read, gradient written.
-int bench_energy(Invocation const& call) {
-  std::int64_t const n = bench_number(call, "grid", 128);
-  auto const dtype = call.config.text("train.precision") == "f64" ? at::kDouble : at::kFloat;
-  Grid3 const grid = Grid3::cube(n);
-  at::Tensor const u = at::rand({1, 1, n + 1, n + 1, n + 1}, dtype);
-  at::Tensor const nu = at::rand({1, 1, n, n, n}, dtype) + 0.5;
-  std::int64_t const bytes = u.nbytes() + nu.nbytes() + u.nbytes();
-  // A copy of half the bytes reads them once and writes them once: the same traffic.
-  at::Tensor const from = at::ones({bytes / 2}, at::kByte);
-  at::Tensor const to = at::ones({bytes / 2}, at::kByte);
-  auto* target = static_cast<char*>(to.mutable_data_ptr());
-  auto const* source = static_cast<char const*>(from.const_data_ptr());
-  std::vector<double> kernel;
-  std::vector<double> copy;
-  for (int k = 0; k < (std::getenv("VX_REP") ? 2 : kRepeats + 2); ++k) {
-    double const a = seconds_of([&] { energy_and_gradient(u, nu, grid); });
-    double const b = seconds_of([&] {
-      parallel_for(bytes / 2, 1, [&](std::int64_t begin, std::int64_t end) {
-        std::memcpy(target + begin, source + begin, static_cast<std::size_t>(end - begin));
-      });
-    });
-    if (k < 2) continue;
-    kernel.push_back(a);
-    copy.push_back(b);
-  }
-  return bench_report(call, format("{\"bench\": \"energy\", \"grid\": %ld, \"precision\": \"%s\", "
-                                   "\"threads\": %d, \"repeats\": %d, \"seconds_median\": %.6g, "
-                                   "\"copy_seconds_median\": %.6g, \"ratio_to_copy\": %.4g}",
-                                   static_cast<long>(n), dtype == at::kDouble ? "f64" : "f32",
-                                   at::get_num_threads(), kRepeats, median(kernel), median(copy),
-                                   median(kernel) / median(copy)));
-}
-
-int bench_step(Invocation const& call) {
-  auto const names =
-      split_list(call.has("reduction") ? call.flags.at("reduction") : std::string("exact"));
-  auto const options = train_options(call.config);
-  Grid3 const grid = Grid3::cube(bench_number(call, "grid", 32));
-  std::int64_t const batch = bench_number(call, "batch", 8);
-  std::vector<std::unique_ptr<StepTrial>> variants;
-  for (auto const& name : names) {
-    VOXCYCLE_REQUIRE(name == "exact" || name == "fast",
-                     "--reduction '" << name << "' is unknown. Choose exact, fast or both.");
-    StepTrial::Variant const variant{
-        .batch = batch,
-        .optimizer = options.optimizer.name,
-        .reduction = name == "exact" ? GradientMode::exact : GradientMode::fast};
-    variants.push_back(std::make_unique<StepTrial>(options, grid, variant, call.comm));
-  }
-  std::vector<std::vector<double>> seconds(variants.size());
-  std::vector<StepTimes> parts(variants.size());
-  for (int k = 0; k < (std::getenv("VX_REP") ? 2 : kRepeats + 2); ++k) {
-    for (std::size_t v = 0; v < variants.size(); ++v) {
-      call.comm.barrier();
-      StepTimes times;
-      double const taken = seconds_of([&] { times = variants[v]->step(); });
-      if (k < 2) continue;
-      seconds[v].push_back(taken);
-      parts[v] += times;
-    }
-  }
-  std::string json = format(
-      "{\"bench\": \"step\", \"grid\": %ld, \"batch\": %ld, "
-      "\"precision\": \"%s\", \"processes\": %d, \"threads\": %d, "
-      "\"repeats\": %d",
-      static_cast<long>(grid.voxels[0]), static_cast<long>(batch),
-      call.config.text("train.precision").c_str(), call.comm.size(), at::get_num_threads(),
-      kRepeats);
-  for (std::size_t v = 0; v < variants.size(); ++v) {
-    std::string const prefix = variants.size() == 1 ? "" : names[v] + "_";
-    json += format(", \"%sseconds_median\": %.6g, \"%sreduction_share\": %.3g", prefix.c_str(),
-                   median(seconds[v]), prefix.c_str(), parts[v].reduction / parts[v].total());
-  }
-  if (variants.size() == 2) {
-    json += format(", \"ratio\": %.4g", median(seconds[0]) / median(seconds[1]));
-  }
-  return bench_report(call, json + "}");
-}
-
-/// Each loss on random fields, unit by unit as the step does, against the default one.
-int bench_loss(Invocation const& call) {
-  auto const options = train_options(call.config);
-  std::int64_t const n = bench_number(call, "grid", 32);
-  std::int64_t const batch = bench_number(call, "batch", 8);
-  auto const dtype = options.dtype == at::kDouble ? at::kDouble : at::kFloat;
-  LossProblem const problem{Grid3::cube(n), options.boundary, options.source};
-  auto const names = loss_names();
-  std::vector<std::unique_ptr<Loss>> losses;
-  for (auto const& name : names) losses.push_back(make_loss(name, problem));
-  std::vector<LossInput> units;
-  for (auto const& unit : units_of_rank(batch, options.unit_size, 1, 0)) {
-    at::Tensor const u = at::rand({unit.size(), 1, n + 1, n + 1, n + 1}, dtype);
-    at::Tensor const nu = at::rand({unit.size(), 1, n, n, n}, dtype) + 0.5;
-    units.push_back({u, nu, at::rand_like(nu), at::rand_like(u)});
-  }
-  std::vector<std::vector<double>> seconds(losses.size());
-  for (int k = 0; k < (std::getenv("VX_REP") ? 2 : kRepeats + 2); ++k) {
-    for (std::size_t l = 0; l < losses.size(); ++l) {
-      double const taken = seconds_of([&] {
-        for (auto const& unit : units) losses[l]->evaluate(unit);
-      });
-      if (k >= 2) seconds[l].push_back(taken);
-    }
-  }
-  auto const standard = std::find(names.begin(), names.end(), "energy_normalised") - names.begin();
-  double const unity = median(seconds[static_cast<std::size_t>(standard)]);
-  std::string json = format(
-      "{\"bench\": \"loss\", \"grid\": %ld, \"batch\": %ld, "
-      "\"precision\": \"%s\", \"threads\": %d, \"repeats\": %d",
-      static_cast<long>(n), static_cast<long>(batch), dtype == at::kDouble ? "f64" : "f32",
-      at::get_num_threads(), kRepeats);
-  for (std::size_t l = 0; l < losses.size(); ++l) {
-    double const taken = median(seconds[l]);
-    json += format(", \"%s_seconds_median\": %.6g, \"%s_ratio\": %.3g", names[l].c_str(), taken,
-                   names[l].c_str(), taken / unity);
-  }
-  return bench_report(call, json + "}");
-}
-
-int bench(Invocation const& call) {
-  auto const subject = call.has("subject") ? call.flags.at("subject") : std::string();
-  if (subject == "energy") return bench_energy(call);
-  if (subject == "step") return bench_step(call);
-  if (subject == "loss") return bench_loss(call);
-  if (subject == "reference") return bench_reference(call);
-  throw Error("bench '" + subject + "' is unknown. Choose energy, step, loss or reference.");
-}
-
-}  // namespace
 
 Command bench_command() {
   return {"bench",
           "medians and ratios within one run (precision: --train.precision)",
-          {{"grid", "N", "voxels an axis (default: energy and reference 128, step and loss 32)"},
-           {"batch", "N", "step, loss: global batch (default: 8)"},
+          {{"grid", "N", "voxels an axis (default: energy, reference 128; io 64; step, loss 32)"},
+           {"batch", "N", "step, loss, io: global batch (default: 8)"},
            {"reduction", "LIST", "step: exact, fast or exact,fast (side by side)"},
+           {"samples", "N", "io: of the shard (default: 32)"},
            {"field", "NAME", "reference: only fields whose names begin so"},
            {"json", "FILE", "where the line goes as well"}},
           bench,
-          {"energy", "step", "loss", "reference"}};
+          bench_names()};
 }
 
 }  // namespace voxcycle

@@ -1,21 +1,51 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// What the benches share, and the benches themselves: each in a file of its own, listed in
+// bench.cpp.
 #pragma once
 
 #include "voxcycle/cli/command.hpp"
+#include "voxcycle/core/json.hpp"
+#include "voxcycle/core/timer.hpp"
 
 #include <cstdint>
 #include <string>
 
 namespace voxcycle {
 
+/// Medians are of so many rounds, in each of which all that is compared runs once; rounds before
+/// them warm up.
+inline constexpr int kBenchRepeats = 11;
+inline constexpr int kBenchWarmUps = 2;
+
+/// Seconds that `work` takes.
+template <class Work>
+double seconds_of(Work const& work) {
+  Timer const timer;
+  work();
+  return timer.seconds();
+}
+
 /// The number of --name, or `otherwise`. @throws Error if it is not positive.
 std::int64_t bench_number(Invocation const& call, std::string const& name, std::int64_t otherwise);
 
-/// Prints the line on rank 0 and writes it to --json. @return 0
-int bench_report(Invocation const& call, std::string const& json);
+/// Prints the members as one line of JSON on rank 0 and writes it to --json. @return 0
+int bench_report(Invocation const& call, json::Members const& members);
 
-/// voxcycle bench reference: iterations, seconds and cost in applications of K of multigrid PCG on
-/// smooth and rough fields.
+/// Energy and gradient against a copy of the same bytes: u and nu read, gradient written.
+int bench_energy(Invocation const& call);
+
+/// Whole training steps on random fields, with exact or fast reduction or both side by side.
+int bench_step(Invocation const& call);
+
+/// Each loss on random fields, unit by unit as the step does, against the default one.
+int bench_loss(Invocation const& call);
+
+/// Iterations, seconds and cost in applications of K of multigrid PCG on smooth and rough fields.
 int bench_reference(Invocation const& call);
+
+/// Writing one shard of noise, reading it with its checksums, and prefetching it as training does,
+/// against writing and reading a file of the same bytes plainly. The files are in the page cache by
+/// then: reading shows what the program adds, not what the disk gives.
+int bench_io(Invocation const& call);
 
 }  // namespace voxcycle

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/median.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/timer.hpp"
 #include "voxcycle/field/family.hpp"
@@ -7,7 +8,6 @@
 #include "voxcycle/reference/full_multigrid.hpp"
 #include "voxcycle/reference/multigrid_pcg.hpp"
 
-#include <algorithm>
 #include <cstdio>
 #include <vector>
 
@@ -80,8 +80,7 @@ double apply_seconds(at::Tensor const& nu, Grid3 const& grid) {
     apply_stiffness(u, nu, grid);
     seconds.push_back(timer.seconds());
   }
-  std::nth_element(seconds.begin(), seconds.begin() + kApplies / 2, seconds.end());
-  return seconds[kApplies / 2];
+  return median(seconds);
 }
 
 /// Prints a row of the table. @return the same as JSON
@@ -109,15 +108,19 @@ std::string measure(BenchField const& field, Problem const& problem, CoarseOpera
                 (setup + solve) / apply);
     std::fflush(stdout);
   }
-  return format(
-      "{\"field\": \"%s\", \"coarse\": \"%s\", \"chosen\": %s, \"iterations\": %d, "
-      "\"relative_residual\": %.3g, \"converged\": %s, \"setup_seconds\": %.4g, "
-      "\"solve_seconds\": %.4g, \"seconds\": %.4g, \"apply_seconds\": %.4g, "
-      "\"ratio_to_apply\": %.4g, \"full_multigrid_seconds\": %.4g, "
-      "\"full_multigrid_residual\": %.3g}",
-      field.name.c_str(), name, chosen ? "true" : "false", result.iterations,
-      result.relative_residual, result.converged ? "true" : "false", setup, solve, setup + solve,
-      apply, (setup + solve) / apply, pass, full.relative_residual);
+  return json::object({{"field", json::text(field.name)},
+                       {"coarse", json::text(name)},
+                       {"chosen", json::boolean(chosen)},
+                       {"iterations", std::to_string(result.iterations)},
+                       {"relative_residual", json::number(result.relative_residual)},
+                       {"converged", json::boolean(result.converged)},
+                       {"setup_seconds", json::number(setup)},
+                       {"solve_seconds", json::number(solve)},
+                       {"seconds", json::number(setup + solve)},
+                       {"apply_seconds", json::number(apply)},
+                       {"ratio_to_apply", json::number((setup + solve) / apply)},
+                       {"full_multigrid_seconds", json::number(pass)},
+                       {"full_multigrid_residual", json::number(full.relative_residual)}});
 }
 
 }  // namespace
@@ -140,10 +143,11 @@ int bench_reference(Invocation const& call) {
   VOXCYCLE_REQUIRE(!lines.empty(), "--field '" << call.flags.at("field")
                                                << "' begins no field's name. Try kl, grf, "
                                                   "two-phase or spheres.");
-  return bench_report(call, format("{\"bench\": \"reference\", \"grid\": %ld, \"threads\": %d, "
-                                   "\"tolerance\": %g, \"solves\": [",
-                                   static_cast<long>(n), at::get_num_threads(), kTolerance) +
-                                join(lines) + "]}");
+  return bench_report(call, {{"bench", json::text("reference")},
+                             {"grid", std::to_string(n)},
+                             {"threads", std::to_string(at::get_num_threads())},
+                             {"tolerance", json::number(kTolerance)},
+                             {"solves", json::array(lines)}});
 }
 
 }  // namespace voxcycle

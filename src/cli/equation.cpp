@@ -46,7 +46,7 @@ Equation make_equation(Boundary const& boundary, at::Tensor const& nu,
     e.constant = f->item<double>();
     VOXCYCLE_REQUIRE(std::isfinite(e.constant),
                      "the source is " << e.constant << ". Give a number.");
-    if (e.constant != 0.0) e.b = load_of_source(at::full_like(e.nu, e.constant), grid);
+    if (e.constant != 0.0) e.b = load_of_source(e.constant, grid);
   } else {
     e.f = voxel_field("f", *f, grid);
     require_finite("f", grid, values_of(e.f));

@@ -94,8 +94,8 @@ SolveResult solve_reference(Problem const& problem, Source const& source, double
   at::Tensor const nu = voxels(sample.nu);
   std::optional<at::Tensor> b;
   if (!source.is_zero()) {
-    b = load_of_source(sample.f.empty() ? at::full_like(nu, source.value) : voxels(sample.f),
-                       problem.grid);
+    b = sample.f.empty() ? load_of_source(source.value, problem.grid)
+                         : load_of_source(voxels(sample.f), problem.grid);
   }
   auto result = solve_multigrid_pcg(problem, nu, {.tolerance = tolerance}, {}, b);
   at::Tensor const u = result.u.contiguous();

@@ -2,6 +2,7 @@
 #include "cli/network_start.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/poisson/boundary.hpp"
 #include "voxcycle/train/held_out.hpp"
 
 #include <algorithm>
@@ -73,13 +74,7 @@ at::Tensor NetworkStart::operator()(Equation const& e) const {
     u = at::upsample_trilinear3d(u, nodes, /*align_corners=*/true);
   }
   u = u.to(at::kDouble).contiguous();
-  for (int axis = 2; axis >= 0; --axis) {  // x last: its faces win on shared edges
-    for (int side = 0; side < 2; ++side) {
-      Face const& face = model_.boundary.face(axis, side);
-      if (face.kind != FaceKind::dirichlet) continue;
-      u.select(2 + axis, side == 0 ? 0 : fine.voxels[axis]).fill_(face.value);
-    }
-  }
+  set_dirichlet_values(u, fine, model_.boundary);
   return u;
 }
 

@@ -2,11 +2,11 @@
 #include "cli/solve_report.hpp"
 
 #include "voxcycle/core/atomic_file.hpp"
+#include "voxcycle/core/json.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/io/png.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include <ATen/ATen.h>
 
@@ -39,25 +39,6 @@ std::string saving(SolveReport const& report) {
               ? format(" and %s", format_seconds(seconds).c_str())
               : format(" and no time (it cost %s more)", format_seconds(-seconds).c_str());
   return text;
-}
-
-std::string number(double value) {
-  return std::isfinite(value) ? format("%.9g", value) : "null";
-}
-
-std::string quoted(std::string const& text) {
-  std::string out = "\"";
-  for (char const c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-  }
-  return out + '"';
-}
-
-std::string flows_json(FaceFlows const& flows) {
-  std::vector<std::string> faces;
-  for (double const flow : flows.into) faces.push_back(number(flow));
-  return "[" + join(faces) + "]";
 }
 
 /// The middle plane across an axis, [rows, columns]: the first of the other two axes to the right,
@@ -118,50 +99,43 @@ std::string solve_text(SolveReport const& report) {
 
 std::string solve_json(SolveReport const& report) {
   auto const& s = report.solution;
-  std::vector<std::pair<std::string, std::string>> members{
-      {"nu", quoted(report.nu)},
-      {"grid", format("[%ld, %ld, %ld]", static_cast<long>(s.grid.voxels[0]),
-                      static_cast<long>(s.grid.voxels[1]), static_cast<long>(s.grid.voxels[2]))},
-      {"boundary", quoted(report.boundary)},
-      {"model", quoted(report.model)},
-      {"tolerance", number(report.tolerance)},
-      {"converged", s.converged ? "true" : "false"},
+  json::Members members{
+      {"nu", json::text(report.nu)},
+      {"grid", json::array(s.grid.voxels)},
+      {"boundary", json::text(report.boundary)},
+      {"model", json::text(report.model)},
+      {"tolerance", json::number(report.tolerance)},
+      {"converged", json::boolean(s.converged)},
       {"iterations", std::to_string(s.iterations)},
-      {"relative_residual", number(s.relative_residual)},
-      {"error_estimate", number(s.error_estimate)},
-      {"seconds", number(s.seconds.total())},
-      {"seconds_network", number(s.seconds.network)},
-      {"seconds_setup", number(s.seconds.setup)},
-      {"seconds_estimate", number(s.seconds.estimate)},
-      {"seconds_multigrid", number(s.seconds.multigrid)},
-      {"flow_into_faces", flows_json(s.flows)},
-      {"source", number(s.flows.source)},
-      {"imbalance", number(s.flows.imbalance())},
+      {"relative_residual", json::number(s.relative_residual)},
+      {"error_estimate", json::number(s.error_estimate)},
+      {"seconds", json::number(s.seconds.total())},
+      {"seconds_network", json::number(s.seconds.network)},
+      {"seconds_setup", json::number(s.seconds.setup)},
+      {"seconds_estimate", json::number(s.seconds.estimate)},
+      {"seconds_multigrid", json::number(s.seconds.multigrid)},
+      {"flow_into_faces", json::array(s.flows.into)},
+      {"source", json::number(s.flows.source)},
+      {"imbalance", json::number(s.flows.imbalance())},
   };
   if (s.bounds) {
-    members.emplace_back("error_lower", number(s.bounds->lower));
-    members.emplace_back("error_upper", number(s.bounds->upper));
+    members.emplace_back("error_lower", json::number(s.bounds->lower));
+    members.emplace_back("error_upper", json::number(s.bounds->upper));
   }
   if (s.start.network_grid) {
-    members.emplace_back("network_grid", quoted(s.start.network_grid->name()));
-    members.emplace_back("network_used", s.start.from_network ? "true" : "false");
-    members.emplace_back("start_relative_residual", number(s.start.relative_residual));
-    members.emplace_back("start_error_estimate", number(s.start.error_estimate));
+    members.emplace_back("network_grid", json::text(s.start.network_grid->name()));
+    members.emplace_back("network_used", json::boolean(s.start.from_network));
+    members.emplace_back("start_relative_residual", json::number(s.start.relative_residual));
+    members.emplace_back("start_error_estimate", json::number(s.start.error_estimate));
   }
   if (report.from_lift) {
     members.emplace_back("iterations_from_lift", std::to_string(report.from_lift->iterations));
-    members.emplace_back("seconds_from_lift", number(report.from_lift->seconds.multigrid));
+    members.emplace_back("seconds_from_lift", json::number(report.from_lift->seconds.multigrid));
   }
   if (report.conductivity) {
-    auto const& k = report.conductivity->value;
-    members.emplace_back("effective_conductivity",
-                         "[" + number(k[0]) + ", " + number(k[1]) + ", " + number(k[2]) + "]");
+    members.emplace_back("effective_conductivity", json::array(report.conductivity->value));
   }
-  std::string text;
-  for (auto const& [name, value] : members) {
-    text += (text.empty() ? "{\n  " : ",\n  ") + quoted(name) + ": " + value;
-  }
-  return text + "\n}\n";
+  return json::document(members);
 }
 
 void write_slices(std::string const& directory, at::Tensor const& u, at::Tensor const& nu) {

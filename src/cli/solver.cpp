@@ -6,6 +6,7 @@
 #include "voxcycle/reference/error_estimate.hpp"
 #include "voxcycle/reference/multigrid_pcg.hpp"
 #include "voxcycle/reference/quick_estimate.hpp"
+#include "voxcycle/reference/residual.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -44,9 +45,7 @@ ErrorBounds relative_bounds(ErrorEstimate const& e) {
 struct Solver::Impl {
   explicit Impl(SolverOptions options_in);
   std::optional<at::Tensor> start(Equation const& e, Solution& s) const;
-  double residual_of(Equation const& e, std::optional<at::Tensor> const& u) const;
-  void certify(Equation const& e, Multigrid const& cycle, std::optional<at::Tensor> const& from,
-               Solution& s) const;
+  void certify(Equation const& e, Multigrid const& cycle, at::Tensor const& u, Solution& s) const;
   void solve(Equation const& e, Multigrid const& cycle, std::optional<at::Tensor> from,
              Solution& s) const;
   enum class Task { solve, certify };
@@ -93,15 +92,8 @@ std::optional<at::Tensor> Solver::Impl::start(Equation const& e, Solution& s) co
   return u;
 }
 
-/// Relative residual of a field, by a solve of no iterations.
-double Solver::Impl::residual_of(Equation const& e, std::optional<at::Tensor> const& u) const {
-  auto const identity = [](at::Tensor const& r) { return r; };
-  return solve_pcg(e.problem, e.nu, identity, {options.tolerance, 0}, e.b, u).relative_residual;
-}
-
-void Solver::Impl::certify(Equation const& e, Multigrid const& cycle,
-                           std::optional<at::Tensor> const& from, Solution& s) const {
-  at::Tensor const u = from ? *from : lift(e.problem.grid, boundary, at::kDouble);
+void Solver::Impl::certify(Equation const& e, Multigrid const& cycle, at::Tensor const& u,
+                           Solution& s) const {
   s.relative_residual = s.start.relative_residual;
   s.converged = s.relative_residual <= options.tolerance;
   Timer const timer;
@@ -141,7 +133,8 @@ Solution Solver::Impl::run(Task task, Equation const& e) const {
   Solution s;
   s.grid = e.problem.grid;
   std::optional<at::Tensor> from = start(e, s);
-  if (from || task == Task::certify) s.start.relative_residual = residual_of(e, from);
+  if (!from && task == Task::certify) from = lift(s.grid, boundary, at::kDouble);
+  if (from) s.start.relative_residual = relative_residual(e.problem, e.nu, *from, e.b);
   {
     Timer const timer;
     MultigridOptions cycles = multigrid_options_for(e.nu);
@@ -150,7 +143,7 @@ Solution Solver::Impl::run(Task task, Equation const& e) const {
     Multigrid const cycle(s.grid, boundary, e.nu, cycles);
     s.seconds.setup = timer.seconds();
     if (task == Task::certify) {
-      certify(e, cycle, from, s);
+      certify(e, cycle, *from, s);
     } else {
       solve(e, cycle, std::move(from), s);
     }

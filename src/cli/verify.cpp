@@ -4,6 +4,7 @@
 #include "voxcycle/cli/command.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/json.hpp"
 #include "voxcycle/core/text.hpp"
 
 #include <algorithm>
@@ -108,16 +109,14 @@ int verify(Invocation const& call) {
                         : ("NOT identical, first difference: " + first_difference).c_str(),
               drift, drift * 0x1.0p-53);
   if (call.has("json")) {
-    std::vector<std::string> names;
-    for (auto count : ranks) names.push_back(std::to_string(count));
     write_file_atomically(
         call.flags.at("json"),
-        format("{\n  \"identical\": %s,\n  \"ranks\": [%s],\n  \"stopped_and_resumed\": [%ld, %ld, "
-               "%ld],\n  \"steps\": %zu,\n  \"first_difference\": %s,\n"
-               "  \"fast_drift_ulps\": %.0f\n}\n",
-               identical ? "true" : "false", join(names).c_str(), static_cast<long>(parts[0]),
-               static_cast<long>(parts[1]), static_cast<long>(parts[2]), expected.size(),
-               identical ? "null" : ("\"" + first_difference + "\"").c_str(), drift));
+        json::document({{"identical", json::boolean(identical)},
+                        {"ranks", json::array(ranks)},
+                        {"stopped_and_resumed", json::array(parts)},
+                        {"steps", std::to_string(expected.size())},
+                        {"first_difference", identical ? "null" : json::text(first_difference)},
+                        {"fast_drift_ulps", json::number(drift)}}));
   }
   return identical ? 0 : 1;
 }

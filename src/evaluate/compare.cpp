@@ -2,6 +2,7 @@
 #include "voxcycle/evaluate/compare.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/median.hpp"
 #include "voxcycle/core/timer.hpp"
 #include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/poisson/errors.hpp"
@@ -22,12 +23,6 @@ namespace {
 
 constexpr int kBatchRepeats = 5;
 
-double median(std::vector<double> values) {
-  auto const middle = values.begin() + std::ssize(values) / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 /// What a method made of one sample.
 struct Solved {
   at::Tensor u;  ///< [1, 1, nx+1, ny+1, nz+1]
@@ -47,12 +42,7 @@ class Methods {
  public:
   Methods(Communicator const& comm, Network& network, Grid3 const& grid,
           CompareOptions const& options)
-      : comm_(comm),
-        network_(network),
-        problem_{grid, options.boundary},
-        options_(options),
-        lift_(lift(grid, options.boundary, at::kDouble)),
-        free_(free_node_mask(grid, options.boundary, at::kBool)) {}
+      : comm_(comm), network_(network), problem_{grid, options.boundary}, options_(options) {}
 
   at::Tensor predicted(at::Tensor const& nu, at::Tensor const& f) const {
     return predict(comm_, network_, problem_.grid, nu, f, options_.dtype);
@@ -89,7 +79,9 @@ class Methods {
 
   /// In float64, with Dirichlet values that are not rounded to float32.
   at::Tensor network_start(Sample const& s) const {
-    return at::where(free_, predicted(s.nu, s.f).to(at::kDouble), lift_).contiguous();
+    at::Tensor u = predicted(s.nu, s.f).to(at::kDouble).contiguous();
+    set_dirichlet_values(u, problem_.grid, problem_.boundary);
+    return u;
   }
 
   std::pair<Multigrid, double> timed_hierarchy(at::Tensor const& nu) const {
@@ -101,16 +93,13 @@ class Methods {
   std::optional<at::Tensor> load(Sample const& s) const {
     if (s.f.defined()) return load_of_source(s.f.to(at::kDouble), problem_.grid);
     if (options_.source.is_zero()) return std::nullopt;
-    return load_of_source(at::full(s.nu.sizes(), options_.source.value, at::kDouble),
-                          problem_.grid);
+    return load_of_source(options_.source.value, problem_.grid);
   }
 
   Communicator const& comm_;
   Network& network_;
   Problem problem_;
   CompareOptions options_;
-  at::Tensor lift_;
-  at::Tensor free_;
 };
 
 /// A method under measurement.

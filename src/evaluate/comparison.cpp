@@ -2,6 +2,7 @@
 // The comparison for a terminal, for programs and for the report.
 #include "voxcycle/evaluate/comparison.hpp"
 
+#include "voxcycle/core/json.hpp"
 #include "voxcycle/core/text.hpp"
 
 #include <algorithm>
@@ -9,7 +10,6 @@
 #include <limits>
 
 #include "html.hpp"
-#include "json.hpp"
 
 namespace voxcycle {
 namespace {
@@ -153,7 +153,6 @@ std::string comparison_csv(Comparison const& c) {
 }
 
 std::string comparison_json(Comparison const& c) {
-  auto const boolean = [](bool value) { return std::string(value ? "true" : "false"); };
   auto const best = undominated(c);
   std::vector<std::string> methods;
   for (std::size_t k = 0; k < c.methods.size(); ++k) {
@@ -168,8 +167,8 @@ std::string comparison_json(Comparison const& c) {
                       {"seconds", json::number(m.seconds)},
                       {"setup_seconds", json::number(m.setup_seconds)},
                       {"iterations", json::number(m.iterations)},
-                      {"converged", boolean(m.converged)},
-                      {"undominated", boolean(best[k])}}));
+                      {"converged", json::boolean(m.converged)},
+                      {"undominated", json::boolean(best[k])}}));
   }
   std::vector<std::string> sentences;
   for (auto const& sentence : verdict(c)) sentences.push_back(json::text(sentence));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/evaluate/evaluation.hpp"
 
+#include "voxcycle/core/json.hpp"
 #include "voxcycle/core/text.hpp"
 
 #include <algorithm>
@@ -59,23 +60,24 @@ std::string evaluation_csv(Evaluation const& e) {
 }
 
 std::string evaluation_json(Evaluation const& e) {
-  std::string text = format(
-      "{\n  \"samples\": %zu,\n  \"grid\": \"%s\",\n  \"precision\": \"%s\",\n  \"rel_l2_mean\": "
-      "%.9g,\n"
-      "  \"rel_l2_max\": %.9g,\n  \"energy_gap_mean\": %.9g,\n"
-      "  \"energy_norm_error_mean\": %.9g,\n  \"per_sample\": [",
-      e.samples.size(), e.grid.c_str(), e.precision.c_str(), e.rel_l2_mean, e.rel_l2_max,
-      e.energy_gap_mean, e.energy_norm_error_mean);
-  for (std::size_t k = 0; k < e.samples.size(); ++k) {
-    auto const& s = e.samples[k];
-    text += format(
-        "%s\n    {\"index\": %ld, \"rel_l2\": %.9g, \"energy_gap\": %.9g, "
-        "\"energy_norm_error\": %.9g}",
-        k == 0 ? "" : ",", static_cast<long>(s.index), s.rel_l2, s.energy_gap, s.energy_norm_error);
+  std::vector<std::string> samples;
+  for (auto const& s : e.samples) {
+    samples.push_back("\n    " +
+                      json::object({{"index", std::to_string(s.index)},
+                                    {"rel_l2", json::number(s.rel_l2)},
+                                    {"energy_gap", json::number(s.energy_gap)},
+                                    {"energy_norm_error", json::number(s.energy_norm_error)}}));
   }
-  text += "\n  ]";
-  if (e.comparison) text += ",\n  \"compare\": " + comparison_json(*e.comparison);
-  return text + "\n}\n";
+  json::Members members{{"samples", std::to_string(e.samples.size())},
+                        {"grid", json::text(e.grid)},
+                        {"precision", json::text(e.precision)},
+                        {"rel_l2_mean", json::number(e.rel_l2_mean)},
+                        {"rel_l2_max", json::number(e.rel_l2_max)},
+                        {"energy_gap_mean", json::number(e.energy_gap_mean)},
+                        {"energy_norm_error_mean", json::number(e.energy_norm_error_mean)},
+                        {"per_sample", json::array(samples)}};
+  if (e.comparison) members.emplace_back("compare", comparison_json(*e.comparison));
+  return json::document(members);
 }
 
 }  // namespace voxcycle

@@ -2,6 +2,7 @@
 #include "voxcycle/evaluate/export.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/json.hpp"
 #include "voxcycle/core/random.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/network/scripted.hpp"
@@ -10,7 +11,6 @@
 #include <tuple>
 
 #include "export_script.hpp"
-#include "json.hpp"
 #include <torch/csrc/jit/serialization/pickle.h>
 #include <torch/script.h>
 #include <torch/torch.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "report_charts.hpp"
 
+#include "voxcycle/core/median.hpp"
 #include "voxcycle/core/text.hpp"
 
 #include <algorithm>
@@ -71,10 +72,8 @@ std::vector<svg::Point> running_median(std::vector<svg::Point> const& points) {
     }
     std::vector<double> losses;
     for (std::size_t i = begin; i < end; ++i) losses.push_back(points[i].y);
-    auto const middle = losses.begin() + static_cast<std::ptrdiff_t>(losses.size() / 2);
-    std::nth_element(losses.begin(), middle, losses.end());
     medians.push_back(
-        {(points[begin].x + points[end - 1].x) / 2, *middle, points[begin].segment, ""});
+        {(points[begin].x + points[end - 1].x) / 2, median(losses), points[begin].segment, ""});
     begin = end;
   }
   return medians;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A study for other programs: ablation.json and ablation.csv.
+#include "voxcycle/core/json.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/evaluate/study.hpp"
-
-#include "json.hpp"
 
 namespace voxcycle {
 namespace {
@@ -15,7 +14,7 @@ std::string texts(std::vector<std::string> const& values) {
 }
 
 std::string settings_object(std::vector<std::pair<std::string, std::string>> const& settings) {
-  std::vector<std::pair<std::string, std::string>> members;
+  json::Members members;
   for (auto const& [key, value] : settings) members.emplace_back(key, json::text(value));
   return json::object(members);
 }
@@ -134,12 +133,12 @@ std::string study_json(Study const& study) {
   }
   std::vector<std::string> objects;
   for (auto const& group : groups) objects.push_back("\n    " + group_object(group));
-  return "{\n  \"title\": " + json::text(study.title) +
-         ",\n  \"baseline\": " + json::text(study.baseline) +
-         ",\n  \"target_metric\": " + json::text(to_string(study.metric)) +
-         ",\n  \"target_error\": " + json::number(study.target) +
-         ",\n  \"runs\": " + json::array(runs) + ",\n  \"groups\": " + json::array(objects) +
-         "\n}\n";
+  return json::document({{"title", json::text(study.title)},
+                         {"baseline", json::text(study.baseline)},
+                         {"target_metric", json::text(to_string(study.metric))},
+                         {"target_error", json::number(study.target)},
+                         {"runs", json::array(runs)},
+                         {"groups", json::array(objects)}});
 }
 
 std::string study_csv(Study const& study) {

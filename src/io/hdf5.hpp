@@ -12,31 +12,53 @@
 
 namespace voxcycle::hdf5 {
 
-/// An array in a File; errors name the file and the array.
-class Dataset {
+/// An array in a File, of any kind of numbers; errors name the file and the array.
+class Array {
+ public:
+  Shape const& shape() const { return shape_; }
+
+ protected:
+  friend class File;
+  /// Elements to transfer: where they are in memory, and in the file.
+  struct Selection {
+    Handle memory, file;
+  };
+  /// The whole array. @throws Error unless it has `count` elements.
+  Selection all(std::size_t count) const;
+  /// Entry `row` of the first axis. @throws Error unless it is there and has `count` elements.
+  Selection entry(std::int64_t row, std::size_t count) const;
+  /// @param type  of the numbers in memory, to which those in the file are converted
+  void read_as(hid_t type, Selection const& selection, void* to) const;
+
+  Handle handle_;
+  std::string label_;  ///< "<path>: <name>"
+  Shape shape_;
+};
+
+/// An array of one of the kinds that we write.
+class Dataset : public Array {
  public:
   Number number() const { return number_; }
-  Shape const& shape() const { return shape_; }
 
   /// Writes or reads the whole array; `values` holds all its elements.
   template <class T>
   void write(std::span<T const> values) {
-    transfer_all(number_of<T>(), values.size(), values.data(), nullptr);
+    put(number_of<T>(), all(values.size()), values.data());
   }
   /// The same for an array whose kind the caller need not know.
   void write_bytes(std::span<std::uint8_t const> bytes);
   template <class T>
   void read(std::span<T> values) const {
-    transfer_all(number_of<T>(), values.size(), nullptr, values.data());
+    get(number_of<T>(), all(values.size()), values.data());
   }
   /// Writes or reads entry `row` of the first axis.
   template <class T>
   void write_row(std::int64_t row, std::span<T const> values) {
-    transfer_row(number_of<T>(), row, values.size(), values.data(), nullptr);
+    put(number_of<T>(), entry(row, values.size()), values.data());
   }
   template <class T>
   void read_row(std::int64_t row, std::span<T> values) const {
-    transfer_row(number_of<T>(), row, values.size(), nullptr, values.data());
+    get(number_of<T>(), entry(row, values.size()), values.data());
   }
   /// One number attached to the array.
   void write_attribute(std::string const& name, std::uint32_t value) {
@@ -50,32 +72,21 @@ class Dataset {
 
  private:
   friend class File;
-  void transfer_all(Number number, std::size_t count, void const* from, void* to) const;
-  void transfer_row(Number number, std::int64_t row, std::size_t count, void const* from,
-                    void* to) const;
-  void transfer(Number number, hid_t memory, hid_t file, void const* from, void* to) const;
+  void require_number(Number number) const;
+  void put(Number number, Selection const& selection, void const* from);
+  void get(Number number, Selection const& selection, void* to) const;
 
-  Handle handle_;
   WriteStatus written_;  ///< the file's; null if it was opened for reading
-  std::string label_;    ///< "<path>: <name>"
   Number number_ = Number::float32;
-  Shape shape_;
 };
 
 /// An array of integers or floating-point numbers of any width and byte order, read as float64.
-class NumberArray {
+class NumberArray : public Array {
  public:
-  Shape const& shape() const { return shape_; }
   /// @param values  element_count(shape()) of them
   void read(std::span<double> values) const;
   /// Entry `row` of the first axis.
   void read_row(std::int64_t row, std::span<double> values) const;
-
- private:
-  friend class File;
-  Handle handle_;
-  std::string label_;  ///< "<path>: <name>"
-  Shape shape_;
 };
 
 /// A group below a file's root, for its attributes.
@@ -88,7 +99,9 @@ class Group {
   void write_attribute(std::string const& name, std::span<T const> values) {
     write_numbers({handle_.get(), label_}, name, number_of<T>(), values.size(), values.data());
   }
-  bool has_attribute(std::string const& name) const;
+  bool has_attribute(std::string const& name) const {
+    return voxcycle::hdf5::has_attribute({handle_.get(), label_}, name);
+  }
   std::string read_text_attribute(std::string const& name) const {
     return read_text({handle_.get(), label_}, name);
   }
@@ -123,7 +136,9 @@ class File {
   void write_attribute(std::string const& name, std::span<T const> values) {
     write_numbers(root(), name, number_of<T>(), values.size(), values.data());
   }
-  bool has_attribute(std::string const& name) const;
+  bool has_attribute(std::string const& name) const {
+    return voxcycle::hdf5::has_attribute(root(), name);
+  }
   std::string read_text_attribute(std::string const& name) const { return read_text(root(), name); }
   template <class T>
   std::vector<T> read_attribute(std::string const& name, std::size_t count) const {
@@ -137,7 +152,7 @@ class File {
   /// Whether there is an array or group of that name, if the groups around it are there.
   bool has(std::string const& name) const;
   Dataset open_dataset(std::string const& name) const;
-  /// @throws Error also for an array of anything but integers or floating-point numbers.
+  /// @throws Error for an array of anything but integers or floating-point numbers.
   NumberArray open_numbers(std::string const& name) const;
   Group create_group(std::string const& name);
   Group open_group(std::string const& name) const;
@@ -146,6 +161,7 @@ class File {
 
  private:
   void make_groups(std::string const& name);
+  Handle open_array(std::string const& name, Array& array) const;
   Owner root() const { return {handle_.get(), label_}; }
 
   std::string label_;  ///< its path, for messages

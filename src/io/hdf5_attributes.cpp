@@ -7,6 +7,47 @@
 #include <cstring>
 
 namespace voxcycle::hdf5 {
+namespace {
+
+/// An attribute opened for reading.
+class Attribute {
+ public:
+  Attribute(Owner const& owner, std::string const& name)
+      : label_(owner.label),
+        name_(name),
+        handle_(owned(open(owner, name), H5Aclose)),
+        type_(owned(H5Aget_type(handle_.get()), H5Tclose)) {}
+
+  hid_t type() const { return type_.get(); }
+  std::size_t count() const {
+    Handle const space = owned(H5Aget_space(handle_.get()), H5Sclose);
+    return static_cast<std::size_t>(H5Sget_simple_extent_npoints(space.get()));
+  }
+  /// @throws Error that it is `what`, unless it is as it should be.
+  void require(bool condition, std::string const& what) const {
+    VOXCYCLE_REQUIRE(condition, label_ << ": the attribute " << name_ << " is " << what << ". "
+                                       << kDamageAdvice);
+  }
+  void read(hid_t type, void* to) const {
+    if (H5Aread(handle_.get(), type, to) < 0) fail(label_, action(), kDamageAdvice);
+  }
+
+ private:
+  static hid_t open(Owner const& owner, std::string const& name) {
+    silence();
+    return H5Aopen(owner.id, name.c_str(), H5P_DEFAULT);
+  }
+  std::string action() const { return "cannot read the attribute " + name_; }
+  Handle owned(hid_t id, Handle::Close close) const {
+    return checked(id, close, label_, action(), kDamageAdvice);
+  }
+
+  std::string const& label_;
+  std::string const& name_;
+  Handle handle_, type_;
+};
+
+}  // namespace
 
 void write_text(Owner const& owner, std::string const& name, std::string const& text,
                 Charset charset) {
@@ -39,60 +80,40 @@ void write_numbers(Owner const& owner, std::string const& name, Number number, s
   }
 }
 
-std::string read_text(Owner const& owner, std::string const& name) {
+bool has_attribute(Owner const& owner, std::string const& name) {
   silence();
-  std::string const action = "cannot read the attribute " + name;
-  Handle const attribute = checked(H5Aopen(owner.id, name.c_str(), H5P_DEFAULT), H5Aclose,
-                                   owner.label, action, kDamageAdvice);
-  Handle const type =
-      checked(H5Aget_type(attribute.get()), H5Tclose, owner.label, action, kDamageAdvice);
-  VOXCYCLE_REQUIRE(H5Tget_class(type.get()) == H5T_STRING && H5Tis_variable_str(type.get()) == 0,
-                   owner.label << ": the attribute " << name << " is no text of fixed length. "
-                               << kDamageAdvice);
-  std::string text(H5Tget_size(type.get()), '\0');
-  if (H5Aread(attribute.get(), type.get(), text.data()) < 0)
-    fail(owner.label, action, kDamageAdvice);
+  htri_t const found = H5Aexists(owner.id, name.c_str());
+  if (found < 0) fail(owner.label, "cannot look for the attribute " + name, kDamageAdvice);
+  return found > 0;
+}
+
+std::string read_text(Owner const& owner, std::string const& name) {
+  Attribute const attribute(owner, name);
+  attribute.require(
+      H5Tget_class(attribute.type()) == H5T_STRING && H5Tis_variable_str(attribute.type()) == 0,
+      "no text of fixed length");
+  std::string text(H5Tget_size(attribute.type()), '\0');
+  attribute.read(attribute.type(), text.data());
   text.resize(std::strlen(text.c_str()));
   return text;
 }
 
 void read_numbers(Owner const& owner, std::string const& name, Number number, std::size_t count,
                   void* to) {
-  silence();
-  std::string const action = "cannot read the attribute " + name;
-  Handle const attribute = checked(H5Aopen(owner.id, name.c_str(), H5P_DEFAULT), H5Aclose,
-                                   owner.label, action, kDamageAdvice);
-  Handle const type =
-      checked(H5Aget_type(attribute.get()), H5Tclose, owner.label, action, kDamageAdvice);
-  Handle const space =
-      checked(H5Aget_space(attribute.get()), H5Sclose, owner.label, action, kDamageAdvice);
-  VOXCYCLE_REQUIRE(H5Tequal(type.get(), file_type(number)) > 0 &&
-                       H5Sget_simple_extent_npoints(space.get()) == static_cast<hssize_t>(count),
-                   owner.label << ": the attribute " << name << " is not " << count << " times "
-                               << to_string(number) << ". " << kDamageAdvice);
-  if (H5Aread(attribute.get(), memory_type(number), to) < 0)
-    fail(owner.label, action, kDamageAdvice);
+  Attribute const attribute(owner, name);
+  attribute.require(H5Tequal(attribute.type(), file_type(number)) > 0 && attribute.count() == count,
+                    "not " + std::to_string(count) + " times " + to_string(number));
+  attribute.read(memory_type(number), to);
 }
 
 std::vector<double> read_any_numbers(Owner const& owner, std::string const& name,
                                      std::size_t count) {
-  silence();
-  std::string const action = "cannot read the attribute " + name;
-  Handle const attribute = checked(H5Aopen(owner.id, name.c_str(), H5P_DEFAULT), H5Aclose,
-                                   owner.label, action, kDamageAdvice);
-  Handle const type =
-      checked(H5Aget_type(attribute.get()), H5Tclose, owner.label, action, kDamageAdvice);
-  Handle const space =
-      checked(H5Aget_space(attribute.get()), H5Sclose, owner.label, action, kDamageAdvice);
-  auto const kind = H5Tget_class(type.get());
-  VOXCYCLE_REQUIRE((kind == H5T_INTEGER || kind == H5T_FLOAT) &&
-                       H5Sget_simple_extent_npoints(space.get()) == static_cast<hssize_t>(count),
-                   owner.label << ": the attribute " << name << " is not " << count << " numbers. "
-                               << kDamageAdvice);
+  Attribute const attribute(owner, name);
+  auto const kind = H5Tget_class(attribute.type());
+  attribute.require((kind == H5T_INTEGER || kind == H5T_FLOAT) && attribute.count() == count,
+                    "not " + std::to_string(count) + " numbers");
   std::vector<double> values(count);
-  if (H5Aread(attribute.get(), H5T_NATIVE_DOUBLE, values.data()) < 0) {
-    fail(owner.label, action, kDamageAdvice);
-  }
+  attribute.read(H5T_NATIVE_DOUBLE, values.data());
   return values;
 }
 

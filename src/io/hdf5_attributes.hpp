@@ -22,6 +22,7 @@ void write_text(Owner const& owner, std::string const& name, std::string const& 
                 Charset charset = Charset::utf8);
 void write_numbers(Owner const& owner, std::string const& name, Number number, std::size_t count,
                    void const* from);
+bool has_attribute(Owner const& owner, std::string const& name);
 std::string read_text(Owner const& owner, std::string const& name);
 void read_numbers(Owner const& owner, std::string const& name, Number number, std::size_t count,
                   void* to);

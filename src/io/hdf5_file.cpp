@@ -80,13 +80,6 @@ void File::close() {
   require_written(written_, label_);
 }
 
-bool File::has_attribute(std::string const& name) const {
-  silence();
-  htri_t const found = H5Aexists(handle_.get(), name.c_str());
-  if (found < 0) fail(label_, "cannot look for the attribute " + name, kDamageAdvice);
-  return found > 0;
-}
-
 void File::make_groups(std::string const& name) {
   for (auto slash = name.find('/'); slash != std::string::npos; slash = name.find('/', slash + 1)) {
     std::string const group = name.substr(0, slash);
@@ -123,24 +116,55 @@ bool File::has(std::string const& name) const {
   return found > 0;
 }
 
-Dataset File::open_dataset(std::string const& name) const {
+/// Opens `name` as `array`. @return its type of numbers
+Handle File::open_array(std::string const& name, Array& array) const {
   silence();
-  Dataset opened;
-  opened.label_ = label_ + ": " + name;
+  array.label_ = label_ + ": " + name;
   std::string const action = "cannot open the array";
-  opened.handle_ = checked(H5Dopen2(handle_.get(), name.c_str(), H5P_DEFAULT), H5Dclose,
-                           opened.label_, action, kDamageAdvice);
-  Handle const type =
-      checked(H5Dget_type(opened.handle_.get()), H5Tclose, opened.label_, action, kDamageAdvice);
-  Handle const space =
-      checked(H5Dget_space(opened.handle_.get()), H5Sclose, opened.label_, action, kDamageAdvice);
-  opened.number_ = number_in_file(type.get(), opened.label_);
+  auto const owned = [&](hid_t id, Handle::Close closer) {
+    return checked(id, closer, array.label_, action, kDamageAdvice);
+  };
+  array.handle_ = owned(H5Dopen2(handle_.get(), name.c_str(), H5P_DEFAULT), H5Dclose);
+  Handle type = owned(H5Dget_type(array.handle_.get()), H5Tclose);
+  Handle const space = owned(H5Dget_space(array.handle_.get()), H5Sclose);
   int const rank = H5Sget_simple_extent_ndims(space.get());
-  if (rank < 0) fail(opened.label_, action, kDamageAdvice);
+  if (rank < 0) fail(array.label_, action, kDamageAdvice);
   std::vector<hsize_t> extents(static_cast<std::size_t>(rank));
   if (rank > 0) H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr);
-  opened.shape_.assign(extents.begin(), extents.end());
+  array.shape_.assign(extents.begin(), extents.end());
+  return type;
+}
+
+Dataset File::open_dataset(std::string const& name) const {
+  Dataset opened;
+  Handle const type = open_array(name, opened);
+  opened.number_ = number_in_file(type.get(), opened.label_);
   return opened;
+}
+
+NumberArray File::open_numbers(std::string const& name) const {
+  NumberArray opened;
+  Handle const type = open_array(name, opened);
+  auto const kind = H5Tget_class(type.get());
+  VOXCYCLE_REQUIRE(kind == H5T_INTEGER || kind == H5T_FLOAT,
+                   opened.label_ << ": holds no plain numbers (but texts, compounds or others). "
+                                    "Store integers or floating-point numbers.");
+  return opened;
+}
+
+Group File::create_group(std::string const& name) {
+  silence();
+  make_groups(name + "/");
+  return open_group(name);
+}
+
+Group File::open_group(std::string const& name) const {
+  silence();
+  Group group;
+  group.label_ = label_ + ": " + name;
+  group.handle_ = checked(H5Gopen2(handle_.get(), name.c_str(), H5P_DEFAULT), H5Gclose,
+                          group.label_, "cannot open the group", kDamageAdvice);
+  return group;
 }
 
 std::vector<std::string> File::dataset_names() const {

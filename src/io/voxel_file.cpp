@@ -2,43 +2,35 @@
 #include "voxcycle/io/voxel_file.hpp"
 
 #include "voxcycle/core/error.hpp"
-#include "voxcycle/core/text.hpp"
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 
-#include "io/hdf5.hpp"
+#include "io/hdf5_location.hpp"
 
 namespace voxcycle {
 namespace {
 
 using hdf5::Number;
 
-struct Location {
-  std::string path;
-  std::string dataset;  ///< without the leading '/'
-};
-
-Location parse(std::string const& location) {
-  auto const colon = location.rfind(":/");
-  VOXCYCLE_REQUIRE(colon != std::string::npos && colon > 0 && colon + 2 < location.size(),
-                   "'" << location << "' does not name voxel arrays. Give PATH:/dataset, e.g. "
-                       << "fields.h5:/nu.");
-  return {location.substr(0, colon), location.substr(colon + 2)};
+hdf5::Location parse(std::string const& text) {
+  auto location = hdf5::parse_location(text);
+  VOXCYCLE_REQUIRE(location, "'" << text
+                                 << "' does not name voxel arrays. Give PATH:/dataset, e.g. "
+                                 << "fields.h5:/nu.");
+  return std::move(*location);
 }
 
 hdf5::Dataset open_dataset(hdf5::File const& file, std::string const& name) {
-  auto const names = file.dataset_names();
-  VOXCYCLE_REQUIRE(std::find(names.begin(), names.end(), name) != names.end(),
-                   file.path() << ": there is no dataset /" << name << ". It holds: "
-                               << (names.empty() ? "none" : "/" + join(names, ", /")) << '.');
+  hdf5::require_dataset(file, name);
   return file.open_dataset(name);
 }
 
 }  // namespace
 
 struct VoxelFile::Impl {
-  explicit Impl(Location const& location)
+  explicit Impl(hdf5::Location const& location)
       : file(hdf5::File::open(location.path)), dataset(open_dataset(file, location.dataset)) {
     auto const label = location.path + ":/" + location.dataset;
     hdf5::Shape shape = dataset.shape();

@@ -45,6 +45,20 @@ void for_each_node(Grid3 const& grid, Body const& body) {
   });
 }
 
+// Sets the nodes of each Dirichlet face to value(face): x last, so that its faces win on shared
+// edges, then y.
+template <class Value>
+void fill_dirichlet_planes(at::Tensor const& field, Grid3 const& grid, Boundary const& boundary,
+                           Value const& value) {
+  for (int axis = 2; axis >= 0; --axis) {
+    for (int side = 0; side < 2; ++side) {
+      Face const& face = boundary.face(axis, side);
+      if (face.kind != FaceKind::dirichlet) continue;
+      field.select(2 + axis, side == 0 ? 0 : grid.voxels[axis]).fill_(value(face));
+    }
+  }
+}
+
 at::Tensor empty_nodes(Grid3 const& grid) {
   require_valid(grid);
   return at::empty({1, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)}, at::kDouble);
@@ -94,13 +108,7 @@ std::string to_string(Boundary const& boundary) {
 at::Tensor free_node_mask(Grid3 const& grid, Boundary const& boundary, at::ScalarType dtype) {
   at::Tensor mask = empty_nodes(grid);
   mask.fill_(1.0);
-  for (int axis = 0; axis < 3; ++axis) {
-    for (int side = 0; side < 2; ++side) {
-      if (boundary.face(axis, side).kind == FaceKind::dirichlet) {
-        mask.select(2 + axis, side == 0 ? 0 : grid.voxels[axis]).zero_();
-      }
-    }
-  }
+  fill_dirichlet_planes(mask, grid, boundary, [](Face const&) { return 0.0; });
   return mask.to(dtype);
 }
 
@@ -130,6 +138,14 @@ at::Tensor lift(Grid3 const& grid, Boundary const& boundary, at::ScalarType dtyp
     values[node] = weights > 0.0 ? sum / weights : 0.0;
   });
   return field.to(dtype);
+}
+
+void set_dirichlet_values(at::Tensor& u, Grid3 const& grid, Boundary const& boundary) {
+  std::int64_t const nodes[3] = {grid.nodes(0), grid.nodes(1), grid.nodes(2)};
+  VOXCYCLE_REQUIRE(u.dim() == 5 && u.size(1) == 1 && u.sizes().slice(2) == at::IntArrayRef(nodes),
+                   "u has shape " << u.sizes() << ", expected [B, 1, " << nodes[0] << ", "
+                                  << nodes[1] << ", " << nodes[2] << "].");
+  fill_dirichlet_planes(u, grid, boundary, [](Face const& face) { return face.value; });
 }
 
 }  // namespace voxcycle

@@ -208,4 +208,9 @@ at::Tensor load_of_source(at::Tensor const& f, Grid3 const& grid) {
   return sum_at_nodes("f", f, grid, grid.spacing(0) * grid.spacing(1) * grid.spacing(2) / 8.0);
 }
 
+at::Tensor load_of_source(double f, Grid3 const& grid) {
+  require_valid(grid);
+  return load_of_source(at::full(voxel_shape(grid, 1), f, at::kDouble), grid);
+}
+
 }  // namespace voxcycle

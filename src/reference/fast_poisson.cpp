@@ -147,8 +147,8 @@ SolveResult solve_fft_pcg(Problem const& problem, at::Tensor const& nu, FastPois
   at::NoGradGuard const no_grad;
   // Nodal mean of nu, as a quotient of two loads.
   at::Tensor const voxels = nu.contiguous();
-  at::Tensor const nodal = load_of_source(voxels, problem.grid)
-                               .div_(load_of_source(at::ones_like(voxels), problem.grid));
+  at::Tensor const nodal =
+      load_of_source(voxels, problem.grid).div_(load_of_source(1.0, problem.grid));
   at::Tensor const scale = nodal.rsqrt_();
   auto precondition = [&](at::Tensor const& r) { return fast.solve(r.mul(scale)).mul_(scale); };
   return solve_pcg(problem, voxels, precondition, options, b, start);

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/reference/pcg.hpp"
 
-#include "voxcycle/poisson/energy.hpp"
-
 #include <cmath>
-#include <limits>
 
 #include "field_sums.hpp"
 #include "reference/system.hpp"
@@ -12,24 +9,6 @@
 #include <ATen/core/grad_mode.h>
 
 namespace voxcycle {
-namespace {
-
-// Whether a residual of this norm is what rounding leaves of K u: a row of K has 27 entries, whose
-// magnitudes sum to about twice the diagonal. The diagonal is only made if its bound, eight voxels
-// of the largest nu, leaves the question open: fields are dear.
-bool is_rounding(double residual, Problem const& problem, at::Tensor const& nu,
-                 at::Tensor const& u) {
-  constexpr double share = 16.0 * std::numeric_limits<double>::epsilon();
-  Grid3 const& grid = problem.grid;
-  Grid3 const voxel{{1, 1, 1}, {grid.spacing(0), grid.spacing(1), grid.spacing(2)}};
-  at::Tensor const largest = nu.max().view({1, 1, 1, 1, 1});
-  double const corner = stiffness_diagonal(largest, voxel).max().item<double>();
-  if (residual > share * 8.0 * corner * std::sqrt(field_dot(u, u))) return false;
-  at::Tensor const terms = stiffness_diagonal(nu.contiguous(), grid).mul_(u);
-  return residual <= share * std::sqrt(field_dot(terms, terms));
-}
-
-}  // namespace
 
 SolveResult solve_pcg(Problem const& problem, at::Tensor const& nu,
                       Preconditioner const& precondition, SolveOptions const& options,
@@ -39,7 +18,7 @@ SolveResult solve_pcg(Problem const& problem, at::Tensor const& nu,
   SolveResult result{system.lifted(), 0, 0.0, true};
   at::Tensor r = system.residual(result.u);
   double const scale = std::sqrt(field_dot(r, r));
-  if (is_rounding(scale, problem, nu, result.u)) {
+  if (system.is_rounding(scale, result.u)) {
     return result;  // the lift solves the system
   }
   if (start) {

@@ -5,6 +5,7 @@
 #include "voxcycle/poisson/energy.hpp"
 
 #include <cmath>
+#include <limits>
 
 #include "field_sums.hpp"
 #include <ATen/ATen.h>
@@ -66,6 +67,19 @@ at::Tensor System::residual(at::Tensor const& u) const {
   }
   project(r);
   return r;
+}
+
+// A row of K has 27 entries, whose magnitudes sum to about twice the diagonal. The diagonal is only
+// made if its bound, eight voxels of the largest nu, leaves the question open: fields are dear.
+bool System::is_rounding(double residual_norm, at::Tensor const& u) const {
+  constexpr double share = 16.0 * std::numeric_limits<double>::epsilon();
+  Grid3 const& grid = problem_.grid;
+  Grid3 const voxel{{1, 1, 1}, {grid.spacing(0), grid.spacing(1), grid.spacing(2)}};
+  at::Tensor const largest = nu_.max().view({1, 1, 1, 1, 1});
+  double const corner = stiffness_diagonal(largest, voxel).max().item<double>();
+  if (residual_norm > share * 8.0 * corner * std::sqrt(field_dot(u, u))) return false;
+  at::Tensor const terms = stiffness_diagonal(nu_, grid).mul_(u);
+  return residual_norm <= share * std::sqrt(field_dot(terms, terms));
 }
 
 void System::project(at::Tensor& r) const {

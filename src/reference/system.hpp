@@ -16,8 +16,7 @@ class System {
   /// @param nu  [1, 1, nx, ny, nz], float64, contiguous
   /// @param b   load, or empty
   /// @throws Error if shapes do not fit, nu is not positive and finite, or a pure zero-flux
-  /// problem's
-  ///         load does not sum to zero (no solution exists).
+  ///         problem's load does not sum to zero (no solution exists).
   System(Problem const& problem, at::Tensor const& nu, std::optional<at::Tensor> const& b);
 
   /// Whether all faces are zero-flux: constants are then in K's null space.
@@ -27,6 +26,8 @@ class System {
   at::Tensor apply(at::Tensor const& p) const;
   /// b - K u, zero on Dirichlet nodes (and of zero mean if floating).
   at::Tensor residual(at::Tensor const& u) const;
+  /// Whether a residual of u of this norm is what rounding leaves of K u: u then solves the system.
+  bool is_rounding(double residual_norm, at::Tensor const& u) const;
   /// Sets Dirichlet nodes of r to zero, and its mean if floating: what a residual must be.
   void project(at::Tensor& r) const;
   /// The lift of the boundary's values.

@@ -10,8 +10,7 @@ namespace voxcycle {
 
 SourceTerm::SourceTerm(LossProblem const& problem) : grid_(problem.grid), source_(problem.source) {
   if (source_.kind != SourceKind::constant || source_.is_zero()) return;
-  auto const& n = grid_.voxels;
-  load_ = load_of_source(at::full({1, 1, n[0], n[1], n[2]}, source_.value, at::kDouble), grid_);
+  load_ = load_of_source(source_.value, grid_);
 }
 
 std::optional<at::Tensor> SourceTerm::load(LossInput const& in) const {

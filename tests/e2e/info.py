@@ -71,7 +71,22 @@ class Info(harness.Case):
                 self.assertLess(solve["relative_residual"], 1e-8)
                 self.assertLessEqual(solve["iterations"], 40)
                 self.assertGreater(solve["ratio_to_apply"], 1)
-        self.assertNotEqual(self.run_program("bench", "nothing").status, 0)
+        self.succeed("bench", "io", "--grid", "8", "--samples", "5", "--batch", "2", "--json",
+                     "io.json", "--data.directory", "new/data", "--data.train_references", "yes")
+        line = json.loads((self.scratch / "io.json").read_text())
+        # nu float32, u_ref float64 of five samples, and some hundred bytes about them.
+        arrays = 5 * (8**3 * 4 + 9**3 * 8)
+        self.assertLess(arrays, line["bytes"])
+        self.assertLess(line["bytes"], arrays + 10000)
+        for part in ("write", "read", "prefetch"):
+            taken, copied = line[f"{part}_seconds_median"], line[f"{part}_copy_seconds_median"]
+            self.assertAlmostEqual(line[f"{part}_ratio_to_copy"] / (taken / copied), 1, 6)
+            self.assertAlmostEqual(line[f"{part}_samples_per_second"] * taken, 5, 6)
+            self.assertAlmostEqual(line[f"{part}_megabytes_per_second"] * taken * 1e6 / line["bytes"],
+                                   1, 6)
+        self.assertFalse((self.scratch / "new").exists(), "it cleans up")
+        self.assertIn("one process", self.run_program("bench", "io", ranks=2).err)
+        self.assertIn("energy, step, loss, reference, io", self.run_program("bench", "nothing").err)
         self.assertIn("kl, grf", self.run_program("bench", "reference", "--field", "none").err)
 
     def test_command_line_wins_over_file_wins_over_default(self):

@@ -50,4 +50,8 @@ at::Tensor free_node_mask(Grid3 const& grid, Boundary const& boundary, at::Scala
 /// when there is no Dirichlet face. Shape [1, 1, nx+1, ny+1, nz+1].
 at::Tensor lift(Grid3 const& grid, Boundary const& boundary, at::ScalarType dtype);
 
+/// Gives u, in place, the exact Dirichlet values, those of the lift; free nodes keep theirs.
+/// @param u  [B, 1, nx+1, ny+1, nz+1]. @throws Error for another shape.
+void set_dirichlet_values(at::Tensor& u, Grid3 const& grid, Boundary const& boundary);
+
 }  // namespace voxcycle

@@ -41,5 +41,7 @@ at::Tensor stiffness_diagonal(at::Tensor const& nu, Grid3 const& grid);
 /// Load of a source that is constant on each voxel: b_i = sum over voxels at node i of
 /// f * volume / 8. f: [B, 1, nx, ny, nz]; result [B, 1, nx+1, ny+1, nz+1].
 at::Tensor load_of_source(at::Tensor const& f, Grid3 const& grid);
+/// The same for one f on all voxels, [1, 1, nx+1, ny+1, nz+1] in float64.
+at::Tensor load_of_source(double f, Grid3 const& grid);
 
 }  // namespace voxcycle

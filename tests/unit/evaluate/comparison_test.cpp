@@ -115,6 +115,9 @@ TEST(Comparison, EveryFormHasEveryMethod) {
   EXPECT_THAT(table, HasSubstr("2 threads"));
   EXPECT_THAT(table, HasSubstr("set up anew for every sample"));
   EXPECT_THAT(evaluation_json({}), Not(HasSubstr("compare")));
+  Evaluation diverged;
+  diverged.rel_l2_mean = std::numeric_limits<double>::infinity();
+  EXPECT_THAT(evaluation_json(diverged), HasSubstr("\"rel_l2_mean\": null"));
 }
 
 TEST(Comparison, AppearsInTheReportIfMeasured) {

@@ -94,6 +94,31 @@ TEST(Lift, WeighsByDistanceInTheBox) {
   EXPECT_NEAR(at_node(field, 2, 1, 0), 1.0 / (1.0 + 4.0), rounding);
 }
 
+TEST(DirichletValues, AreThoseOfTheLiftAndLeaveFreeNodesAlone) {
+  Grid3 const grid{{3, 4, 5}, {1.0, 0.7, 1.9}};
+  for (char const* text : {"1, 0, flux, flux, flux, flux", "1, 2, 3, 4, 5, 6",
+                           "flux, 7, flux, flux, -1, 0.1", "flux, flux, flux, flux, flux, flux"}) {
+    Boundary const boundary = parse_boundary(text);
+    at::Tensor const before = at::rand({2, 1, 4, 5, 6}, at::kDouble);
+    at::Tensor u = before.clone();
+    set_dirichlet_values(u, grid, boundary);
+    at::Tensor const fixed = free_node_mask(grid, boundary, at::kDouble).eq(0.0);
+    EXPECT_TRUE(at::equal(u, at::where(fixed, lift(grid, boundary, at::kDouble), before))) << text;
+  }
+  at::Tensor u = at::zeros({1, 1, 4, 5, 6}, at::kFloat);
+  set_dirichlet_values(u, grid, parse_boundary("0.1, flux, flux, flux, flux, 2"));
+  EXPECT_EQ(at_node(u, 0, 2, 5), static_cast<double>(0.1F));
+  EXPECT_EQ(at_node(u, 1, 2, 5), 2.0);
+  EXPECT_EQ(at_node(u, 1, 2, 4), 0.0);
+}
+
+TEST(DirichletValues, RefuseFieldsOfOtherShapes) {
+  at::Tensor voxels = at::zeros({1, 1, 3, 4, 5}), flat = at::zeros({4, 5, 6});
+  for (at::Tensor* u : {&voxels, &flat}) {
+    EXPECT_THROW(set_dirichlet_values(*u, Grid3{{3, 4, 5}, {1.0, 1.0, 1.0}}, Boundary{}), Error);
+  }
+}
+
 TEST(Lift, OneFaceGivesAConstantAndNoneGivesZero) {
   Grid3 const grid = Grid3::cube(3);
   at::Tensor const constant =

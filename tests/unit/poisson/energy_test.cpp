@@ -200,6 +200,19 @@ TEST(Load, EqualsIntegralsOfShapeFunctions) {
   EXPECT_EQ(load_of_source(f.to(at::kFloat), uneven).scalar_type(), at::kFloat);
 }
 
+TEST(Load, OfOneNumberIsThatOfAConstantField) {
+  at::Tensor const load = load_of_source(-2.5, uneven);
+  EXPECT_EQ(load.sizes(), at::IntArrayRef({1, 1, 4, 5, 6}));
+  EXPECT_EQ(load.scalar_type(), at::kDouble);
+  EXPECT_TRUE(
+      at::equal(load, load_of_source(at::full({1, 1, 3, 4, 5}, -2.5, at::kDouble), uneven)));
+  // Shape functions sum to one, and a corner has an eighth of one voxel.
+  double const box = 1.0 * 0.7 * 1.9;
+  EXPECT_NEAR(load.sum().item<double>(), -2.5 * box, rounding);
+  EXPECT_NEAR(load[0][0][0][4][5].item<double>(), -2.5 * box / 60 / 8, rounding);
+  EXPECT_THROW(load_of_source(1.0, Grid3{{0, 1, 1}, {1.0, 1.0, 1.0}}), Error);
+}
+
 TEST(Energy, RefusesFieldsThatDoNotFit) {
   at::Tensor const u = random_nodes(uneven, 2), nu = random_voxels(uneven, 2);
   EXPECT_THROW(energy_and_gradient(u, nu.narrow(0, 0, 1), uneven), Error);

@@ -82,5 +82,18 @@ TEST(FullMultigrid, TheLiftMayBeTheSolution) {
       rounding);
 }
 
+TEST(FullMultigrid, RoundingOfTheLiftsResidualIsNotSolvedFor) {
+  // 1 - x solves; 1/3, 1/5 and 1/7 leave rounding in every row.
+  Grid3 const grid{{6, 10, 14}, {1.0, 1.0, 1.0}};
+  Problem const problem{grid, Boundary{}};
+  at::Tensor const nu = at::full({1, 1, 6, 10, 14}, 0.1, at::kDouble);
+  at::Tensor const lifted = lift(grid, problem.boundary, at::kDouble);
+  at::Tensor const free = free_node_mask(grid, problem.boundary, at::kDouble);
+  ASSERT_GT((apply_stiffness(lifted, nu, grid) * free).norm().item<double>(), 0.0);
+  auto const result = full_multigrid(problem, nu, Multigrid(grid, problem.boundary, nu));
+  EXPECT_TRUE(at::equal(result.u, lifted));
+  EXPECT_EQ(result.relative_residual, 0.0);
+}
+
 }  // namespace
 }  // namespace voxcycle

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/core/error.hpp"
+
+#include "io/hdf5.hpp"
+
+namespace voxcycle::hdf5 {
+
+Array::Selection Array::all(std::size_t count) const {
+  silence();
+  VOXCYCLE_REQUIRE(count == element_count(shape_), label_ << ": " << count
+                                                          << " values do not fit the shape "
+                                                          << to_string(shape_) << '.');
+  return {make_space(shape_, label_), make_space(shape_, label_)};
+}
+
+Array::Selection Array::entry(std::int64_t row, std::size_t count) const {
+  silence();
+  VOXCYCLE_REQUIRE(!shape_.empty() && row >= 0 && row < shape_[0],
+                   label_ << ": there is no entry " << row << " in the shape " << to_string(shape_)
+                          << ". Entries count from 0.");
+  Shape one = shape_;
+  one[0] = 1;
+  VOXCYCLE_REQUIRE(count == element_count(one), label_ << ": " << count
+                                                       << " values do not fit one entry of "
+                                                       << to_string(shape_) << '.');
+  Selection selection{make_space({static_cast<std::int64_t>(count)}, label_),
+                      make_space(shape_, label_)};
+  std::vector<hsize_t> start(shape_.size(), 0);
+  start[0] = static_cast<hsize_t>(row);
+  std::vector<hsize_t> const extents(one.begin(), one.end());
+  if (H5Sselect_hyperslab(selection.file.get(), H5S_SELECT_SET, start.data(), nullptr,
+                          extents.data(), nullptr) < 0) {
+    fail(label_, "cannot select entry " + std::to_string(row), "");
+  }
+  return selection;
+}
+
+void Array::read_as(hid_t type, Selection const& selection, void* to) const {
+  if (H5Dread(handle_.get(), type, selection.memory.get(), selection.file.get(), H5P_DEFAULT, to) <
+      0) {
+    fail(label_, "cannot read", kDamageAdvice);
+  }
+}
+
+void Dataset::require_number(Number number) const {
+  VOXCYCLE_REQUIRE(number == number_, label_ << ": holds " << to_string(number_) << ", not "
+                                             << to_string(number) << ". " << kDamageAdvice);
+}
+
+void Dataset::put(Number number, Selection const& selection, void const* from) {
+  require_number(number);
+  if (H5Dwrite(handle_.get(), memory_type(number), selection.memory.get(), selection.file.get(),
+               H5P_DEFAULT, from) < 0) {
+    fail(label_, "cannot write", kSpaceAdvice);
+  }
+  require_written(written_, label_);
+}
+
+void Dataset::get(Number number, Selection const& selection, void* to) const {
+  require_number(number);
+  read_as(memory_type(number), selection, to);
+}
+
+void Dataset::write_bytes(std::span<std::uint8_t const> bytes) {
+  put(number_, all(bytes.size() / H5Tget_size(memory_type(number_))), bytes.data());
+}
+
+void NumberArray::read(std::span<double> values) const {
+  read_as(H5T_NATIVE_DOUBLE, all(values.size()), values.data());
+}
+
+void NumberArray::read_row(std::int64_t row, std::span<double> values) const {
+  read_as(H5T_NATIVE_DOUBLE, entry(row, values.size()), values.data());
+}
+
+}  // namespace voxcycle::hdf5

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "io/hdf5_location.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/text.hpp"
+
+#include <algorithm>
+
+namespace voxcycle::hdf5 {
+
+std::optional<Location> parse_location(std::string const& text) {
+  auto const colon = text.rfind(":/");
+  if (colon == std::string::npos || colon == 0 || colon + 2 == text.size()) return std::nullopt;
+  return Location{text.substr(0, colon), text.substr(colon + 2)};
+}
+
+void require_dataset(File const& file, std::string const& dataset) {
+  auto const names = file.dataset_names();
+  VOXCYCLE_REQUIRE(std::find(names.begin(), names.end(), dataset) != names.end(),
+                   file.path() << ": there is no dataset /" << dataset << ". It holds: "
+                               << (names.empty() ? "none" : "/" + join(names, ", /")) << '.');
+}
+
+}  // namespace voxcycle::hdf5

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/reference/residual.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "field_sums.hpp"
+#include "reference/system.hpp"
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+namespace voxcycle {
+
+double relative_residual(Problem const& problem, at::Tensor const& nu, at::Tensor const& u,
+                         std::optional<at::Tensor> const& b) {
+  at::NoGradGuard const no_grad;
+  System const system(problem, nu.contiguous(), b);
+  auto const norm = [&](at::Tensor const& field) {
+    at::Tensor const r = system.residual(field);
+    return std::sqrt(field_dot(r, r));
+  };
+  at::Tensor const lifted = system.lifted(), field = u.contiguous();
+  system.require_fits("u", field, lifted);
+  double const scale = norm(lifted), left = norm(field);
+  if (!system.is_rounding(scale, lifted)) return left / scale;
+  return system.is_rounding(left, field) ? 0.0 : std::numeric_limits<double>::infinity();
+}
+
+}  // namespace voxcycle
