@@ -4,18 +4,17 @@
 
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/median.hpp"
 #include "voxcycle/core/parallel.hpp"
 #include "voxcycle/core/text.hpp"
-#include "voxcycle/core/timer.hpp"
 #include "voxcycle/poisson/energy.hpp"
-#include "voxcycle/train/train_step.hpp"
+#include "voxcycle/train/loss.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 
 #include "cli/options.hpp"
-#include "cli/step_trial.hpp"
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
@@ -38,20 +37,6 @@ int bench_report(Invocation const& call, std::string const& json) {
 
 namespace {
 
-constexpr int kRepeats = 11;
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
-}
-
-template <class Work>
-double seconds_of(Work const& work) {
-  Timer const timer;
-  work();
-  return timer.seconds();
-}
-
 /// Energy and gradient against a copy of the same bytes: u and nu read, gradient written.
 int bench_energy(Invocation const& call) {
   std::int64_t const n = bench_number(call, "grid", 128);
@@ -67,14 +52,14 @@ int bench_energy(Invocation const& call) {
   auto const* source = static_cast<char const*>(from.const_data_ptr());
   std::vector<double> kernel;
   std::vector<double> copy;
-  for (int k = 0; k < kRepeats + 2; ++k) {
+  for (int k = 0; k < kBenchWarmUps + kBenchRepeats; ++k) {
     double const a = seconds_of([&] { energy_and_gradient(u, nu, grid); });
     double const b = seconds_of([&] {
       parallel_for(bytes / 2, 1, [&](std::int64_t begin, std::int64_t end) {
         std::memcpy(target + begin, source + begin, static_cast<std::size_t>(end - begin));
       });
     });
-    if (k < 2) continue;
+    if (k < kBenchWarmUps) continue;
     kernel.push_back(a);
     copy.push_back(b);
   }
@@ -82,54 +67,8 @@ int bench_energy(Invocation const& call) {
                                    "\"threads\": %d, \"repeats\": %d, \"seconds_median\": %.6g, "
                                    "\"copy_seconds_median\": %.6g, \"ratio_to_copy\": %.4g}",
                                    static_cast<long>(n), dtype == at::kDouble ? "f64" : "f32",
-                                   at::get_num_threads(), kRepeats, median(kernel), median(copy),
-                                   median(kernel) / median(copy)));
-}
-
-int bench_step(Invocation const& call) {
-  auto const names =
-      split_list(call.has("reduction") ? call.flags.at("reduction") : std::string("exact"));
-  auto const options = train_options(call.config);
-  Grid3 const grid = Grid3::cube(bench_number(call, "grid", 32));
-  std::int64_t const batch = bench_number(call, "batch", 8);
-  std::vector<std::unique_ptr<StepTrial>> variants;
-  for (auto const& name : names) {
-    VOXCYCLE_REQUIRE(name == "exact" || name == "fast",
-                     "--reduction '" << name << "' is unknown. Choose exact, fast or both.");
-    StepTrial::Variant const variant{
-        .batch = batch,
-        .optimizer = options.optimizer.name,
-        .reduction = name == "exact" ? GradientMode::exact : GradientMode::fast};
-    variants.push_back(std::make_unique<StepTrial>(options, grid, variant, call.comm));
-  }
-  std::vector<std::vector<double>> seconds(variants.size());
-  std::vector<StepTimes> parts(variants.size());
-  for (int k = 0; k < kRepeats + 2; ++k) {
-    for (std::size_t v = 0; v < variants.size(); ++v) {
-      call.comm.barrier();
-      StepTimes times;
-      double const taken = seconds_of([&] { times = variants[v]->step(); });
-      if (k < 2) continue;
-      seconds[v].push_back(taken);
-      parts[v] += times;
-    }
-  }
-  std::string json = format(
-      "{\"bench\": \"step\", \"grid\": %ld, \"batch\": %ld, "
-      "\"precision\": \"%s\", \"processes\": %d, \"threads\": %d, "
-      "\"repeats\": %d",
-      static_cast<long>(grid.voxels[0]), static_cast<long>(batch),
-      call.config.text("train.precision").c_str(), call.comm.size(), at::get_num_threads(),
-      kRepeats);
-  for (std::size_t v = 0; v < variants.size(); ++v) {
-    std::string const prefix = variants.size() == 1 ? "" : names[v] + "_";
-    json += format(", \"%sseconds_median\": %.6g, \"%sreduction_share\": %.3g", prefix.c_str(),
-                   median(seconds[v]), prefix.c_str(), parts[v].reduction / parts[v].total());
-  }
-  if (variants.size() == 2) {
-    json += format(", \"ratio\": %.4g", median(seconds[0]) / median(seconds[1]));
-  }
-  return bench_report(call, json + "}");
+                                   at::get_num_threads(), kBenchRepeats, median(kernel),
+                                   median(copy), median(kernel) / median(copy)));
 }
 
 /// Each loss on random fields, unit by unit as the step does, against the default one.
@@ -149,12 +88,12 @@ int bench_loss(Invocation const& call) {
     units.push_back({u, nu, at::rand_like(nu), at::rand_like(u)});
   }
   std::vector<std::vector<double>> seconds(losses.size());
-  for (int k = 0; k < kRepeats + 2; ++k) {
+  for (int k = 0; k < kBenchWarmUps + kBenchRepeats; ++k) {
     for (std::size_t l = 0; l < losses.size(); ++l) {
       double const taken = seconds_of([&] {
         for (auto const& unit : units) losses[l]->evaluate(unit);
       });
-      if (k >= 2) seconds[l].push_back(taken);
+      if (k >= kBenchWarmUps) seconds[l].push_back(taken);
     }
   }
   auto const standard = std::find(names.begin(), names.end(), "energy_normalised") - names.begin();
@@ -163,7 +102,7 @@ int bench_loss(Invocation const& call) {
       "{\"bench\": \"loss\", \"grid\": %ld, \"batch\": %ld, "
       "\"precision\": \"%s\", \"threads\": %d, \"repeats\": %d",
       static_cast<long>(n), static_cast<long>(batch), dtype == at::kDouble ? "f64" : "f32",
-      at::get_num_threads(), kRepeats);
+      at::get_num_threads(), kBenchRepeats);
   for (std::size_t l = 0; l < losses.size(); ++l) {
     double const taken = median(seconds[l]);
     json += format(", \"%s_seconds_median\": %.6g, \"%s_ratio\": %.3g", names[l].c_str(), taken,

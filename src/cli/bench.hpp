@@ -2,17 +2,32 @@
 #pragma once
 
 #include "voxcycle/cli/command.hpp"
+#include "voxcycle/core/timer.hpp"
 
 #include <cstdint>
 #include <string>
 
 namespace voxcycle {
 
+/// Timed repeats of what a bench looks at, after others that pay for memory and choice of kernels.
+inline constexpr int kBenchWarmUps = 2;
+inline constexpr int kBenchRepeats = 11;
+
+template <class Work>
+double seconds_of(Work const& work) {
+  Timer const timer;
+  work();
+  return timer.seconds();
+}
+
 /// The number of --name, or `otherwise`. @throws Error if it is not positive.
 std::int64_t bench_number(Invocation const& call, std::string const& name, std::int64_t otherwise);
 
 /// Prints the line on rank 0 and writes it to --json. @return 0
 int bench_report(Invocation const& call, std::string const& json);
+
+/// voxcycle bench step: whole training steps on random fields.
+int bench_step(Invocation const& call);
 
 /// voxcycle bench reference: iterations, seconds and cost in applications of K of multigrid PCG on
 /// smooth and rough fields.
