@@ -133,7 +133,7 @@ MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, Grid3 con
       return at::avg_pool3d(unit, {2, 2, 2});
     });
     Output const coarse = run_level(pass, grid.coarsened(), pooled, level.down->forward(pass, h));
-    g = level.dec->forward(pass, join_channels(h, level.up->forward(pass, coarse.g)));
+    g = level.dec->forward(pass, join_channels(pass, h, level.up->forward(pass, coarse.g)));
     // Node k of the coarse grid is node 2k of the fine one: trilinear with aligned corners.
     std::vector<std::int64_t> const nodes{grid.nodes(0), grid.nodes(1), grid.nodes(2)};
     u = each(coarse.u, [&](at::Tensor const& uc) {

@@ -81,7 +81,7 @@ class UnetNetwork::Core : public torch::nn::Module, public Scripted {
     Units h = enc_[at]->forward(pass, x);
     if (k == depth_) return h;
     Units const coarse = forward(pass, down_[at]->forward(pass, h), k + 1);
-    return dec_[at]->forward(pass, join_channels(h, up_[at]->forward(pass, coarse)));
+    return dec_[at]->forward(pass, join_channels(pass, h, up_[at]->forward(pass, coarse)));
   }
 
   std::string script() const override {

@@ -17,7 +17,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr auto kLayout = at::MemoryFormat::ChannelsLast3d;
+constexpr auto kChannelsLast = at::MemoryFormat::ChannelsLast3d;
 
 struct Geometry {
   std::vector<std::int64_t> stride;
@@ -61,13 +61,13 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
                                std::optional<at::Tensor> const& bias, ConvKind kind,
                                Pass const* pass) {
     Geometry const g = geometry_of(kind);
-    at::Tensor const w = weight.to(pass->dtype).contiguous(kLayout);
+    at::Tensor const w = weight.to(pass->dtype).contiguous(pass->layout);
     std::optional<at::Tensor> const b =
         bias ? std::optional<at::Tensor>(bias->to(pass->dtype)) : std::nullopt;
     variable_list y;
     for (auto const& unit : x) {
-      // float64 and empty units come back in torch's default layout.
-      y.push_back(convolve(unit, w, b, g).contiguous(kLayout));
+      // float64 and empty units come back in torch's default layout whatever they had.
+      y.push_back(convolve(unit, w, b, g).contiguous(pass->layout));
     }
     variable_list saved(x.begin(), x.end());
     saved.insert(saved.end(), {weight, w});
@@ -99,7 +99,7 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
         if (needs_dx) gradients[k] = at::zeros_like(saved[k]);
         continue;
       }
-      at::Tensor const slope = dy[k].contiguous(kLayout);
+      at::Tensor const slope = dy[k].contiguous(pass.layout);
       auto [dx, dw, unused] = at::convolution_backward(
           slope, saved[k], w, at::OptionalIntArrayRef(), g.stride, g.padding, {1, 1, 1},
           g.transposed, {0, 0, 0}, 1, {needs_dx, true, false});
@@ -147,7 +147,7 @@ UnitConv::UnitConv(ConvOptions const& options) : options_(options) {
   double const start = options.start == Start::zero ? 0.0 : std::nan("");
   // Channels last, as convolutions want it: no step then permutes weights or their gradients.
   weight = register_parameter(
-      "weight", at::full(weight_shape(options), start, at::kFloat).contiguous(kLayout));
+      "weight", at::full(weight_shape(options), start, at::kFloat).contiguous(kChannelsLast));
   if (options.bias == Bias::yes) {
     bias = register_parameter("bias", at::full({options.out}, start, at::kFloat));
   }
@@ -174,8 +174,8 @@ std::string UnitConv::script() const {
 
 Units as_features(Pass const& pass, Units const& fields) {
   return each(fields, [&](at::Tensor const& x) {
-    at::Tensor const y = x.to(pass.dtype).contiguous(kLayout);
-    if (y.size(1) != 1) return y;
+    at::Tensor const y = x.to(pass.dtype).contiguous(pass.layout);
+    if (y.size(1) != 1 || pass.layout != kChannelsLast) return y;
     // One channel is plain and channels last at once; strides that only the latter has keep the
     // convolution from handing back plain features.
     return y.as_strided(y.sizes(), {y.stride(0), 1, y.stride(2), y.stride(3), y.stride(4)});

@@ -19,7 +19,7 @@ class FirstOrderStepper final : public Stepper {
         optimizer_(make_optimizer(optimizer_options(options_, setup.stage),
                                   parameter_groups(setup.state.network(), setup.stage))),
         context_{{setup.comm, setup.state.network(), setup.loss, setup.reducer, plan_.grid,
-                  options_.dtype, options_.unit_size, options_.source.kind},
+                  options_.dtype, options_.unit_size, options_.source.kind, options_.layout},
                  *optimizer_,
                  averaged_,
                  plan_.batch},

@@ -78,7 +78,8 @@ struct TrainOptions {
   std::string loss = "energy_multigrid";
 
   std::uint64_t seed = 1;
-  at::ScalarType dtype = at::kBFloat16;  ///< of convolutions and activations
+  at::ScalarType dtype = at::kBFloat16;                        ///< of convolutions and activations
+  at::MemoryFormat layout = at::MemoryFormat::ChannelsLast3d;  ///< of the same
   GradientMode reduction = GradientMode::exact;
   std::int64_t unit_size = 2;
   std::int64_t sample_block = 8;     ///< consecutive samples that stay together
