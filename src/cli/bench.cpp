@@ -116,8 +116,9 @@ int bench(Invocation const& call) {
   if (subject == "energy") return bench_energy(call);
   if (subject == "step") return bench_step(call);
   if (subject == "loss") return bench_loss(call);
+  if (subject == "conv") return bench_conv(call);
   if (subject == "reference") return bench_reference(call);
-  throw Error("bench '" + subject + "' is unknown. Choose energy, step, loss or reference.");
+  throw Error("bench '" + subject + "' is unknown. Choose energy, step, loss, conv or reference.");
 }
 
 }  // namespace
@@ -125,13 +126,15 @@ int bench(Invocation const& call) {
 Command bench_command() {
   return {"bench",
           "medians and ratios within one run (precision: --train.precision)",
-          {{"grid", "N", "voxels an axis (default: energy and reference 128, step and loss 32)"},
-           {"batch", "N", "step, loss: global batch (default: 8)"},
+          {{"grid", "N", "voxels an axis (default: energy and reference 128, others 32)"},
+           {"batch", "N", "step, loss: global batch (default: 8); conv: samples (default: 2)"},
+           {"channels", "N", "conv: channels (default: 16)"},
            {"reduction", "LIST", "step: exact, fast or exact,fast (side by side)"},
+           {"no-baseline", "", "step: no step in torch's default layout and float32 beside it"},
            {"field", "NAME", "reference: only fields whose names begin so"},
            {"json", "FILE", "where the line goes as well"}},
           bench,
-          {"energy", "step", "loss", "reference"}};
+          {"energy", "step", "loss", "conv", "reference"}};
 }
 
 }  // namespace voxcycle

@@ -26,8 +26,13 @@ std::int64_t bench_number(Invocation const& call, std::string const& name, std::
 /// Prints the line on rank 0 and writes it to --json. @return 0
 int bench_report(Invocation const& call, std::string const& json);
 
-/// voxcycle bench step: whole training steps on random fields.
+/// voxcycle bench step: whole training steps on random fields, in turns with the same in torch's
+/// default layout and float32.
 int bench_step(Invocation const& call);
+
+/// voxcycle bench conv: the network's convolutions in bf16 and float32, channels last, against
+/// torch's default layout in float32.
+int bench_conv(Invocation const& call);
 
 /// voxcycle bench reference: iterations, seconds and cost in applications of K of multigrid PCG on
 /// smooth and rough fields.

@@ -3,58 +3,107 @@
 #include "voxcycle/core/median.hpp"
 #include "voxcycle/core/text.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
 #include "cli/bench.hpp"
 #include "cli/options.hpp"
 #include "cli/step_trial.hpp"
+#include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
 namespace voxcycle {
+namespace {
+
+/// One way to do the step, timed beside the others.
+struct Contender {
+  std::string prefix;  ///< of its entries in the line
+  std::unique_ptr<StepTrial> trial;
+  double first_loss = 0.0;
+  std::vector<double> seconds{};
+  StepTimes parts{};
+};
+
+GradientMode parse_reduction(std::string const& name) {
+  VOXCYCLE_REQUIRE(name == "exact" || name == "fast",
+                   "--reduction '" << name << "' is unknown. Choose exact, fast or both.");
+  return name == "exact" ? GradientMode::exact : GradientMode::fast;
+}
+
+/// The same network, options and data as everybody's: torch's default layout and float32.
+TrainOptions baseline_of(TrainOptions options) {
+  options.dtype = at::kFloat;
+  options.layout = at::MemoryFormat::Contiguous;
+  return options;
+}
+
+void take_turns(std::vector<Contender>& contenders, Communicator const& comm) {
+  for (int k = 0; k < kBenchWarmUps + kBenchRepeats; ++k) {
+    for (auto& contender : contenders) {
+      comm.barrier();
+      StepResult result;
+      double const taken = seconds_of([&] { result = contender.trial->step(); });
+      if (k == 0) contender.first_loss = result.loss;
+      if (k < kBenchWarmUps) continue;
+      contender.seconds.push_back(taken);
+      contender.parts += result.times;
+    }
+  }
+}
+
+/// `, "share": 0.12` and so on for the parts of the step.
+std::string shares_of(Contender const& contender) {
+  std::string text;
+  for (auto const& [name, seconds] : contender.parts.named()) {
+    text += format(", \"%s%s_share\": %.3g", contender.prefix.c_str(), name,
+                   seconds / contender.parts.total());
+  }
+  return text;
+}
+
+}  // namespace
 
 int bench_step(Invocation const& call) {
   auto const names =
       split_list(call.has("reduction") ? call.flags.at("reduction") : std::string("exact"));
   auto const options = train_options(call.config);
   Grid3 const grid = Grid3::cube(bench_number(call, "grid", 32));
-  std::int64_t const batch = bench_number(call, "batch", 8);
-  std::vector<std::unique_ptr<StepTrial>> variants;
+  StepTrial::Variant variant{.batch = bench_number(call, "batch", 8),
+                             .optimizer = options.optimizer.name};
+  std::vector<Contender> contenders;
   for (auto const& name : names) {
-    VOXCYCLE_REQUIRE(name == "exact" || name == "fast",
-                     "--reduction '" << name << "' is unknown. Choose exact, fast or both.");
-    StepTrial::Variant const variant{
-        .batch = batch,
-        .optimizer = options.optimizer.name,
-        .reduction = name == "exact" ? GradientMode::exact : GradientMode::fast};
-    variants.push_back(std::make_unique<StepTrial>(options, grid, variant, call.comm));
+    variant.reduction = parse_reduction(name);
+    contenders.push_back({names.size() == 1 ? "" : name + "_",
+                          std::make_unique<StepTrial>(options, grid, variant, call.comm)});
   }
-  std::vector<std::vector<double>> seconds(variants.size());
-  std::vector<StepTimes> parts(variants.size());
-  for (int k = 0; k < kBenchWarmUps + kBenchRepeats; ++k) {
-    for (std::size_t v = 0; v < variants.size(); ++v) {
-      call.comm.barrier();
-      StepTimes times;
-      double const taken = seconds_of([&] { times = variants[v]->step(); });
-      if (k < kBenchWarmUps) continue;
-      seconds[v].push_back(taken);
-      parts[v] += times;
-    }
+  bool const with_baseline = !call.has("no-baseline");
+  if (with_baseline) {
+    variant.reduction = parse_reduction(names.front());
+    contenders.push_back(
+        {"baseline_", std::make_unique<StepTrial>(baseline_of(options), grid, variant, call.comm)});
   }
+  take_turns(contenders, call.comm);
+
+  auto const& first = contenders.front();
   std::string json = format(
       "{\"bench\": \"step\", \"grid\": %ld, \"batch\": %ld, "
       "\"precision\": \"%s\", \"processes\": %d, \"threads\": %d, "
-      "\"repeats\": %d",
-      static_cast<long>(grid.voxels[0]), static_cast<long>(batch),
+      "\"repeats\": %d, \"parameters\": %ld, \"first_loss\": %.9g",
+      static_cast<long>(grid.voxels[0]), static_cast<long>(variant.batch),
       call.config.text("train.precision").c_str(), call.comm.size(), at::get_num_threads(),
-      kBenchRepeats);
-  for (std::size_t v = 0; v < variants.size(); ++v) {
-    std::string const prefix = variants.size() == 1 ? "" : names[v] + "_";
-    json += format(", \"%sseconds_median\": %.6g, \"%sreduction_share\": %.3g", prefix.c_str(),
-                   median(seconds[v]), prefix.c_str(), parts[v].reduction / parts[v].total());
+      kBenchRepeats, static_cast<long>(first.trial->parameters()), first.first_loss);
+  for (auto const& contender : contenders) {
+    json += format(", \"%sseconds_median\": %.6g", contender.prefix.c_str(),
+                   median(contender.seconds)) +
+            shares_of(contender);
   }
-  if (variants.size() == 2) {
-    json += format(", \"ratio\": %.4g", median(seconds[0]) / median(seconds[1]));
+  if (names.size() == 2) {
+    json += format(", \"ratio\": %.4g", median(first.seconds) / median(contenders[1].seconds));
+  }
+  if (with_baseline) {
+    json +=
+        format(", \"speedup\": %.4g", median(contenders.back().seconds) / median(first.seconds));
   }
   return bench_report(call, json + "}");
 }
