@@ -92,10 +92,12 @@ struct TrainOptions {
 };
 
 struct TrainSummary {
-  bool finished = false;        ///< false: stopped by a signal, a checkpoint was written
-  double seconds = 0.0;         ///< training time, all sessions of the run
-  StepTimes times;              ///< of this session
-  std::vector<MetricRow> rows;  ///< rank 0 only
+  bool finished = false;          ///< false: stopped by a signal, a checkpoint was written
+  double seconds = 0.0;           ///< training time, all sessions of the run
+  StepTimes times;                ///< of this session
+  double evaluation = 0.0;        ///< seconds of held-out evaluations, of this session
+  double checkpoint = 0.0;        ///< seconds of writing weights and state, of this session
+  std::vector<MetricRow> rows{};  ///< rank 0 only
 };
 
 /// Trains along the cycle, evaluates on held-out samples, writes metrics.csv, TensorBoard events
