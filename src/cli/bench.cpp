@@ -18,8 +18,8 @@ using Bench = int (*)(Invocation const&);
 
 /// One line a bench, in the order of the help.
 std::vector<std::pair<std::string, Bench>> const kBenches{
-    {"energy", bench_energy},       {"step", bench_step}, {"loss", bench_loss},
-    {"reference", bench_reference}, {"io", bench_io},
+    {"energy", bench_energy}, {"step", bench_step},           {"loss", bench_loss},
+    {"conv", bench_conv},     {"reference", bench_reference}, {"io", bench_io},
 };
 
 std::vector<std::string> bench_names() {
@@ -55,16 +55,19 @@ int bench_report(Invocation const& call, json::Members const& members) {
 }
 
 Command bench_command() {
-  return {"bench",
-          "medians and ratios within one run (precision: --train.precision)",
-          {{"grid", "N", "voxels an axis (default: energy, reference 128; io 64; step, loss 32)"},
-           {"batch", "N", "step, loss, io: global batch (default: 8)"},
-           {"reduction", "LIST", "step: exact, fast or exact,fast (side by side)"},
-           {"samples", "N", "io: of the shard (default: 32)"},
-           {"field", "NAME", "reference: only fields whose names begin so"},
-           {"json", "FILE", "where the line goes as well"}},
-          bench,
-          bench_names()};
+  return {
+      "bench",
+      "medians and ratios within one run (precision: --train.precision)",
+      {{"grid", "N", "voxels an axis (default: energy, reference 128; io 64; step, loss, conv 32)"},
+       {"batch", "N", "step, loss, io: global batch (default: 8); conv: samples (default: 2)"},
+       {"channels", "N", "conv: channels (default: 16)"},
+       {"reduction", "LIST", "step: exact, fast or exact,fast (side by side)"},
+       {"no-baseline", "", "step: no step in torch's default layout and float32 beside it"},
+       {"samples", "N", "io: of the shard (default: 32)"},
+       {"field", "NAME", "reference: only fields whose names begin so"},
+       {"json", "FILE", "where the line goes as well"}},
+      bench,
+      bench_names()};
 }
 
 }  // namespace voxcycle

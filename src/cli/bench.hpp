@@ -34,8 +34,13 @@ int bench_report(Invocation const& call, json::Members const& members);
 /// Energy and gradient against a copy of the same bytes: u and nu read, gradient written.
 int bench_energy(Invocation const& call);
 
-/// Whole training steps on random fields, with exact or fast reduction or both side by side.
+/// Whole training steps on random fields, in turns with the same in torch's default layout and
+/// float32, with exact or fast reduction or both.
 int bench_step(Invocation const& call);
+
+/// The network's convolutions in bf16 and float32, channels last, against torch's default layout in
+/// float32.
+int bench_conv(Invocation const& call);
 
 /// Each loss on random fields, unit by unit as the step does, against the default one.
 int bench_loss(Invocation const& call);

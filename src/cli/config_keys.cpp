@@ -113,6 +113,9 @@ std::vector<ConfigKey> all_config_keys() {
        "muon: rate of Adam's part (biases, normalisation, heads) relative to cycle.rate, > 0"},
       {"train.precision", "bf16",
        "of convolutions and activations: bf16, f32, f64; lbfgs: f32 instead of bf16"},
+      {"train.layout", "channels_last",
+       "memory order of features in training: channels_last, default (torch's, which is slower: to "
+       "compare with)"},
       {"train.reduction", "exact",
        "sums over processes: exact (same bits for any number of processes) or fast (floats)"},
       {"train.recompute", "no",

@@ -259,6 +259,9 @@ TrainOptions train_options(Config const& config) {
   options.loss = config.text("train.loss");
   options.seed = static_cast<std::uint64_t>(config.integer("run.seed"));
   options.dtype = parse_precision("train.precision", config.text("train.precision"));
+  options.layout = choose<at::MemoryFormat>(config, "train.layout",
+                                            {{"channels_last", at::MemoryFormat::ChannelsLast3d},
+                                             {"default", at::MemoryFormat::Contiguous}});
   options.reduction = choose<GradientMode>(
       config, "train.reduction", {{"exact", GradientMode::exact}, {"fast", GradientMode::fast}});
   options.recompute = yes_or_no(config, "train.recompute");

@@ -6,6 +6,7 @@
 #include "voxcycle/train/frame.hpp"
 
 #include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
 
 namespace voxcycle {
 namespace {
@@ -27,21 +28,23 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
       optimizer_(make_optimizer(named(options.optimizer, variant.optimizer), groups())),
       loss_(make_loss(options.loss, {grid, options.boundary, options.source})),
       context_{{comm, *network_, *loss_, reducer_, grid, options.dtype, options.unit_size,
-                options.source.kind, options.recompute},
+                options.source.kind, options.layout, options.recompute},
                *optimizer_,
                averaged_,
                variant.batch} {
   network_->require_fits(grid);
   keep_freed_memory(freed_memory_to_keep(grid.voxel_count()));
   auto const& n = grid.voxels;
+  at::Generator const random = at::detail::createCPUGenerator(options.seed);
   for (auto const& unit :
        units_of_rank(variant.batch, options.unit_size, comm.size(), comm.rank())) {
-    data_.nu.push_back(at::exp(at::randn({unit.size(), 1, n[0], n[1], n[2]})));
+    data_.nu.push_back(at::exp(at::randn({unit.size(), 1, n[0], n[1], n[2]}, random)));
     if (options.source.kind == SourceKind::sampled) {
-      data_.f.push_back(at::randn_like(data_.nu.back()));
+      data_.f.push_back(at::randn(data_.nu.back().sizes(), random));
     }
     if (loss_->needs_reference()) {
-      data_.u_ref.push_back(at::rand({unit.size(), 1, n[0] + 1, n[1] + 1, n[2] + 1}, at::kDouble));
+      data_.u_ref.push_back(
+          at::rand({unit.size(), 1, n[0] + 1, n[1] + 1, n[2] + 1}, random, at::kDouble));
     }
     data_.origin.emplace_back(unit.size());
   }
@@ -53,6 +56,14 @@ std::vector<ParameterGroup> StepTrial::groups() const {
     all.push_back({level.parameters, level.names, 1.0});
   }
   return all;
+}
+
+std::int64_t StepTrial::parameters() const {
+  std::int64_t count = 0;
+  for (auto const& group : groups()) {
+    for (auto const& parameter : group.parameters) count += parameter.numel();
+  }
+  return count;
 }
 
 }  // namespace voxcycle

@@ -9,7 +9,7 @@
 namespace voxcycle {
 
 /// Whole training steps on random fields, for measurements: the network of the options at one grid
-/// and batch, with no data on the disk.
+/// and batch, with no data on the disk. The fields are a function of options.seed.
 class StepTrial {
  public:
   struct Variant {
@@ -23,7 +23,9 @@ class StepTrial {
             Communicator const& comm);
 
   /// One step at a rate that changes little. **Collective**.
-  StepTimes step() { return train_step(context_, data_, 1e-4).times; }
+  StepResult step() { return train_step(context_, data_, 1e-4); }
+  /// Values that a step trains.
+  std::int64_t parameters() const;
 
  private:
   std::vector<ParameterGroup> groups() const;

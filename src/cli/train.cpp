@@ -68,18 +68,16 @@ std::string stage_table(std::vector<MetricRow> const& rows) {
   return text;
 }
 
-std::string time_table(StepTimes const& times) {
-  double const total = std::max(times.total(), 1e-9);
-  std::string text = "time in steps: ";
+std::string time_table(TrainSummary const& summary) {
+  double const total =
+      std::max(summary.times.total() + summary.evaluation + summary.checkpoint, 1e-9);
+  std::string text = "time:";
   auto const part = [&](char const* name, double seconds) {
-    text += format("%s %.0f %%  ", name, 100 * seconds / total);
+    text += format("  %s %.0f %%", name, 100 * seconds / total);
   };
-  part("data", times.data);
-  part("forward", times.forward);
-  part("loss", times.loss);
-  part("backward", times.backward);
-  part("reduction", times.reduction);
-  part("update", times.update);
+  for (auto const& [name, seconds] : summary.times.named()) part(name, seconds);
+  part("evaluation", summary.evaluation);
+  part("checkpoint", summary.checkpoint);
   return text + "\n";
 }
 
@@ -103,7 +101,7 @@ int run_train(Invocation const& call) {
   }
   TrainSummary const summary = train(options, call.comm);
   if (call.comm.rank() == 0) {
-    std::printf("\n%s%s", stage_table(summary.rows).c_str(), time_table(summary.times).c_str());
+    std::printf("\n%s%s", stage_table(summary.rows).c_str(), time_table(summary).c_str());
     if (summary.finished) {
       write_file_atomically(options.directory + "/DONE", "");
       std::printf("trained %s in all; run directory %s\n", format_seconds(summary.seconds).c_str(),

@@ -3,7 +3,6 @@
 
 #include "voxcycle/core/parallel.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 #include <torch/torch.h>
@@ -14,13 +13,12 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr auto kLayout = at::MemoryFormat::ChannelsLast3d;
-
-/// The channels of all voxels as rows of bytes: `bytes` of each row, which begin `stride` apart.
+/// Some channels of all voxels as rows of bytes: `bytes` of each row, which begin `stride` apart.
 struct Rows {
   char* data;
   std::size_t bytes;
   std::size_t stride;
+  std::int64_t count;
 };
 
 /// With the size known to the compiler a row is a few moves instead of a call.
@@ -32,65 +30,75 @@ void copy_rows_of(Rows from, Rows to, std::int64_t begin, std::int64_t end) {
   }
 }
 
-void copy_rows(Rows from, Rows to, std::int64_t rows) {
+void copy_rows(Rows from, Rows to) {
   auto* copy = copy_rows_of<0>;
   if (from.bytes == 16) copy = copy_rows_of<16>;
   if (from.bytes == 32) copy = copy_rows_of<32>;
   if (from.bytes == 64) copy = copy_rows_of<64>;
   if (from.bytes == 128) copy = copy_rows_of<128>;
-  parallel_for(rows, static_cast<std::int64_t>(from.bytes),
+  parallel_for(from.count, static_cast<std::int64_t>(from.bytes),
                [&](std::int64_t begin, std::int64_t end) { copy(from, to, begin, end); });
 }
 
-/// The channels of `x` from the one at `offset` bytes on, `channels` of them.
-Rows rows_of(at::Tensor const& x, std::size_t offset, std::int64_t channels) {
-  std::size_t const size = x.element_size();
-  return {static_cast<char*>(x.data_ptr()) + offset, static_cast<std::size_t>(channels) * size,
-          static_cast<std::size_t>(x.size(1)) * size};
+/// `channels` channels of x from number `first` on. Channels last, a row holds those of a voxel, in
+/// torch's default layout those of a sample.
+Rows rows_of(at::Tensor const& x, std::int64_t first, std::int64_t channels,
+             at::MemoryFormat layout) {
+  std::int64_t const voxels = x.size(2) * x.size(3) * x.size(4);
+  bool const by_voxel = layout == at::MemoryFormat::ChannelsLast3d;
+  auto const bytes = [&](std::int64_t count) {
+    return static_cast<std::size_t>(count * (by_voxel ? 1 : voxels)) * x.element_size();
+  };
+  return {static_cast<char*>(x.data_ptr()) + bytes(first), bytes(channels), bytes(x.size(1)),
+          x.size(0) * (by_voxel ? voxels : 1)};
 }
 
-at::Tensor empty_with_channels(at::Tensor const& like, std::int64_t channels) {
+at::Tensor empty_with_channels(at::Tensor const& like, std::int64_t channels,
+                               at::MemoryFormat layout) {
   auto sizes = like.sizes().vec();
   sizes[1] = channels;
-  return at::empty(sizes, like.options().memory_format(kLayout));
+  return at::empty(sizes, like.options().memory_format(layout));
 }
 
 struct JoinFunction : torch::autograd::Function<JoinFunction> {
-  static at::Tensor forward(AutogradContext* context, at::Tensor const& a, at::Tensor const& b) {
+  static at::Tensor forward(AutogradContext* context, at::Tensor const& a, at::Tensor const& b,
+                            at::MemoryFormat layout) {
     context->saved_data["a"] = a.size(1);
     context->saved_data["b"] = b.size(1);
-    at::Tensor const joined = empty_with_channels(a, a.size(1) + b.size(1));
-    std::int64_t const voxels = a.numel() / std::max<std::int64_t>(1, a.size(1));
-    std::size_t offset = 0;
-    for (auto const& part : {a.contiguous(kLayout), b.contiguous(kLayout)}) {
-      Rows const from = rows_of(part, 0, part.size(1));
-      copy_rows(from, rows_of(joined, offset, part.size(1)), voxels);
-      offset += from.bytes;
+    context->saved_data["layout"] = static_cast<std::int64_t>(layout);
+    at::Tensor const joined = empty_with_channels(a, a.size(1) + b.size(1), layout);
+    std::int64_t first = 0;
+    for (auto const& part : {a.contiguous(layout), b.contiguous(layout)}) {
+      std::int64_t const channels = part.size(1);
+      copy_rows(rows_of(part, 0, channels, layout), rows_of(joined, first, channels, layout));
+      first += channels;
     }
     return joined;
   }
 
   static variable_list backward(AutogradContext* context, variable_list const& slopes) {
-    at::Tensor const slope = slopes.front().contiguous(kLayout);
-    std::int64_t const voxels = slope.numel() / std::max<std::int64_t>(1, slope.size(1));
+    auto const layout = static_cast<at::MemoryFormat>(context->saved_data["layout"].toInt());
+    at::Tensor const slope = slopes.front().contiguous(layout);
     variable_list gradients;
-    std::size_t offset = 0;
+    std::int64_t first = 0;
     for (auto const* part : {"a", "b"}) {
       std::int64_t const channels = context->saved_data[part].toInt();
-      Rows const from = rows_of(slope, offset, channels);
-      gradients.push_back(empty_with_channels(slope, channels));
-      copy_rows(from, rows_of(gradients.back(), 0, channels), voxels);
-      offset += from.bytes;
+      gradients.push_back(empty_with_channels(slope, channels, layout));
+      copy_rows(rows_of(slope, first, channels, layout),
+                rows_of(gradients.back(), 0, channels, layout));
+      first += channels;
     }
+    gradients.emplace_back();  // layout
     return gradients;
   }
 };
 
 }  // namespace
 
-Units join_channels(Units const& a, Units const& b) {
-  return each(a, b,
-              [](at::Tensor const& x, at::Tensor const& y) { return JoinFunction::apply(x, y); });
+Units join_channels(Pass const& pass, Units const& a, Units const& b) {
+  return each(a, b, [&](at::Tensor const& x, at::Tensor const& y) {
+    return JoinFunction::apply(x, y, pass.layout);
+  });
 }
 
 }  // namespace voxcycle

@@ -49,7 +49,7 @@ class MultigridNetwork::Level : public torch::nn::Module, public Scripted {
   /// @param coarse  features of the coarser level
   std::pair<Units, Units> decode(Pass const& pass, Units const& h, Units const& coarse) {
     auto const joined = [this](Pass const& p, Fields const& in) {
-      return join_channels(in[0], up->forward(p, in[1]));
+      return join_channels(p, in[0], up->forward(p, in[1]));
     };
     auto const y =
         dec->recomputed(pass, *this, {h, coarse}, joined, [this](Pass const& p, Units const& g) {

@@ -108,7 +108,7 @@ struct NormActFunction : torch::autograd::Function<NormActFunction> {
     std::vector<at::Tensor> sums;
     for (std::size_t k = 0; k < units; ++k) {
       auto const* set = set_of(k);
-      dy[k] = dy[k].contiguous(at::MemoryFormat::ChannelsLast3d);
+      dy[k] = dy[k].contiguous(pass.layout);
       at::Tensor moments =
           norm_loops::backward_moments(dy[k], saved[k], set[2], set[3], set[0], slope);
       moments.narrow(1, channels, channels).mul_(set[1]);

@@ -14,8 +14,8 @@ namespace {
 
 using norm_rows::Bf16;
 
-constexpr std::int64_t kChunkVoxels = 8192;
-constexpr auto kLayout = at::MemoryFormat::ChannelsLast3d;
+constexpr std::int64_t kChunkRows = 8192;
+constexpr auto kChannelsLast = at::MemoryFormat::ChannelsLast3d;
 
 /// Calls body(loops, element tag, compute tag) for the dtype of x.
 template <class Body>
@@ -34,48 +34,71 @@ void dispatch(at::Tensor const& x, Body const& body) {
   }
 }
 
-/// The samples of x cut into chunks of rows, each chunk of one sample.
+/// Rows of one sample that are taken together.
+struct Chunk {
+  std::int64_t number;
+  std::int64_t sample;
+  std::int64_t channel;  ///< first of the rows
+  std::int64_t offset;   ///< of the first value
+  std::int64_t rows;
+};
+
+/// The samples of x cut into chunks. Channels last, a row holds all channels of a voxel; in torch's
+/// default layout a row is a single value, and each channel is cut into chunks of its own.
 struct Chunks {
-  std::int64_t samples, rows, channels, per_sample;
+  at::MemoryFormat layout;
+  std::int64_t samples, channels, rows;
+  std::int64_t columns;    ///< channels in a row
+  std::int64_t planes;     ///< pieces of `rows` rows, of a sample or of one of its channels
+  std::int64_t per_plane;  ///< chunks
 
   explicit Chunks(at::Tensor const& x)
-      : samples(x.size(0)),
-        rows(x.size(2) * x.size(3) * x.size(4)),
+      : layout(x.is_contiguous(kChannelsLast) ? kChannelsLast : at::MemoryFormat::Contiguous),
+        samples(x.size(0)),
         channels(x.size(1)),
-        per_sample((rows + kChunkVoxels - 1) / kChunkVoxels) {
-    VOXCYCLE_REQUIRE(x.is_contiguous(kLayout), "normalisation: channels-last tensors are needed.");
+        rows(x.size(2) * x.size(3) * x.size(4)),
+        columns(layout == kChannelsLast ? channels : 1),
+        planes(samples * channels / columns),
+        per_plane((rows + kChunkRows - 1) / kChunkRows) {
+    VOXCYCLE_REQUIRE(x.is_contiguous(layout), "normalisation: strided tensors cannot be used.");
   }
 
-  /// Calls body(chunk, sample, offset of the first element, number of rows), threaded.
+  std::int64_t count() const { return planes * per_plane; }
+
+  /// Calls body(chunk), threaded.
   template <class Body>
   void run(Body const& body) const {
-    parallel_for(samples * per_sample, std::min(kChunkVoxels, rows) * channels,
-                 [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t chunk = begin; chunk < end; ++chunk) {
-                     std::int64_t const sample = chunk / per_sample;
-                     std::int64_t const first = chunk % per_sample * kChunkVoxels;
-                     body(chunk, sample, (sample * rows + first) * channels,
-                          std::min(kChunkVoxels, rows - first));
-                   }
-                 });
+    parallel_for(
+        count(), std::min(kChunkRows, rows) * columns, [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t number = begin; number < end; ++number) {
+            std::int64_t const plane = number / per_plane;
+            std::int64_t const first = number % per_plane * kChunkRows;
+            std::int64_t const channel = plane * columns;  // counted through the samples
+            body(Chunk{number, channel / channels, channel % channels,
+                       (plane * rows + first) * columns, std::min(kChunkRows, rows - first)});
+          }
+        });
   }
 
-  /// [samples * per_sample, 2C] partial sums -> [samples, 2C], chunks added in order.
+  /// Two sums a column and chunk, [count(), 2 columns] -> [samples, 2C], chunks added in order.
   at::Tensor combine(at::Tensor const& partial) const {
-    if (per_sample == 1) return partial;
-    return partial.view({samples, per_sample, 2 * channels}).sum(1);
+    at::Tensor const sums =
+        per_plane == 1 ? partial : partial.view({planes, per_plane, 2 * columns}).sum(1);
+    if (columns == channels) return sums;
+    return sums.view({samples, channels, 2}).transpose(1, 2).reshape({samples, 2 * channels});
   }
 };
 
-/// Coefficients in the compute type; row(sample) is the sample's or the common one.
+/// Coefficients in the compute type; of(chunk) are those of its rows, a sample's or the common
+/// ones.
 template <class Compute>
 class Coefficients {
  public:
   explicit Coefficients(at::Tensor const& values)
       : values_(values.to(c10::CppTypeToScalarType<Compute>::value).contiguous()) {}
-  Compute const* row(std::int64_t sample) const {
-    return values_.const_data_ptr<Compute>() +
-           (values_.size(0) == 1 ? 0 : sample * values_.size(1));
+  Compute const* of(Chunk const& chunk) const {
+    return values_.const_data_ptr<Compute>() + chunk.channel +
+           (values_.size(0) == 1 ? 0 : chunk.sample * values_.size(1));
   }
 
  private:
@@ -90,13 +113,12 @@ at::ScalarType compute_type(at::Tensor const& x) {
 
 at::Tensor moments(at::Tensor const& x) {
   Chunks const chunks(x);
-  at::Tensor partial =
-      at::empty({chunks.samples * chunks.per_sample, 2 * chunks.channels}, at::kDouble);
+  at::Tensor partial = at::empty({chunks.count(), 2 * chunks.columns}, at::kDouble);
   dispatch(x, [&]<class T, class Compute>(norm_rows::Loops<T, Compute> const& loops, T, Compute) {
     auto const* from = static_cast<T const*>(x.const_data_ptr());
     auto* sums = partial.mutable_data_ptr<double>();
-    chunks.run([&](auto chunk, auto, auto offset, auto rows) {
-      loops.moments(from + offset, rows, chunks.channels, sums + chunk * 2 * chunks.channels);
+    chunks.run([&](Chunk const& c) {
+      loops.moments(from + c.offset, c.rows, chunks.columns, sums + c.number * 2 * chunks.columns);
     });
   });
   return chunks.combine(partial);
@@ -105,15 +127,15 @@ at::Tensor moments(at::Tensor const& x) {
 at::Tensor forward(at::Tensor const& x, at::Tensor const& scale, at::Tensor const& shift,
                    double slope) {
   Chunks const chunks(x);
-  at::Tensor y = at::empty_like(x, kLayout);
+  at::Tensor y = at::empty_like(x, chunks.layout);
   dispatch(x, [&]<class T, class Compute>(norm_rows::Loops<T, Compute> const& loops, T, Compute) {
     Coefficients<Compute> const a(scale);
     Coefficients<Compute> const b(shift);
     auto const* from = static_cast<T const*>(x.const_data_ptr());
     auto* to = static_cast<T*>(y.mutable_data_ptr());
-    chunks.run([&](auto, auto sample, auto offset, auto rows) {
-      loops.forward(from + offset, rows, chunks.channels, a.row(sample), b.row(sample),
-                    static_cast<Compute>(slope), to + offset);
+    chunks.run([&](Chunk const& c) {
+      loops.forward(from + c.offset, c.rows, chunks.columns, a.of(c), b.of(c),
+                    static_cast<Compute>(slope), to + c.offset);
     });
   });
   return y;
@@ -122,9 +144,8 @@ at::Tensor forward(at::Tensor const& x, at::Tensor const& scale, at::Tensor cons
 at::Tensor backward_moments(at::Tensor const& dy, at::Tensor const& x, at::Tensor const& scale,
                             at::Tensor const& shift, at::Tensor const& mean, double slope) {
   Chunks const chunks(x);
-  VOXCYCLE_ASSERT(dy.is_contiguous(kLayout));
-  at::Tensor partial =
-      at::empty({chunks.samples * chunks.per_sample, 2 * chunks.channels}, at::kDouble);
+  VOXCYCLE_ASSERT(dy.is_contiguous(chunks.layout));
+  at::Tensor partial = at::empty({chunks.count(), 2 * chunks.columns}, at::kDouble);
   dispatch(x, [&]<class T, class Compute>(norm_rows::Loops<T, Compute> const& loops, T, Compute) {
     Coefficients<Compute> const a(scale);
     Coefficients<Compute> const b(shift);
@@ -132,10 +153,10 @@ at::Tensor backward_moments(at::Tensor const& dy, at::Tensor const& x, at::Tenso
     auto const* from = static_cast<T const*>(x.const_data_ptr());
     auto const* slopes = static_cast<T const*>(dy.const_data_ptr());
     auto* sums = partial.mutable_data_ptr<double>();
-    chunks.run([&](auto chunk, auto sample, auto offset, auto rows) {
-      loops.backward_moments(slopes + offset, from + offset, rows, chunks.channels, a.row(sample),
-                             b.row(sample), m.row(sample), static_cast<Compute>(slope),
-                             sums + chunk * 2 * chunks.channels);
+    chunks.run([&](Chunk const& c) {
+      loops.backward_moments(slopes + c.offset, from + c.offset, c.rows, chunks.columns, a.of(c),
+                             b.of(c), m.of(c), static_cast<Compute>(slope),
+                             sums + c.number * 2 * chunks.columns);
     });
   });
   return chunks.combine(partial);
@@ -145,7 +166,7 @@ at::Tensor backward(at::Tensor const& dy, at::Tensor const& x, at::Tensor const&
                     at::Tensor const& shift, at::Tensor const& linear, at::Tensor const& constant,
                     double slope) {
   Chunks const chunks(x);
-  at::Tensor dx = at::empty_like(x, kLayout);
+  at::Tensor dx = at::empty_like(x, chunks.layout);
   dispatch(x, [&]<class T, class Compute>(norm_rows::Loops<T, Compute> const& loops, T, Compute) {
     Coefficients<Compute> const a(scale);
     Coefficients<Compute> const b(shift);
@@ -154,10 +175,9 @@ at::Tensor backward(at::Tensor const& dy, at::Tensor const& x, at::Tensor const&
     auto const* from = static_cast<T const*>(x.const_data_ptr());
     auto const* slopes = static_cast<T const*>(dy.const_data_ptr());
     auto* to = static_cast<T*>(dx.mutable_data_ptr());
-    chunks.run([&](auto, auto sample, auto offset, auto rows) {
-      loops.backward(slopes + offset, from + offset, rows, chunks.channels, a.row(sample),
-                     b.row(sample), p.row(sample), q.row(sample), static_cast<Compute>(slope),
-                     to + offset);
+    chunks.run([&](Chunk const& c) {
+      loops.backward(slopes + c.offset, from + c.offset, c.rows, chunks.columns, a.of(c), b.of(c),
+                     p.of(c), q.of(c), static_cast<Compute>(slope), to + c.offset);
     });
   });
   return dx;

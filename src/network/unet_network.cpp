@@ -84,7 +84,7 @@ class UnetNetwork::Core : public torch::nn::Module, public Scripted {
     if (k == depth_) return h;
     Units const coarse = forward(pass, down_[at]->forward(pass, h), k + 1);
     auto const joined = [this, at](Pass const& p, Fields const& in) {
-      return join_channels(in[0], up_[at]->forward(p, in[1]));
+      return join_channels(p, in[0], up_[at]->forward(p, in[1]));
     };
     return dec_[at]->recomputed(pass, *this, {h, coarse}, joined, as_it_is)[0];
   }

@@ -18,7 +18,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr auto kLayout = at::MemoryFormat::ChannelsLast3d;
+constexpr auto kChannelsLast = at::MemoryFormat::ChannelsLast3d;
 
 /// [channels] float64. The libraries' own gradient of a bias is slow for transposed convolutions.
 at::Tensor sum_of_voxels(at::Tensor const& y) {
@@ -30,13 +30,13 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
   static variable_list forward(AutogradContext* context, at::TensorList x, at::Tensor const& weight,
                                std::optional<at::Tensor> const& bias, ConvKind kind,
                                Pass const* pass) {
-    at::Tensor const w = weight.to(pass->dtype).contiguous(kLayout);
+    at::Tensor const w = weight.to(pass->dtype).contiguous(pass->layout);
     std::optional<at::Tensor> const b =
         bias ? std::optional<at::Tensor>(bias->to(pass->dtype)) : std::nullopt;
     variable_list y;
     for (auto const& unit : x) {
       // float64 and empty units come back in torch's default layout.
-      y.push_back(slab_conv::forward(kind, unit, w, b).contiguous(kLayout));
+      y.push_back(slab_conv::forward(kind, unit, w, b).contiguous(pass->layout));
     }
     variable_list saved(x.begin(), x.end());
     saved.insert(saved.end(), {weight, w});
@@ -67,7 +67,7 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
         if (needs_dx) gradients[k] = at::zeros_like(saved[k]);
         continue;
       }
-      at::Tensor const slope = dy[k].contiguous(kLayout);
+      at::Tensor const slope = dy[k].contiguous(pass.layout);
       auto [dx, dw] = slab_conv::backward(kind, slope, saved[k], w, needs_dx);
       at::Tensor db = has_bias ? sum_of_voxels(slope) : at::Tensor();
       gradients[k] = dx;
@@ -113,7 +113,7 @@ UnitConv::UnitConv(ConvOptions const& options) : options_(options) {
   double const start = options.start == Start::zero ? 0.0 : std::nan("");
   // Channels last, as convolutions want it: no step then permutes weights or their gradients.
   weight = register_parameter(
-      "weight", at::full(weight_shape(options), start, at::kFloat).contiguous(kLayout));
+      "weight", at::full(weight_shape(options), start, at::kFloat).contiguous(kChannelsLast));
   if (options.bias == Bias::yes) {
     bias = register_parameter("bias", at::full({options.out}, start, at::kFloat));
   }
@@ -140,8 +140,8 @@ std::string UnitConv::script() const {
 
 Units as_features(Pass const& pass, Units const& fields) {
   return each(fields, [&](at::Tensor const& x) {
-    at::Tensor const y = x.to(pass.dtype).contiguous(kLayout);
-    if (y.size(1) != 1) return y;
+    at::Tensor const y = x.to(pass.dtype).contiguous(pass.layout);
+    if (y.size(1) != 1 || pass.layout != kChannelsLast) return y;
     // One channel is plain and channels last at once; strides that only the latter has keep the
     // convolution from handing back plain features.
     return y.as_strided(y.sizes(), {y.stride(0), 1, y.stride(2), y.stride(3), y.stride(4)});

@@ -79,6 +79,15 @@ StepTimes& StepTimes::operator-=(StepTimes const& other) {
   return *this;
 }
 
+std::array<std::pair<char const*, double>, 6> StepTimes::named() const {
+  return {{{"data", data},
+           {"forward", forward},
+           {"loss", loss},
+           {"backward", backward},
+           {"reduction", reduction},
+           {"update", update}}};
+}
+
 BatchResult batch_gradient(BatchContext const& c, LocalBatch const& batch,
                            BatchOptions const& options) {
   at::AutoGradMode const grad_mode(options.gradient);
@@ -94,6 +103,7 @@ BatchResult batch_gradient(BatchContext const& c, LocalBatch const& batch,
                   .training = options.training,
                   .statistics_weight = options.statistics_weight,
                   .dtype = c.dtype,
+                  .layout = c.layout,
                   .total_units = unit_count(options.samples, c.unit_size),
                   .total_samples = options.samples,
                   .recompute = c.recompute};

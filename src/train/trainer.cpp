@@ -7,6 +7,7 @@
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/timer.hpp"
 #include "voxcycle/train/agreement.hpp"
+#include "voxcycle/train/data_watch.hpp"
 #include "voxcycle/train/held_out.hpp"
 #include "voxcycle/train/progress.hpp"
 #include "voxcycle/train/stop_signal.hpp"
@@ -71,7 +72,7 @@ class Trainer {
     while (!at.finished) {
       if (!run_stage(state_.stages().at(static_cast<std::size_t>(at.stage)))) break;
     }
-    return {at.finished, at.seconds, times_, state_.rows()};
+    return {at.finished, at.seconds, times_, evaluation_, checkpoint_, state_.rows()};
   }
 
  private:
@@ -80,6 +81,9 @@ class Trainer {
   bool run_stage(Stage const& stage);
   void step(Stage const& stage, Budget const& budget, Stepper& stepper);
   void evaluate(Stage const& stage, HeldOutSamples const& held_out);
+  /// Adds the seconds that `work` takes to `sum`.
+  template <class Work>
+  static void clock(double& sum, Work const& work);
   Wishes agree();
 
   TrainOptions const& o_;
@@ -89,6 +93,9 @@ class Trainer {
   ProgressLine progress_;
   StopSignal stop_;
   StepTimes times_;
+  double evaluation_ = 0.0;  ///< seconds
+  double checkpoint_ = 0.0;  ///< seconds
+  DataWatch data_watch_;
   Timer since_checkpoint_;
   double step_seconds_ = 0.0;  ///< recent mean
   std::int64_t session_steps_ = 0;
@@ -132,12 +139,21 @@ Mixture Trainer::samples_of(Stage const& stage) const {
       std::move(sets), weights, {.seed = o_.seed, .stage = stage.number, .block = o_.sample_block}};
 }
 
+template <class Work>
+void Trainer::clock(double& sum, Work const& work) {
+  Timer const timer;
+  work();
+  sum += timer.seconds();
+}
+
 void Trainer::evaluate(Stage const& stage, HeldOutSamples const& held_out) {
   bool const large = stage.plan.grid.voxel_count() > kMostVoxelsInFloat;
-  auto const errors =
-      evaluate_held_out(comm_, state_.averaged().network(), held_out,
-                        {.dtype = large ? o_.dtype : at::kFloat, .unit_size = o_.unit_size});
-  state_.add_errors(errors);
+  HeldOutErrors errors;
+  clock(evaluation_, [&] {
+    errors = evaluate_held_out(comm_, state_.averaged().network(), held_out,
+                               {.dtype = large ? o_.dtype : at::kFloat, .unit_size = o_.unit_size});
+  });
+  clock(checkpoint_, [&] { state_.add_errors(errors); });  // may keep the best weights
   progress_.finish();
   log_info(format("%s after %ld steps: relative L2 %s, energy gap %s, energy-norm error %s",
                   stage.plan.grid.label().c_str(), static_cast<long>(state_.position().step),
@@ -146,22 +162,28 @@ void Trainer::evaluate(Stage const& stage, HeldOutSamples const& held_out) {
                   format_percent(errors.energy_norm_error.mean().item<double>()).c_str()));
 }
 
-/// Whether any rank was asked to stop. All ranks take rank 0's clock, so that budgets in seconds
-/// end, rates fall and checkpoints are written at the same step everywhere.
+/// Whether any rank was asked to stop, and whether any waits for data. All ranks take rank 0's
+/// clock, so that budgets in seconds end, rates fall and checkpoints are written at the same step
+/// everywhere.
 Wishes Trainer::agree() {
   auto& at = state_.position();
   bool const local = stop_.requested() || session_steps_ == o_.stop_after_steps;
   double const never = -std::numeric_limits<double>::infinity();
   bool const leads = comm_.rank() == 0;
-  at::Tensor vote =
-      at::tensor({local ? 1.0 : 0.0, leads ? at.seconds : never, leads ? at.stage_seconds : never,
-                  leads ? step_seconds_ : never, leads ? since_checkpoint_.seconds() : never},
-                 at::kDouble);
+  at::Tensor vote = at::tensor({local ? 1.0 : 0.0, leads ? at.seconds : never,
+                                leads ? at.stage_seconds : never, leads ? step_seconds_ : never,
+                                leads ? since_checkpoint_.seconds() : never, data_watch_.share()},
+                               at::kDouble);
   comm_.all_reduce(vote, ReduceOperation::max);
   auto const* value = vote.const_data_ptr<double>();
   at.seconds = value[1];
   at.stage_seconds = value[2];
   step_seconds_ = value[3];
+  auto const slow_data = data_watch_.warning(value[5]);
+  if (leads && !slow_data.empty()) {
+    progress_.finish();
+    log_warning(slow_data);
+  }
   return {value[0] > 0.0, value[4] > o_.checkpoint_seconds};
 }
 
@@ -180,6 +202,7 @@ void Trainer::step(Stage const& stage, Budget const& budget, Stepper& stepper) {
                 error.what());
   }
   times_ += result.times;
+  data_watch_.add(result.times);
   ++at.step;
   ++at.global_step;
   at.work += result.samples * stage.plan.grid.voxel_count();
@@ -208,6 +231,7 @@ bool Trainer::run_stage(Stage const& stage) {
   auto const stepper = make_stepper(setup);
   state_.begin_stage([&](CheckpointReader const& checkpoint) { stepper->restore(checkpoint); });
   step_seconds_ = 0.0;
+  data_watch_.begin_stage();
   if (at.step == 0) evaluate(stage, held_out);
 
   since_checkpoint_.restart();
@@ -222,11 +246,11 @@ bool Trainer::run_stage(Stage const& stage) {
     if (ended || evaluation_due(stage, before, progress)) evaluate(stage, held_out);
     if (wishes.stop && !ended) {
       progress_.finish();
-      state_.save(stepper->state());
+      clock(checkpoint_, [&] { state_.save(stepper->state()); });
       return false;
     }
     if (wishes.checkpoint) {
-      state_.save(stepper->state());
+      clock(checkpoint_, [&] { state_.save(stepper->state()); });
       since_checkpoint_.restart();
     }
   }
@@ -235,7 +259,7 @@ bool Trainer::run_stage(Stage const& stage) {
   auto const next = static_cast<std::size_t>(stage.number) + 1;
   bool const wanted =
       next < state_.stages().size() && state_.stages()[next].plan.optimizer == kLbfgs;
-  state_.end_stage(wanted ? stepper->second_moments() : NamedArrays{});
+  clock(checkpoint_, [&] { state_.end_stage(wanted ? stepper->second_moments() : NamedArrays{}); });
   return true;
 }
 

@@ -91,6 +91,7 @@ class CommandLine(Refusal):
             ("cycle.levels", "8, 20", "20"),
             ("cycle.name", "x", ["cycle", "half_v"]),
             ("train.precision", "f16", "bf16, f32, f64"),
+            ("train.layout", "channels_first", "channels_last, default"),
             ("train.reduction", "x", "exact, fast"),
             ("train.unit_size", "0", ">= 1"),
             ("train.beta1", "1", "< 1"),

@@ -62,6 +62,14 @@ class Info(harness.Case):
         line = json.loads((self.scratch / "step.json").read_text())
         self.assertEqual(line["processes"], 2)
         self.assertGreater(line["exact_seconds_median"], 0)
+        self.assertAlmostEqual(line["baseline_seconds_median"] / line["exact_seconds_median"],
+                               line["speedup"], delta=1e-3 * line["speedup"])
+        self.succeed("bench", "conv", "--grid", "8", "--channels", "4", "--json", "conv.json")
+        layers = json.loads((self.scratch / "conv.json").read_text())["layers"]
+        self.assertEqual([layer["layer"] for layer in layers],
+                         ["stem", "same", "joined", "down", "up", "head"])
+        for layer in layers:
+            self.assertGreater(layer["bf16_seconds"], layer["bf16_forward_seconds"])
         out = self.succeed("bench", "reference", "--grid", "16", "--json", "solves.json").out
         line = json.loads((self.scratch / "solves.json").read_text())
         for solve in line["solves"]:
@@ -88,6 +96,26 @@ class Info(harness.Case):
         self.assertIn("one process", self.run_program("bench", "io", ranks=2).err)
         self.assertIn("energy, step, loss, reference, io", self.run_program("bench", "nothing").err)
         self.assertIn("kl, grf", self.run_program("bench", "reference", "--field", "none").err)
+
+    def test_bench_step_looks_at_the_network_it_names(self):
+        channels = {4: 6, 8: 4}
+        weights = 0
+        child = None
+        for c in channels.values():
+            weights += 27 * c + c + 2 * 27 * c * c + 4 * c + 8 * c + 1  # stem, enc, head
+            if child:  # down, up, dec
+                weights += 8 * c * child + child + 8 * child * c + c + 3 * 27 * c * c + 4 * c
+            child = c
+        self.succeed("bench", "step", "--grid", "8", "--batch", "2", "--no-baseline", "--json",
+                     "step.json", "--network.channels", "4:6, 8:4, 16:2", "--network.smoothing",
+                     "0", "--train.loss", "energy_normalised")
+        line = json.loads((self.scratch / "step.json").read_text())
+        self.assertEqual(line["parameters"], weights)
+        # u starts as the lift, by whose energy the loss divides.
+        self.assertAlmostEqual(line["first_loss"], 1, delta=1e-6)
+        self.assertAlmostEqual(sum(line[f"{part}_share"] for part in (
+            "data", "forward", "loss", "backward", "reduction", "update")), 1, delta=0.01)
+        self.assertNotIn("speedup", line)
 
     def test_command_line_wins_over_file_wins_over_default(self):
         self.config({"cycle.batch": "6", "train.loss": "energy"})

@@ -6,8 +6,8 @@
 namespace voxcycle {
 
 /// Concatenates the channels of features on one grid, [n, a, x, y, z] and [n, b, x, y, z] to
-/// [n, a+b, x, y, z], unit by unit. Channels last throughout, gradients too: at::cat leaves strided
-/// gradients, which are slow to add and to copy.
-Units join_channels(Units const& a, Units const& b);
+/// [n, a+b, x, y, z], unit by unit. In pass.layout throughout, gradients too: at::cat leaves
+/// strided gradients, which are slow to add and to copy.
+Units join_channels(Pass const& pass, Units const& a, Units const& b);
 
 }  // namespace voxcycle

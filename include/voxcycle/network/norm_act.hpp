@@ -45,7 +45,7 @@ struct NormOptions {
 class NormAct : public torch::nn::Module, public Scripted {
  public:
   explicit NormAct(NormOptions const& options);
-  /// @param x  units [n, channels, x, y, z] of pass.dtype, channels last
+  /// @param x  units [n, channels, x, y, z] of pass.dtype, in pass.layout
   Units forward(Pass const& pass, Units const& x);
   std::string script() const override;
 

@@ -30,8 +30,10 @@ struct Pass {
   /// were made (NormOptions::momentum).
   double statistics_weight = -1.0;
   at::ScalarType dtype = at::kFloat;  ///< of convolutions and activations
-  std::int64_t total_units = 1;       ///< of all ranks
-  std::int64_t total_samples = 1;     ///< of all ranks
+  /// Of convolutions and activations; Contiguous is torch's default, to compare with.
+  at::MemoryFormat layout = at::MemoryFormat::ChannelsLast3d;
+  std::int64_t total_units = 1;    ///< of all ranks
+  std::int64_t total_samples = 1;  ///< of all ranks
   /// Whether pieces of the network keep only their inputs for backward (recompute.hpp).
   bool recompute = false;
   StatisticsRecord* statistics = nullptr;  ///< of the piece under way, if it will run again

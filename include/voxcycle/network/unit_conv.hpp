@@ -30,7 +30,7 @@ struct ConvOptions {
   Start start = Start::uniform;
 };
 
-/// A 3D convolution unit by unit, channels last, in pass.dtype with float32 master weights; weight
+/// A 3D convolution unit by unit, in pass.dtype and pass.layout with float32 master weights; weight
 /// gradients go to pass.reducer one unit at a time.
 class UnitConv : public torch::nn::Module, public Scripted {
  public:
@@ -45,7 +45,7 @@ class UnitConv : public torch::nn::Module, public Scripted {
   ConvOptions options_;
 };
 
-/// Fields as convolutions want them: in pass.dtype, channels last.
+/// Fields as convolutions want them: in pass.dtype and pass.layout.
 Units as_features(Pass const& pass, Units const& fields);
 
 /// Gives every parameter of `module` that was made with Start::uniform its initial values, uniform

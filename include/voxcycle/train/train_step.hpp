@@ -12,8 +12,10 @@
 #include "voxcycle/train/loss.hpp"
 #include "voxcycle/train/run_record.hpp"
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 namespace voxcycle {
 
@@ -21,6 +23,8 @@ namespace voxcycle {
 struct StepTimes {
   double data = 0, forward = 0, loss = 0, backward = 0, reduction = 0, update = 0;
   double total() const { return data + forward + loss + backward + reduction + update; }
+  /// The parts by their names, in the order of the step.
+  std::array<std::pair<char const*, double>, 6> named() const;
   StepTimes& operator+=(StepTimes const& other);
   StepTimes& operator-=(StepTimes const& other);
 };
@@ -34,8 +38,9 @@ struct BatchContext {
   Grid3 grid;
   at::ScalarType dtype;  ///< of convolutions
   std::int64_t unit_size;
-  SourceKind source = SourceKind::constant;  ///< sampled: the network sees f, too
-  bool recompute = false;                    ///< see Pass
+  SourceKind source = SourceKind::constant;                    ///< sampled: the network sees f, too
+  at::MemoryFormat layout = at::MemoryFormat::ChannelsLast3d;  ///< see Pass
+  bool recompute = false;                                      ///< see Pass
 };
 
 /// How a batch is looked at.

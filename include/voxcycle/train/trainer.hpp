@@ -80,7 +80,8 @@ struct TrainOptions {
   std::string loss = "energy_multigrid";
 
   std::uint64_t seed = 1;
-  at::ScalarType dtype = at::kBFloat16;  ///< of convolutions and activations
+  at::ScalarType dtype = at::kBFloat16;                        ///< of convolutions and activations
+  at::MemoryFormat layout = at::MemoryFormat::ChannelsLast3d;  ///< of the same
   GradientMode reduction = GradientMode::exact;
   bool recompute = false;  ///< keep only the inputs of pieces of the network (recompute.hpp)
   std::int64_t unit_size = 2;
@@ -94,10 +95,12 @@ struct TrainOptions {
 };
 
 struct TrainSummary {
-  bool finished = false;        ///< false: stopped by a signal, a checkpoint was written
-  double seconds = 0.0;         ///< training time, all sessions of the run
-  StepTimes times;              ///< of this session
-  std::vector<MetricRow> rows;  ///< rank 0 only
+  bool finished = false;          ///< false: stopped by a signal, a checkpoint was written
+  double seconds = 0.0;           ///< training time, all sessions of the run
+  StepTimes times;                ///< of this session
+  double evaluation = 0.0;        ///< seconds of held-out evaluations, of this session
+  double checkpoint = 0.0;        ///< seconds of writing weights and state, of this session
+  std::vector<MetricRow> rows{};  ///< rank 0 only
 };
 
 /// Trains along the cycle, evaluates on held-out samples, writes metrics.csv, TensorBoard events

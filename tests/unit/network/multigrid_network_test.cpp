@@ -48,12 +48,43 @@ std::pair<at::Tensor, at::Tensor> plain_level(Parameters const& p, at::Tensor co
   return {u + frame.mask * head * (4.0 / static_cast<double>(n)), g};
 }
 
-TEST(MultigridNetwork, ValueAndGradientsEqualPlainTorch) {
-  auto const network = small_network();
-  perturb(*network);
-  expect_equals_plain(*network, [](Parameters const& p, at::Tensor const& log_nu) {
-    return plain_level(p, log_nu, {}).first;
-  });
+TEST(MultigridNetwork, ValueAndGradientsEqualPlainTorchInBothLayouts) {
+  for (auto layout : {at::MemoryFormat::ChannelsLast3d, at::MemoryFormat::Contiguous}) {
+    auto const network = small_network();
+    perturb(*network);
+    expect_equals_plain(
+        *network,
+        [](Parameters const& p, at::Tensor const& log_nu) {
+          return plain_level(p, log_nu, {}).first;
+        },
+        layout);
+  }
+}
+
+// The step's own types: bf16 apart, both layouts do the same sums in another order.
+TEST(MultigridNetwork, LayoutsAgreeInFloat) {
+  constexpr double kRounding = 1e-4;  // relative; float32 through some 20 layers, both ways
+  auto const comm = make_self_communicator();
+  torch::manual_seed(4);
+  at::Tensor const log_nu = at::randn({2, 1, 16, 16, 16});
+  at::Tensor const du = at::randn({2, 1, 17, 17, 17});
+  std::vector<std::vector<at::Tensor>> runs;
+  for (auto layout : {at::MemoryFormat::ChannelsLast3d, at::MemoryFormat::Contiguous}) {
+    auto const network = small_network();
+    perturb(*network);
+    Pass const pass{.comm = *comm, .layout = layout, .total_samples = 2};
+    auto const u = network->forward(pass, Grid3::cube(16), {log_nu});
+    u[0].backward(du);
+    auto& run = runs.emplace_back(u);
+    for (auto const& p : network->parameters()) {
+      if (p.grad().defined()) run.push_back(p.grad());
+    }
+  }
+  ASSERT_EQ(runs[0].size(), runs[1].size());
+  for (std::size_t k = 0; k < runs[0].size(); ++k) {
+    double const scale = runs[0][k].abs().max().item<double>();
+    EXPECT_LE((runs[0][k] - runs[1][k]).abs().max().item<double>(), kRounding * scale) << k;
+  }
 }
 
 TEST(MultigridNetwork, NewLevelReproducesTheProlongedCoarseSolution) {

@@ -58,7 +58,8 @@ using PlainNetwork = std::function<at::Tensor(Parameters const&, at::Tensor cons
 
 /// Five samples on 16^3 in units of two, float64: u and all gradients against `plain`, which sees
 /// the whole batch and is differentiated by torch. A parameter that `plain` does not read has none.
-inline void expect_equals_plain(Network& network, PlainNetwork const& plain) {
+inline void expect_equals_plain(Network& network, PlainNetwork const& plain,
+                                at::MemoryFormat layout = at::MemoryFormat::ChannelsLast3d) {
   constexpr double kRounding = 1e-11;  // float64 through some 20 layers
   network.to(at::kDouble);
   torch::manual_seed(9);
@@ -77,6 +78,7 @@ inline void expect_equals_plain(Network& network, PlainNetwork const& plain) {
   Pass const pass{.comm = *comm,
                   .reducer = &reducer,
                   .dtype = at::kDouble,
+                  .layout = layout,
                   .total_units = 3,
                   .total_samples = 5};
   Units const x{log_nu.narrow(0, 0, 2), log_nu.narrow(0, 2, 2), log_nu.narrow(0, 4, 1)};

@@ -12,7 +12,8 @@ namespace {
 constexpr double kRounding = 1e-12;    // float64, sums of a few thousand terms
 constexpr double kFloat = 1e-5;        // the same in float32
 constexpr double kBfloat = 2.0 / 256;  // bfloat16 keeps 8 bits
-constexpr auto kLayout = at::MemoryFormat::ChannelsLast3d;
+constexpr auto kChannelsLast = at::MemoryFormat::ChannelsLast3d;
+constexpr auto kDefaultLayout = at::MemoryFormat::Contiguous;
 
 struct Case {
   at::Tensor x, dy, gamma, beta;
@@ -45,7 +46,8 @@ std::vector<at::Tensor> expected(Case const& c, Norm norm, std::int64_t groups) 
 }
 
 /// The same of NormAct, the batch cut into units of two samples.
-std::vector<at::Tensor> actual(Case const& c, at::ScalarType dtype, NormAct& layer) {
+std::vector<at::Tensor> actual(Case const& c, at::ScalarType dtype, NormAct& layer,
+                               at::MemoryFormat layout = kChannelsLast) {
   auto const comm = make_self_communicator();
   {
     torch::NoGradGuard const no_grad;
@@ -58,14 +60,16 @@ std::vector<at::Tensor> actual(Case const& c, at::ScalarType dtype, NormAct& lay
   std::vector<at::Tensor> dy;
   for (std::int64_t begin = 0; begin < samples; begin += 2) {
     std::int64_t const size = std::min<std::int64_t>(2, samples - begin);
-    x.push_back(c.x.narrow(0, begin, size).to(dtype).contiguous(kLayout).requires_grad_());
-    dy.push_back(c.dy.narrow(0, begin, size).to(dtype).contiguous(kLayout));
+    x.push_back(c.x.narrow(0, begin, size).to(dtype).contiguous(layout).requires_grad_());
+    dy.push_back(c.dy.narrow(0, begin, size).to(dtype).contiguous(layout));
   }
   Pass const pass{.comm = *comm,
                   .dtype = dtype,
+                  .layout = layout,
                   .total_units = static_cast<std::int64_t>(x.size()),
                   .total_samples = samples};
   auto const y = layer.forward(pass, x);
+  for (auto const& unit : y) EXPECT_TRUE(unit.is_contiguous(layout));
   torch::autograd::backward(y, dy);
   std::vector<at::Tensor> dx;
   for (auto const& unit : x) dx.push_back(unit.grad());
@@ -73,11 +77,11 @@ std::vector<at::Tensor> actual(Case const& c, at::ScalarType dtype, NormAct& lay
 }
 
 void compare(Norm norm, std::int64_t channels, std::int64_t groups, at::ScalarType dtype,
-             double tolerance) {
+             double tolerance, at::MemoryFormat layout = kChannelsLast) {
   auto const c = make_case(5, channels);
   NormOptions const options{.norm = norm, .channels = channels, .groups = groups};
   NormAct layer(options);
-  auto const got = actual(c, dtype, layer);
+  auto const got = actual(c, dtype, layer, layout);
   auto const want = expected(c, norm, norm == Norm::instance ? channels : groups);
   for (std::size_t k = 0; k < want.size(); ++k) {
     double const scale = want[k].abs().max().item<double>();
@@ -91,6 +95,30 @@ TEST(NormAct, EqualsTorchInDoublePrecision) {
   compare(Norm::group, 16, 4, at::kDouble, kRounding);
   compare(Norm::instance, 6, 1, at::kDouble, kRounding);
   compare(Norm::none, 16, 1, at::kDouble, kRounding);
+}
+
+TEST(NormAct, EqualsTorchInItsDefaultLayout) {
+  for (auto norm : {Norm::sync_batch, Norm::group, Norm::instance, Norm::none}) {
+    compare(norm, 6, 2, at::kDouble, kRounding, kDefaultLayout);
+  }
+  compare(Norm::sync_batch, 8, 1, at::kFloat, kFloat, kDefaultLayout);
+}
+
+// More voxels than a thread takes at a time, so that partial sums are put together.
+TEST(NormAct, EqualsTorchOnLargeSamplesInBothLayouts) {
+  torch::manual_seed(6);
+  auto const options = at::TensorOptions(at::kDouble);
+  std::vector<std::int64_t> const shape{3, 2, 21, 22, 23};
+  Case const c{at::randn(shape, options) + 0.3, at::randn(shape, options),
+               at::rand({2}, options) + 0.5, at::randn({2}, options)};
+  for (auto layout : {kChannelsLast, kDefaultLayout}) {
+    NormAct layer(NormOptions{.norm = Norm::instance, .channels = 2});
+    auto const got = actual(c, at::kDouble, layer, layout);
+    auto const want = expected(c, Norm::instance, 2);
+    for (std::size_t k = 0; k < want.size(); ++k) {
+      EXPECT_TRUE(at::allclose(got[k], want[k], kRounding, kRounding * 1e3)) << k;
+    }
+  }
 }
 
 TEST(NormAct, HandlesChannelCountsThatDoNotFillRegisters) {
@@ -126,7 +154,7 @@ TEST(NormAct, RunningStatisticsFollowTorch) {
 
   auto const comm = make_self_communicator();
   Pass const pass{.comm = *comm, .training = false, .dtype = at::kDouble, .total_samples = 5};
-  auto const y = layer.forward(pass, {c.x.contiguous(kLayout)});
+  auto const y = layer.forward(pass, {c.x.contiguous(kChannelsLast)});
   auto const want =
       at::leaky_relu(at::batch_norm(c.x, c.gamma, c.beta, mean, var, false, 0.1, 1e-5, false), 0.1);
   EXPECT_TRUE(at::allclose(y[0], want, kRounding, kRounding));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/network/unit_conv.hpp"
 
+#include "voxcycle/core/error.hpp"
+
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
@@ -29,6 +31,52 @@ TEST(UnitConv, LoneSampleHasTheValuesItHasInABatch) {
         EXPECT_TRUE(y.is_contiguous(at::MemoryFormat::ChannelsLast3d));
         EXPECT_LT((y - all.narrow(0, k, 1)).abs().max().item<double>(), rounding);
       }
+    }
+  }
+}
+
+/// Kernel 3 or 2, as torch's own functions take them.
+at::Tensor plain(ConvKind kind, at::Tensor const& x, at::Tensor const& w, at::Tensor const& b) {
+  switch (kind) {
+    case ConvKind::same:
+    case ConvKind::node:
+      return at::conv3d(x, w, b, 1, 1);
+    case ConvKind::down:
+      return at::conv3d(x, w, b, 2);
+    case ConvKind::up:
+      return at::conv_transpose3d(x, w, b, 2);
+  }
+  throw Error("unknown kind of convolution.");
+}
+
+TEST(UnitConv, ValuesAndGradientsEqualTorchInBothLayouts) {
+  constexpr double kDoubleRounding = 1e-12;
+  torch::manual_seed(3);
+  auto const comm = make_self_communicator();
+  for (auto layout : {at::MemoryFormat::ChannelsLast3d, at::MemoryFormat::Contiguous}) {
+    for (auto const kind : {ConvKind::same, ConvKind::down, ConvKind::up, ConvKind::node}) {
+      SCOPED_TRACE(static_cast<int>(kind));
+      UnitConv conv({.kind = kind, .in = 3, .out = 5, .bias = Bias::yes});
+      conv.to(at::kDouble);
+      for (auto& p : conv.parameters()) p.detach().uniform_(-0.1, 0.1);
+      Pass const pass{.comm = *comm, .dtype = at::kDouble, .layout = layout, .total_samples = 2};
+      at::Tensor const field = at::randn({2, 3, 4, 6, 8}, at::kDouble);
+      at::Tensor const x = as_features(pass, {field}).front().requires_grad_();
+      at::Tensor const y = conv.forward(pass, {x}).front();
+      EXPECT_TRUE(x.is_contiguous(layout));
+      EXPECT_TRUE(y.is_contiguous(layout));
+
+      at::Tensor const p = field.clone().requires_grad_();
+      at::Tensor const w = conv.weight.detach().clone().requires_grad_();
+      at::Tensor const b = conv.bias.detach().clone().requires_grad_();
+      at::Tensor const want = plain(kind, p, w, b);
+      at::Tensor const dy = at::randn_like(want);
+      y.backward(dy);
+      want.backward(dy);
+      EXPECT_TRUE(at::allclose(y, want, kDoubleRounding, kDoubleRounding));
+      EXPECT_TRUE(at::allclose(x.grad(), p.grad(), kDoubleRounding, kDoubleRounding));
+      EXPECT_TRUE(at::allclose(conv.weight.grad(), w.grad(), kDoubleRounding, kDoubleRounding));
+      EXPECT_TRUE(at::allclose(conv.bias.grad(), b.grad(), kDoubleRounding, kDoubleRounding));
     }
   }
 }
