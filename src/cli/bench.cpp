@@ -4,6 +4,7 @@
 
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/memory.hpp"
 #include "voxcycle/core/parallel.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/timer.hpp"
@@ -14,6 +15,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "cli/memory_check.hpp"
 #include "cli/options.hpp"
 #include "cli/step_trial.hpp"
 #include <ATen/ATen.h>
@@ -92,6 +94,8 @@ int bench_step(Invocation const& call) {
   auto const options = train_options(call.config);
   Grid3 const grid = Grid3::cube(bench_number(call, "grid", 32));
   std::int64_t const batch = bench_number(call, "batch", 8);
+  MemoryFrame const frame = memory_frame(call.config, call.comm);
+  std::int64_t predicted = 0;
   std::vector<std::unique_ptr<StepTrial>> variants;
   for (auto const& name : names) {
     VOXCYCLE_REQUIRE(name == "exact" || name == "fast",
@@ -100,6 +104,12 @@ int bench_step(Invocation const& call) {
         .batch = batch,
         .optimizer = options.optimizer.name,
         .reduction = name == "exact" ? GradientMode::exact : GradientMode::fast};
+    TrainOptions planned = options;
+    planned.reduction = variant.reduction;
+    auto const plan =
+        require_memory(planned, {.grid = grid, .batch = batch, .optimizer = variant.optimizer},
+                       trial_memory(call.comm, frame), frame.limit, "a step at " + grid.label());
+    predicted = std::max(predicted, plan.bytes);
     variants.push_back(std::make_unique<StepTrial>(options, grid, variant, call.comm));
   }
   std::vector<std::vector<double>> seconds(variants.size());
@@ -129,6 +139,9 @@ int bench_step(Invocation const& call) {
   if (variants.size() == 2) {
     json += format(", \"ratio\": %.4g", median(seconds[0]) / median(seconds[1]));
   }
+  json += format(", \"peak_bytes\": %ld, \"predicted_bytes\": %ld",
+                 static_cast<long>(largest_of(call.comm, resident_peak_bytes())),
+                 static_cast<long>(predicted));
   return bench_report(call, json + "}");
 }
 

@@ -11,6 +11,10 @@ std::vector<ConfigKey> all_config_keys() {
       {"run.directory", "runs/run", "where log, metrics, checkpoints and the report go"},
       {"run.seed", "1", "seed of initial weights and sampling order, >= 0"},
       {"run.threads", "0", "threads a process; 0: OMP_NUM_THREADS, else cores / local processes"},
+      {"run.memory_limit", "0",
+       "GiB that a process may hold, >= 0; 0: nine tenths of this machine's memory or of its "
+       "control group's, shared by the local processes. train and bench step refuse what will not "
+       "fit"},
 
       {"problem.boundary", "1, 0, flux, flux, flux, flux",
        "conditions on the faces x-, x+, y-, y+, z-, z+: a Dirichlet value or 'flux' (zero flux)"},
@@ -157,10 +161,9 @@ std::vector<ConfigKey> all_config_keys() {
 }
 
 bool is_identity_key(std::string const& name) {
-  constexpr std::array<char const*, 7> places{
-      "run.directory",         "data.directory",           "data.shard_samples",
-      "data.train_references", "train.checkpoint_seconds", "train.keep_best",
-      "train.keep_stages"};
+  constexpr std::array<char const*, 8> places{
+      "run.directory",         "run.memory_limit",         "data.directory",  "data.shard_samples",
+      "data.train_references", "train.checkpoint_seconds", "train.keep_best", "train.keep_stages"};
   return !name.starts_with("ablate.") &&
          std::find(places.begin(), places.end(), name) == places.end();
 }

@@ -35,14 +35,6 @@ Value choose(Config const& config, std::string const& name,
   return choose(name, config.text(name), choices);
 }
 
-/// Processes of this job on this machine, as Open MPI and Slurm tell.
-int local_processes() {
-  for (char const* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"}) {
-    if (char const* text = std::getenv(name)) return std::max(1, std::atoi(text));
-  }
-  return 1;
-}
-
 /// A decay or momentum: 1 would never forget.
 double decay(Config const& config, std::string const& name) {
   double const value = config.real(name, 0.0, 1.0);
@@ -154,6 +146,13 @@ VoxelArrays open_voxel_file(std::string const& location) {
 }
 
 }  // namespace
+
+int local_processes() {
+  for (char const* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"}) {
+    if (char const* text = std::getenv(name)) return std::max(1, std::atoi(text));
+  }
+  return 1;
+}
 
 void set_threads(Config const& config) {
   auto threads = config.integer("run.threads", 0, 4096);

@@ -15,6 +15,8 @@
 
 namespace voxcycle {
 
+/// Processes of this job on this machine, as Open MPI and Slurm tell.
+int local_processes();
 /// Sets the number of threads of this process: run.threads, else OMP_NUM_THREADS, else the cores
 /// shared out to the processes of this machine.
 void set_threads(Config const& config);

@@ -93,4 +93,8 @@ Units join_channels(Units const& a, Units const& b) {
               [](at::Tensor const& x, at::Tensor const& y) { return JoinFunction::apply(x, y); });
 }
 
+Field plan_join(Tape& tape, Field const& a, Field const& b) {
+  return tape.record(tape.features(a.grid, a.channels + b.channels), {.inputs = {a, b}});
+}
+
 }  // namespace voxcycle

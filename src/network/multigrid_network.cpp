@@ -6,6 +6,8 @@
 #include "voxcycle/network/block.hpp"
 #include "voxcycle/network/channel_join.hpp"
 
+#include <iterator>
+
 #include <torch/torch.h>
 
 namespace voxcycle {
@@ -149,6 +151,64 @@ MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, Grid3 con
     return base + frame.mask * (head.to(base.scalar_type()).contiguous() * scale);
   });
   return {smoothed(frame, u, x), g};
+}
+
+namespace {
+
+/// What run_level hands to the finer level.
+struct PlannedOutput {
+  Field u, g;
+};
+
+/// run_level line by line.
+PlannedOutput plan_level(NetworkOptions const& options, Tape& tape, Grid3 const& grid,
+                         Field const& x, Field const& from_finer) {
+  auto const here = options.channels.find(level_of(grid));
+  std::int64_t const channels = here->second;
+  auto const planned = [&](ConvOptions const& conv, Field const& in) {
+    return UnitConv::plan(conv, tape, in);
+  };
+  tape.meet(grid);
+  Field h =
+      planned({.in = options.inputs, .out = channels, .bias = Bias::yes}, plan_features(tape, x));
+  if (from_finer.exists()) h = tape.sum(h, from_finer);
+  h = Block::plan(channels, channels, options.norm, tape, h);
+
+  Field u;
+  Field g;
+  if (here == options.channels.begin()) {
+    g = h;
+    u = {.grid = grid,
+         .channels = 1,
+         .points = grid.node_count(),
+         .value = tape.options().solution_bytes};  // the lift itself
+  } else {
+    std::int64_t const child = std::prev(here)->second;
+    Field const pooled = tape.voxels(grid.coarsened(), options.inputs);
+    PlannedOutput const coarse = plan_level(
+        options, tape, grid.coarsened(), pooled,
+        planned({.kind = ConvKind::down, .in = channels, .out = child, .bias = Bias::yes}, h));
+    g = Block::plan(
+        2 * channels, channels, options.norm, tape,
+        plan_join(tape, h,
+                  planned({.kind = ConvKind::up, .in = child, .out = channels, .bias = Bias::yes},
+                          coarse.g)));
+    u = tape.record(tape.nodal(grid, coarse.u.value), {.inputs = {coarse.u}});
+    if (tape.options().has_steps) u = tape.record(tape.nodal(grid, u.value), {.inputs = {u}});
+  }
+  u = plan_correction(
+      tape, u, planned({.kind = ConvKind::node, .in = channels, .out = 1, .bias = Bias::yes}, g));
+  return {plan_smoothed(tape, u, x), g};
+}
+
+}  // namespace
+
+Field MultigridNetwork::plan(NetworkOptions const& options, Tape& tape, Grid3 const& grid,
+                             Field const& x) {
+  VOXCYCLE_REQUIRE(options.channels.count(level_of(grid)) == 1,
+                   "network: no level for grid " << grid.label() << ". Add " << level_of(grid)
+                                                 << " to network.channels.");
+  return plan_level(options, tape, grid, x, {}).u;
 }
 
 Units MultigridNetwork::forward(Pass const& pass, Grid3 const& grid, Units const& x) {

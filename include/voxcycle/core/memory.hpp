@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
+
 namespace voxcycle {
 
 /// Lets the C library keep freed memory for the next step instead of giving it back to the system:
@@ -8,5 +10,16 @@ namespace voxcycle {
 /// costs more than the kernels that fill them. Call once, first thing in main; nothing where the C
 /// library is not glibc.
 void keep_freed_memory();
+
+/// Memory of this process that is in use now, shared libraries included (VmRSS); 0 where the system
+/// does not tell.
+std::int64_t resident_bytes();
+/// The most that it ever was (VmHWM). With keep_freed_memory() freed memory stays in use, so that
+/// this is the most that was ever held at once plus what falls between the cracks.
+std::int64_t resident_peak_bytes();
+
+/// Memory of this machine that processes may use: what it has, or less where a control group (of a
+/// batch system or a container) sets a limit; 0 where the system does not tell.
+std::int64_t machine_memory_bytes();
 
 }  // namespace voxcycle

@@ -14,6 +14,8 @@ class Block : public torch::nn::Module, public Scripted {
  public:
   Block(std::int64_t in, std::int64_t out, Norm norm);
   Units forward(Pass const& pass, Units const& x);
+  /// What forward and its backward hold (see Tape).
+  static Field plan(std::int64_t in, std::int64_t out, Norm norm, Tape& tape, Field const& x);
   std::string script() const override;
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/network/memory.hpp"
 #include "voxcycle/network/pass.hpp"
 #include "voxcycle/network/scripted.hpp"
 
@@ -46,6 +47,8 @@ class NormAct : public torch::nn::Module, public Scripted {
   explicit NormAct(NormOptions const& options);
   /// @param x  units [n, channels, x, y, z] of pass.dtype, channels last
   Units forward(Pass const& pass, Units const& x);
+  /// What forward and its backward hold (see Tape).
+  static Field plan(NormOptions const& options, Tape& tape, Field const& x);
   std::string script() const override;
 
   at::Tensor gamma;         ///< [channels]
