@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The one place where errors end: prints rank and host, then ends all ranks.
 #include "voxcycle/cli/command.hpp"
+#include "voxcycle/cli/tensor_memory.hpp"
 #include "voxcycle/comm/communicator.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/memory.hpp"
@@ -28,6 +29,7 @@ std::string host_name() {
 int main(int argc, char** argv) {
   using namespace voxcycle;
   keep_freed_memory();
+  reuse_tensor_memory();
   std::unique_ptr<Communicator> comm;
   try {
     comm = make_communicator();

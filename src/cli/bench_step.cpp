@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/median.hpp"
+#include "voxcycle/core/memory.hpp"
 #include "voxcycle/core/text.hpp"
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "cli/bench.hpp"
+#include "cli/memory_check.hpp"
 #include "cli/options.hpp"
 #include "cli/step_trial.hpp"
 #include <ATen/ATen.h>
@@ -38,15 +40,27 @@ TrainOptions baseline_of(TrainOptions options) {
   return options;
 }
 
-void take_turns(std::vector<Contender>& contenders, Communicator const& comm) {
-  for (int k = 0; k < kBenchWarmUps + kBenchRepeats; ++k) {
+void warm_up(Contender& contender) {
+  for (int k = 0; k < kBenchWarmUps; ++k) {
+    double const loss = contender.trial->step().loss;
+    if (k == 0) contender.first_loss = loss;
+  }
+}
+
+/// Fewer rounds of steps that take long, the same number on all ranks.
+int rounds_of(StepTrial& trial, Communicator const& comm) {
+  constexpr double most_seconds = 60.0;
+  double const step = seconds_of([&] { trial.step(); });
+  auto const rounds = static_cast<std::int64_t>(most_seconds / step);
+  return static_cast<int>(-largest_of(comm, -std::clamp<std::int64_t>(rounds, 1, kBenchRepeats)));
+}
+
+void take_turns(std::vector<Contender>& contenders, int rounds, Communicator const& comm) {
+  for (int k = 0; k < rounds; ++k) {
     for (auto& contender : contenders) {
       comm.barrier();
       StepResult result;
-      double const taken = seconds_of([&] { result = contender.trial->step(); });
-      if (k == 0) contender.first_loss = result.loss;
-      if (k < kBenchWarmUps) continue;
-      contender.seconds.push_back(taken);
+      contender.seconds.push_back(seconds_of([&] { result = contender.trial->step(); }));
       contender.parts += result.times;
     }
   }
@@ -66,21 +80,35 @@ int bench_step(Invocation const& call) {
       split_list(call.has("reduction") ? call.flags.at("reduction") : std::string("exact"));
   auto const options = train_options(call.config);
   Grid3 const grid = Grid3::cube(bench_number(call, "grid", 32));
+  MemoryFrame const frame = memory_frame(call.config, call.comm);
   StepTrial::Variant variant{.batch = bench_number(call, "batch", 8),
                              .optimizer = options.optimizer.name};
+  LevelPlan level{.grid = grid, .batch = variant.batch, .optimizer = variant.optimizer};
+  level.recompute = recomputes(options, level, call.config, call.comm);
+  variant.recompute = level.recompute;
+  std::int64_t predicted = 0, peak = 0;  // of the first alone
   std::vector<Contender> contenders;
+  auto const enter = [&](std::string const& prefix, TrainOptions chosen) {
+    chosen.reduction = variant.reduction;
+    auto const planned = require_memory(chosen, level, trial_memory(call.comm, frame), frame.limit,
+                                        "a step at " + grid.label());
+    contenders.push_back({prefix, std::make_unique<StepTrial>(chosen, grid, variant, call.comm)});
+    warm_up(contenders.back());
+    if (contenders.size() > 1) return;
+    predicted = planned.bytes;
+    peak = largest_of(call.comm, resident_peak_bytes());
+  };
   for (auto const& name : names) {
     variant.reduction = parse_reduction(name);
-    contenders.push_back({names.size() == 1 ? "" : name + "_",
-                          std::make_unique<StepTrial>(options, grid, variant, call.comm)});
+    enter(names.size() == 1 ? "" : name + "_", options);
   }
   bool const with_baseline = !call.has("no-baseline");
   if (with_baseline) {
     variant.reduction = parse_reduction(names.front());
-    contenders.push_back(
-        {"baseline_", std::make_unique<StepTrial>(baseline_of(options), grid, variant, call.comm)});
+    enter("baseline_", baseline_of(options));
   }
-  take_turns(contenders, call.comm);
+  int const rounds = rounds_of(*contenders.front().trial, call.comm);
+  take_turns(contenders, rounds, call.comm);
 
   auto const& first = contenders.front();
   json::Members members{{"bench", json::text("step")},
@@ -89,7 +117,7 @@ int bench_step(Invocation const& call) {
                         {"precision", json::text(call.config.text("train.precision"))},
                         {"processes", std::to_string(call.comm.size())},
                         {"threads", std::to_string(at::get_num_threads())},
-                        {"repeats", std::to_string(kBenchRepeats)},
+                        {"repeats", std::to_string(rounds)},
                         {"parameters", std::to_string(first.trial->parameters())},
                         {"first_loss", json::number(first.first_loss)}};
   for (auto const& contender : contenders) {
@@ -105,6 +133,8 @@ int bench_step(Invocation const& call) {
     members.emplace_back("speedup",
                          json::number(median(contenders.back().seconds) / median(first.seconds)));
   }
+  members.emplace_back("peak_bytes", std::to_string(peak));
+  members.emplace_back("predicted_bytes", std::to_string(predicted));
   return bench_report(call, members);
 }
 

@@ -11,6 +11,10 @@ std::vector<ConfigKey> all_config_keys() {
       {"run.directory", "runs/run", "where log, metrics, checkpoints and the report go"},
       {"run.seed", "1", "seed of initial weights and sampling order, >= 0"},
       {"run.threads", "0", "threads a process; 0: OMP_NUM_THREADS, else cores / local processes"},
+      {"run.memory_limit", "0",
+       "GiB that a process may hold, >= 0; 0: nine tenths of this machine's memory or of its "
+       "control group's, shared by the local processes. train and bench step refuse what will not "
+       "fit"},
 
       {"problem.boundary", "1, 0, flux, flux, flux, flux",
        "conditions on the faces x-, x+, y-, y+, z-, z+: a Dirichlet value or 'flux' (zero flux)"},
@@ -118,9 +122,10 @@ std::vector<ConfigKey> all_config_keys() {
        "compare with)"},
       {"train.reduction", "exact",
        "sums over processes: exact (same bits for any number of processes) or fast (floats)"},
-      {"train.recompute", "no",
+      {"train.recompute", "auto",
        "activation checkpointing: keep only the inputs of the network's blocks and compute their "
-       "inside again in the backward pass; less memory, a third more time, the same bits: yes, no"},
+       "inside again in the backward pass; less memory, a third more time, the same bits: yes, no, "
+       "auto (where a stage does not fit otherwise)"},
       {"train.unit_size", "2", "samples computed together, >= 1; ranks own whole units"},
       {"train.sample_block", "8",
        "samples that stay together when the order is shuffled, >= 1: consecutive Sobol points fill "
@@ -166,10 +171,11 @@ std::vector<ConfigKey> all_config_keys() {
 }
 
 bool is_identity_key(std::string const& name) {
-  constexpr std::array<char const*, 9> places{
-      "data.on_the_fly",    "run.directory",         "data.directory",
-      "data.shard_samples", "data.train_references", "train.checkpoint_seconds",
-      "train.keep_best",    "train.keep_stages",     "train.recompute"};
+  constexpr std::array<char const*, 10> places{
+      "run.memory_limit",         "data.on_the_fly",    "run.directory",
+      "data.directory",           "data.shard_samples", "data.train_references",
+      "train.checkpoint_seconds", "train.keep_best",    "train.keep_stages",
+      "train.recompute"};
   return !name.starts_with("ablate.") &&
          std::find(places.begin(), places.end(), name) == places.end();
 }

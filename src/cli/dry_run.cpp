@@ -11,6 +11,7 @@
 #include <map>
 #include <set>
 
+#include "cli/memory_check.hpp"
 #include "cli/options.hpp"
 #include "cli/step_trial.hpp"
 #include <ATen/ATen.h>
@@ -41,7 +42,8 @@ double time_step(TrainOptions const& options, LevelPlan const& plan, Communicato
   StepTrial trial(chosen, plan.grid,
                   {.batch = plan.batch,
                    .optimizer = searches ? "sgd" : plan.optimizer,
-                   .reduction = options.reduction},
+                   .reduction = options.reduction,
+                   .recompute = plan.recompute},
                   comm);
   trial.step();  // the first pays for memory and for the choice of kernels
   double best = 0.0;
@@ -88,12 +90,13 @@ std::string budget_text(LevelPlan const& plan, Budget const& budget) {
 
 }  // namespace
 
-std::string describe_training(TrainOptions const& options, Config const& config,
+std::string describe_training(TrainOptions options, Config const& config,
                               Communicator const& comm) {
   auto const stages = plan_stages(options.path, options.levels);
   auto const network = make_network(options.network, options.boundary, options.source);
   for (auto const& stage : stages) network->require_fits(stage.plan.grid);
   auto const samples = config.integers_a_level("data.train_samples", options.levels.size(), 1);
+  auto const memory = require_training_memory(options, config, comm);
   auto const times = step_times(options, samples, comm);
 
   struct Line {
@@ -124,23 +127,29 @@ std::string describe_training(TrainOptions const& options, Config const& config,
   for (auto const& stage : stages) path += (path.empty() ? "" : " ") + stage.plan.grid.label();
   std::string text =
       format("path of cycle %s: %s\n\n", config.text("cycle.name").c_str(), path.c_str());
-  text += format("%-6s %-7s %-28s %6s %9s %9s %12s %9s %6s %6s\n", "stage", "grid", "budget",
-                 "batch", "optimiser", "samples", "a step", "time", "time", "work");
+  text +=
+      format("%-6s %-7s %-28s %6s %9s %9s %10s %10s %12s %9s %6s %6s\n", "stage", "grid", "budget",
+             "batch", "optimiser", "samples", "memory", "sums", "a step", "time", "time", "work");
   bool scaled = false;
   for (auto const& line : lines) {
     auto const& time = line.time;
     scaled = scaled || !time.timed;
-    text += format("%-6d %-7s %-28s %6ld %9s %9.0f %12s %9s %4.0f %% %4.0f %%\n",
+    auto const& planned = memory[static_cast<std::size_t>(line.stage.number)];
+    auto const sums = planned.gradient_bytes + planned.statistics_bytes;
+    text += format("%-6d %-7s %-28s %6ld %9s %9.0f %10s %10s %12s %9s %4.0f %% %4.0f %%\n",
                    line.stage.number + 1, line.stage.plan.grid.label().c_str(),
                    budget_text(line.stage.plan, line.budget).c_str(),
                    static_cast<long>(line.stage.plan.batch), line.stage.plan.optimizer.c_str(),
-                   line.samples, (format_seconds(time.seconds) + (time.timed ? "" : " *")).c_str(),
+                   line.samples, format_bytes(static_cast<double>(planned.bytes)).c_str(),
+                   format_bytes(static_cast<double>(sums)).c_str(),
+                   (format_seconds(time.seconds) + (time.timed ? "" : " *")).c_str(),
                    format_seconds(line.seconds).c_str(), 100.0 * line.seconds / seconds,
                    100.0 * line.work / work);
   }
   text += format("\npredicted training time %s on %d %s, held-out evaluations not counted\n",
                  format_seconds(seconds).c_str(), comm.size(),
                  comm.size() == 1 ? "process" : "processes");
+  text += "memory: most that a process holds; sums: what it adds to sums over processes a step\n";
   if (scaled) text += "* scaled from the next coarser level by voxels, not timed\n";
   return text;
 }

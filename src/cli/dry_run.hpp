@@ -8,10 +8,10 @@
 
 namespace voxcycle {
 
-/// What a training would do, and for how long: a table with a line a stage. Times a few steps at
-/// every level that is quick enough, and scales the others by their voxels. **Collective**.
+/// What a training would do, for how long, and with how much memory: a table with a line a stage.
+/// Times a few steps at every level that is quick enough, and scales the others by their voxels.
+/// **Collective**.
 /// @throws Error for whatever would stop the training before its first step, data aside.
-std::string describe_training(TrainOptions const& options, Config const& config,
-                              Communicator const& comm);
+std::string describe_training(TrainOptions options, Config const& config, Communicator const& comm);
 
 }  // namespace voxcycle

@@ -35,14 +35,6 @@ Value choose(Config const& config, std::string const& name,
   return choose(name, config.text(name), choices);
 }
 
-/// Processes of this job on this machine, as Open MPI and Slurm tell.
-int local_processes() {
-  for (char const* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"}) {
-    if (char const* text = std::getenv(name)) return std::max(1, std::atoi(text));
-  }
-  return 1;
-}
-
 /// A decay or momentum: 1 would never forget.
 double decay(Config const& config, std::string const& name) {
   double const value = config.real(name, 0.0, 1.0);
@@ -70,6 +62,14 @@ LevelPath custom_path(Config const& config) {
   return path;
 }
 
+/// The value of a key that must be one of `names`. @throws Error listing them.
+std::string one_of(Config const& config, std::string const& name,
+                   std::vector<std::string> const& names) {
+  std::map<std::string, std::string> choices;
+  for (auto const& choice : names) choices[choice] = choice;
+  return choose(config, name, choices);
+}
+
 std::vector<LevelPlan> level_plans(Config const& config) {
   auto const grids = level_grids(config);
   std::size_t const count = grids.size();
@@ -83,6 +83,7 @@ std::vector<LevelPlan> level_plans(Config const& config) {
   auto const rate = config.reals_a_level("cycle.rate", count, 0.0, 1e3);
   auto const warm_up = config.reals_a_level("cycle.warm_up", count, 0.0, 1.0);
   auto const old_factor = config.reals_a_level("cycle.old_level_factor", count, 0.0, 1.0);
+  bool const recompute = one_of(config, "train.recompute", {"auto", "yes", "no"}) == "yes";
   auto const evaluations = config.integers_a_level("cycle.evaluations", count, 1);
   std::vector<LevelPlan> plans;
   for (std::size_t k = 0; k < count; ++k) {
@@ -94,17 +95,10 @@ std::vector<LevelPlan> level_plans(Config const& config) {
                      .rate = rate[k],
                      .warm_up = warm_up[k],
                      .old_level_factor = old_factor[k],
+                     .recompute = recompute,
                      .evaluations = static_cast<int>(evaluations[k])});
   }
   return plans;
-}
-
-/// The value of a key that must be one of `names`. @throws Error listing them.
-std::string one_of(Config const& config, std::string const& name,
-                   std::vector<std::string> const& names) {
-  std::map<std::string, std::string> choices;
-  for (auto const& choice : names) choices[choice] = choice;
-  return choose(config, name, choices);
 }
 
 LbfgsStageOptions lbfgs_options(Config const& config) {
@@ -153,6 +147,13 @@ VoxelArrays open_voxel_file(std::string const& location) {
 
 bool yes_or_no(Config const& config, std::string const& name) {
   return choose<bool>(config, name, {{"yes", true}, {"no", false}});
+}
+
+int local_processes() {
+  for (char const* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"}) {
+    if (char const* text = std::getenv(name)) return std::max(1, std::atoi(text));
+  }
+  return 1;
 }
 
 void set_threads(Config const& config) {
@@ -264,7 +265,6 @@ TrainOptions train_options(Config const& config) {
                                              {"default", at::MemoryFormat::Contiguous}});
   options.reduction = choose<GradientMode>(
       config, "train.reduction", {{"exact", GradientMode::exact}, {"fast", GradientMode::fast}});
-  options.recompute = yes_or_no(config, "train.recompute");
   options.unit_size = config.integer("train.unit_size", 1, 4096);
   options.sample_block = config.integer("train.sample_block", 1, 1 << 20);
   options.average_horizon = config.real("train.average_horizon", 1e-9, 1.0);

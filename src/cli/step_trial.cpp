@@ -28,7 +28,7 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
       optimizer_(make_optimizer(named(options.optimizer, variant.optimizer), groups())),
       loss_(make_loss(options.loss, {grid, options.boundary, options.source})),
       context_{{comm, *network_, *loss_, reducer_, grid, options.dtype, options.unit_size,
-                options.source.kind, options.layout, options.recompute},
+                options.source.kind, options.layout, variant.recompute},
                *optimizer_,
                averaged_,
                variant.batch} {

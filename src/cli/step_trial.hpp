@@ -16,6 +16,7 @@ class StepTrial {
     std::int64_t batch = 8;  ///< global
     std::string optimizer = "adam";
     GradientMode reduction = GradientMode::exact;
+    bool recompute = false;
   };
 
   /// @throws Error if the network does not fit the grid.

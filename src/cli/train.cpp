@@ -12,6 +12,7 @@
 #include <set>
 
 #include "cli/dry_run.hpp"
+#include "cli/memory_check.hpp"
 #include "cli/options.hpp"
 #include "cli/sample_sets.hpp"
 #include <ATen/Parallel.h>
@@ -89,6 +90,7 @@ int run_train(Invocation const& call) {
     if (call.comm.rank() == 0) std::fputs(text.c_str(), stdout);
     return 0;
   }
+  require_training_memory(options, call.config, call.comm);
   prepare_directory(options, call.config, call.comm);
   log_info(format("training on %d %s of %d %s, %s", call.comm.size(),
                   call.comm.size() == 1 ? "process" : "processes", at::get_num_threads(),
@@ -120,7 +122,7 @@ Command train_command() {
   return {"train",
           "train along a resolution cycle (mpirun -n N for N processes)",
           {{"fresh", "", "start over even if the run directory holds a run"},
-           {"dry-run", "", "print path, budgets and predicted time; train nothing"}},
+           {"dry-run", "", "print path, budgets, predicted time and memory; train nothing"}},
           run_train};
 }
 

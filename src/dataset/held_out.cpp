@@ -13,8 +13,6 @@
 namespace voxcycle {
 namespace {
 
-constexpr std::int64_t kMostKept = std::int64_t{1} << 30;  ///< bytes
-
 void require_references(ShardInfo const& info) {
   VOXCYCLE_REQUIRE(info.has_reference, "the held-out shards of grid "
                                            << info.grid.name()
@@ -29,7 +27,7 @@ struct Shelf {
     require_references(shards.info());
     std::int64_t const bytes =
         shards.info().grid.voxel_count() * std::int64_t{sizeof(float) + sizeof(double)};
-    keeps = bytes * shards.samples() <= kMostKept;
+    keeps = bytes * shards.samples() <= most_held_out_bytes;
   }
 
   HeldOutSet read(std::int64_t begin, std::int64_t end) {

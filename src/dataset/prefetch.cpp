@@ -15,26 +15,19 @@
 #include <ATen/ATen.h>
 
 namespace voxcycle {
-namespace {
-
-/// Batches of a rank from this size on are read one ahead, not two: a step then takes longer than
-/// any hitch of a disk.
-constexpr std::int64_t kLargeBatch = std::int64_t{256} << 20;
-
-std::int64_t depth_of(ShardInfo const& info, PrefetchOptions const& options) {
+int batches_ahead(Grid3 const& grid, PrefetchOptions const& options) {
+  constexpr std::int64_t large = std::int64_t{256} << 20;
   std::int64_t const samples = (options.batch + options.ranks - 1) / options.ranks;
-  bool const large = samples * info.grid.voxel_count() * std::int64_t{sizeof(float)} > kLargeBatch;
-  return large ? 1 : options.depth;
+  bool const is_large = samples * grid.voxel_count() * std::int64_t{sizeof(float)} >= large;
+  return is_large ? 1 : options.depth;
 }
-
-}  // namespace
 
 /// The thread and the queue between it and next(). Members below `mutex` are guarded by it.
 struct Prefetcher::Impl {
   Impl(Mixture mixture, PrefetchOptions const& chosen)
       : samples(std::move(mixture)),
         options(chosen),
-        depth(depth_of(samples.info(), chosen)),
+        depth(batches_ahead(samples.info().grid, chosen)),
         step(chosen.first_step),
         thread([this] { read_ahead(); }) {}
 
@@ -55,8 +48,8 @@ struct Prefetcher::Impl {
 
   Mixture samples;
   PrefetchOptions const options;
-  std::int64_t const depth;  ///< most batches read ahead
-  std::int64_t step;         ///< of the next call of next()
+  int const depth;    ///< most batches read ahead
+  std::int64_t step;  ///< of the next call of next()
   double waited = 0.0;
 
   std::mutex mutex;

@@ -32,6 +32,25 @@ Fields Block::recomputed(Pass const& pass, torch::nn::Module const& layers, Fiel
   });
 }
 
+std::vector<Field> Block::plan(BlockOptions const& o, Tape& tape, std::vector<Field> const& inputs,
+                               PlanBefore const& before, PlanAfter const& after) {
+  NormOptions const normalise{.norm = o.norm, .channels = o.out};
+  auto const middle = tape.recomputed(inputs, [=](Tape& t, std::vector<Field> const& in) {
+    Field const y = UnitConv::plan({.in = o.in, .out = o.out}, t, before(t, in));
+    return std::vector{NormAct::plan(normalise, t, y)};
+  });
+  return tape.recomputed(middle, [=](Tape& t, std::vector<Field> const& in) {
+    Field const y = UnitConv::plan({.in = o.out, .out = o.out}, t, in[0]);
+    return after(t, NormAct::plan(normalise, t, y));
+  });
+}
+
+Field Block::plan(BlockOptions const& o, Tape& tape, Field const& x) {
+  return plan(
+      o, tape, {x}, [](Tape&, std::vector<Field> const& in) { return in[0]; },
+      [](Tape&, Field const& y) { return std::vector{y}; })[0];
+}
+
 std::string Block::script() const {
   return R"(
 def forward(self, x: Tensor) -> Tensor:

@@ -101,4 +101,8 @@ Units join_channels(Pass const& pass, Units const& a, Units const& b) {
   });
 }
 
+Field plan_join(Tape& tape, Field const& a, Field const& b) {
+  return tape.record(tape.features(a.grid, a.channels + b.channels), {.inputs = {a, b}});
+}
+
 }  // namespace voxcycle

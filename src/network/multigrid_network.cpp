@@ -6,6 +6,8 @@
 #include "voxcycle/network/block.hpp"
 #include "voxcycle/network/channel_join.hpp"
 
+#include <iterator>
+
 #include <torch/torch.h>
 
 namespace voxcycle {
@@ -173,6 +175,74 @@ MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, Grid3 con
     return base + frame.mask * (correction.to(base.scalar_type()).contiguous() * scale);
   });
   return {smoothed(frame, u, x), g};
+}
+
+namespace {
+
+/// What run_level hands to the finer level.
+struct PlannedOutput {
+  Field u, g;
+};
+
+/// run_level line by line.
+PlannedOutput plan_level(NetworkOptions const& options, Tape& tape, Grid3 const& grid,
+                         Field const& x, Field const& from_finer) {
+  auto const here = options.channels.find(level_of(grid));
+  std::int64_t const channels = here->second;
+  auto const planned = [&](ConvOptions const& conv, Field const& in) {
+    return UnitConv::plan(conv, tape, in);
+  };
+  tape.meet(grid);
+  auto const features = [=](Tape& t, std::vector<Field> const& in) {
+    Field const y = UnitConv::plan({.in = options.inputs, .out = channels, .bias = Bias::yes}, t,
+                                   plan_features(t, in[0]));
+    return in[1].exists() ? t.sum(y, in[1]) : y;
+  };
+  Field const h = Block::plan({channels, channels, options.norm}, tape, {x, from_finer}, features,
+                              [](Tape&, Field const& y) { return std::vector{y}; })[0];
+  ConvOptions const to_nodes{.kind = ConvKind::node, .in = channels, .out = 1, .bias = Bias::yes};
+
+  Field u;
+  Field g;
+  Field head;
+  if (here == options.channels.begin()) {
+    g = h;
+    head = planned(to_nodes, g);
+    u = {.grid = grid,
+         .channels = 1,
+         .points = grid.node_count(),
+         .value = tape.options().solution_bytes};  // the lift itself
+  } else {
+    std::int64_t const child = std::prev(here)->second;
+    Field const pooled = tape.voxels(grid.coarsened(), options.inputs);
+    PlannedOutput const coarse = plan_level(
+        options, tape, grid.coarsened(), pooled,
+        planned({.kind = ConvKind::down, .in = channels, .out = child, .bias = Bias::yes}, h));
+    auto const joined = [=](Tape& t, std::vector<Field> const& in) {
+      ConvOptions const up{.kind = ConvKind::up, .in = child, .out = channels, .bias = Bias::yes};
+      return plan_join(t, in[0], UnitConv::plan(up, t, in[1]));
+    };
+    auto const decoded = Block::plan({2 * channels, channels, options.norm}, tape, {h, coarse.g},
+                                     joined, [=](Tape& t, Field const& y) {
+                                       return std::vector{y, UnitConv::plan(to_nodes, t, y)};
+                                     });
+    g = decoded[0];
+    head = decoded[1];
+    u = tape.record(tape.nodal(grid, coarse.u.value), {.inputs = {coarse.u}});
+    if (tape.options().has_steps) u = tape.record(tape.nodal(grid, u.value), {.inputs = {u}});
+  }
+  u = plan_correction(tape, u, head);
+  return {plan_smoothed(tape, u, x), g};
+}
+
+}  // namespace
+
+Field MultigridNetwork::plan(NetworkOptions const& options, Tape& tape, Grid3 const& grid,
+                             Field const& x) {
+  VOXCYCLE_REQUIRE(options.channels.count(level_of(grid)) == 1,
+                   "network: no level for grid " << grid.label() << ". Add " << level_of(grid)
+                                                 << " to network.channels.");
+  return plan_level(options, tape, grid, x, {}).u;
 }
 
 Units MultigridNetwork::forward(Pass const& pass, Grid3 const& grid, Units const& x) {

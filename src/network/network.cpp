@@ -11,18 +11,31 @@
 namespace voxcycle {
 namespace {
 
-using Maker = std::shared_ptr<Network> (*)(NetworkOptions const&, FrameOfGrid);
+struct Kind {
+  std::shared_ptr<Network> (*make)(NetworkOptions const&, FrameOfGrid);
+  Field (*plan)(NetworkOptions const&, Tape&, Grid3 const&, Field const& x);
+};
 
 template <class T>
-std::shared_ptr<Network> make(NetworkOptions const& options, FrameOfGrid frame) {
-  return std::make_shared<T>(options, std::move(frame));
+Kind kind() {
+  return {[](NetworkOptions const& options, FrameOfGrid frame) -> std::shared_ptr<Network> {
+            return std::make_shared<T>(options, std::move(frame));
+          },
+          T::plan};
 }
 
 /// One line a network.
-std::map<std::string, Maker> const kNetworks{
-    {"multigrid", make<MultigridNetwork>},
-    {"unet", make<UnetNetwork>},
+std::map<std::string, Kind> const kNetworks{
+    {"multigrid", kind<MultigridNetwork>()},
+    {"unet", kind<UnetNetwork>()},
 };
+
+Kind const& find_kind(std::string const& name) {
+  auto const found = kNetworks.find(name);
+  VOXCYCLE_REQUIRE(found != kNetworks.end(), "network '" << name << "' is unknown. Choose one of "
+                                                         << join(network_names()) << '.');
+  return found->second;
+}
 
 }  // namespace
 
@@ -37,11 +50,23 @@ std::vector<std::string> network_names() {
 }
 
 std::shared_ptr<Network> make_network(NetworkOptions const& options, FrameOfGrid frame) {
-  auto const found = kNetworks.find(options.name);
-  VOXCYCLE_REQUIRE(found != kNetworks.end(), "network '" << options.name << "' is unknown. Choose "
-                                                         << "one of " << join(network_names())
-                                                         << '.');
-  return found->second(options, std::move(frame));
+  return find_kind(options.name).make(options, std::move(frame));
+}
+
+Field plan_network(NetworkOptions const& options, Tape& tape, Grid3 const& grid, Field const& x) {
+  return find_kind(options.name).plan(options, tape, grid, x);
+}
+
+std::int64_t weight_count(NetworkOptions const& options) {
+  // A pass at the finest grid uses them all; of the unet without layers of levels, at any grid.
+  std::int64_t finest = std::int64_t{1} << options.depth;
+  if (options.name == "multigrid") finest = options.channels.rbegin()->first;
+  if (options.adaptation == Adaptation::yes) finest = options.cycle_levels.back();
+  Ledger nothing;
+  Tape tape(nothing, {.gradient = false});
+  Grid3 const grid = Grid3::cube(finest);
+  plan_network(options, tape, grid, tape.voxels(grid, options.inputs));
+  return tape.weight_count();
 }
 
 }  // namespace voxcycle

@@ -34,6 +34,26 @@ Units smoothed(NodalFrame const& frame, Units const& u, Units const& x) {
   });
 }
 
+Field plan_smoothed(Tape& tape, Field const& u, Field const& x) {
+  if (!tape.options().smoother) return u;
+  auto const smooth = [&ledger = tape.ledger(), &smoother = tape.options().smoother, grid = u.grid,
+                       unit = tape.options().unit] { smoother(ledger, grid, unit); };
+  Field const made = tape.nodal(u.grid, u.value);
+  smooth();
+  return tape.record(made, {.inputs = {u}, .kept = {x.memory}, .workspace = smooth});
+}
+
+Field plan_correction(Tape& tape, Field const& base, Field const& head) {
+  Field correction{.grid = head.grid, .channels = 1, .points = head.points, .value = base.value};
+  // One unit's head in the solution's type, scaled, masked; backward goes the same way back.
+  auto const of_unit = [&tape, correction](std::int64_t copies) {
+    return tape.of_unit(correction, copies);
+  };
+  correction = tape.record(correction, {.inputs = {head}, .workspace = [=] { of_unit(2); }});
+  auto const passing = of_unit(3);
+  return tape.sum(base, correction);
+}
+
 at::ScalarType solution_type(Pass const& pass) {
   return pass.dtype == at::kDouble ? at::kDouble : at::kFloat;
 }

@@ -265,6 +265,14 @@ Units NormAct::forward(Pass const& pass, Units const& x) {
                                 &pass);
 }
 
+Field NormAct::plan(NormOptions const& o, Tape& tape, Field const& x) {
+  tape.weights(2 * o.channels);
+  if (o.norm == Norm::sync_batch) tape.exact_sum(2 * o.channels);
+  tape.exact_sum(2 * o.channels);  // in backward, with any norm: slopes of gamma and beta
+  // Backward finds the sign of leaky's argument again from x.
+  return tape.record(tape.features(x.grid, x.channels), {.inputs = {x}, .kept = {x.memory}});
+}
+
 std::string NormAct::script() const {
   std::string normalised;
   switch (options_.norm) {

@@ -13,12 +13,6 @@ namespace {
 
 constexpr auto kLayout = at::MemoryFormat::ChannelsLast3d;
 
-/// Voxels from which on slabs pay: below, whole convolutions are a tenth faster.
-constexpr std::int64_t kManyVoxels = 256 * 256 * 256;
-/// Voxels of a plane of a weight gradient's part: the oneDNN of torch 2.11 crashes on sixteen
-/// planes of 512^2.
-constexpr std::int64_t kMostInPlane = 256 * 256;
-
 /// Indices along one axis, 2 for planes or 3 for rows; some may lie outside and are then zero.
 struct Range {
   std::int64_t begin, end;
@@ -107,7 +101,7 @@ std::int64_t voxels_of(at::Tensor const& x) {
 
 /// Slabs are cut out of channels-last fields without copies.
 bool goes_in_slabs(at::Tensor const& x) {
-  return x.size(0) > 0 && x.is_contiguous(kLayout) && voxels_of(x) >= kManyVoxels;
+  return x.size(0) > 0 && x.is_contiguous(kLayout) && voxels_of(x) >= many_voxels;
 }
 
 /// Calls body(n, sample n of a, sample n of b).
@@ -222,7 +216,7 @@ Gradients backward(ConvKind kind, at::Tensor const& slope, at::Tensor const& x, 
     Geometry const g = geometry_of(kind);
     return differentiate(g, slope, x, w, 0, {.x = needs_x, .w = true});
   }
-  std::int64_t const rows = std::max<std::int64_t>(8, kMostInPlane / slope.size(4));
+  std::int64_t const rows = std::max<std::int64_t>(8, most_in_plane / slope.size(4));
   return {needs_x ? input_gradient_in_slabs(kind, slope, x, w, default_planes) : at::Tensor(),
           weight_gradient_in_slabs(kind, slope, x, w, default_planes, rows)};
 }

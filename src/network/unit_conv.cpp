@@ -5,7 +5,10 @@
 #include "voxcycle/core/random.hpp"
 #include "voxcycle/core/text.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 #include <optional>
 
 #include "network/norm_loops.hpp"
@@ -106,6 +109,11 @@ std::array<std::int64_t, 5> weight_shape(ConvOptions const& o) {
   throw Error("unknown kind of convolution.");
 }
 
+Grid3 refined(Grid3 const& grid) {
+  auto const& n = grid.voxels;
+  return {{2 * n[0], 2 * n[1], 2 * n[2]}, grid.lengths};
+}
+
 }  // namespace
 
 UnitConv::UnitConv(ConvOptions const& options) : options_(options) {
@@ -123,6 +131,106 @@ Units UnitConv::forward(Pass const& pass, Units const& x) {
   std::optional<at::Tensor> const b =
       bias.defined() ? std::optional<at::Tensor>(bias) : std::nullopt;
   return ConvFunction::apply(at::TensorList(x), weight, b, options_.kind, &pass);
+}
+
+namespace {
+
+std::int64_t rounded_up(std::int64_t number, std::int64_t multiple) {
+  return (number + multiple - 1) / multiple * multiple;
+}
+
+/// What the libraries need for one unit besides operands and results.
+struct Workspace {
+  std::int64_t forward = 0;
+  std::int64_t backward = 0;
+};
+
+/// Torch's own loops (see convolve), which float64 goes through and a lone float32 sample of few
+/// values, unless convolve takes it past them: the whole unit as a matrix with a column of kernel
+/// values for each voxel, beside plain copies of the features.
+Workspace workspace_of_loops(ConvOptions const& o, Field const& x, Field const& y,
+                             std::int64_t unit) {
+  bool const up = o.kind == ConvKind::up;
+  std::int64_t const taps = o.kind == ConvKind::same ? 27 : 8;
+  std::int64_t const columns = taps * (up ? o.out * x.points : o.in * y.points) * x.value;
+  std::int64_t const plain_x = o.in > 1 ? o.in * x.points * x.value : 0;
+  std::int64_t const plain_dy = o.out > 1 ? o.out * y.points * y.value : 0;
+  bool const forward = up || x.value == 8;
+  return {forward ? unit * (columns + plain_x) : 0, unit * (columns + plain_x + plain_dy)};
+}
+
+/// oneDNN's gradient of bf16 weights: for each thread one sample's features and slopes, transposed,
+/// channels in blocks of 16 and rows of the finer field in tiles of 32 voxels. Found by measuring
+/// (AMX and AVX-512 BF16, oneDNN of torch 2.11), from 32^3 on to within a twentieth.
+Workspace workspace_of_onednn_bf16(ConvOptions const& o, Field const& x, Field const& y,
+                                   int threads) {
+  bool const strides = o.kind == ConvKind::up || o.kind == ConvKind::down;
+  bool const up = o.kind == ConvKind::up;
+  Field const& fine = up ? y : x;
+  Field const& other = up ? x : y;
+  std::int64_t const length = fine.grid.voxels[2];
+  std::int64_t const row =
+      strides ? std::max<std::int64_t>(64, length) : rounded_up(length + 2, 32);
+  std::int64_t const rows = fine.grid.voxels[0] * fine.grid.voxels[1];
+  return {0, threads * fine.value *
+                 (rounded_up(fine.channels, 16) * rows * row +
+                  rounded_up(other.channels, 16) * other.points)};
+}
+
+/// What of a large field a convolution looks at together (slab_conv.hpp), with a plane and a row
+/// more on both sides.
+Field slab_of(Field const& x) {
+  Field part = x;
+  auto& n = part.grid.voxels;
+  n[0] = std::min(n[0], slab_conv::default_planes + 2);
+  n[1] = std::min(n[1], slab_conv::most_in_plane / n[2] + 2);
+  part.points = part.grid.voxel_count();
+  return part;
+}
+
+Workspace workspace_of(ConvOptions const& o, Field const& x, Field const& y,
+                       Tape::Options const& pass) {
+  constexpr std::int64_t few = 20480;
+  bool const lone = pass.unit == 1 && o.in * x.grid.voxels[0] * x.grid.voxels[1] <= few;
+  if (x.value == 8 || (x.value == 4 && lone)) return workspace_of_loops(o, x, y, pass.unit);
+  if (x.value != 2) return {};
+  return x.points < slab_conv::many_voxels
+             ? workspace_of_onednn_bf16(o, x, y, pass.threads)
+             : workspace_of_onednn_bf16(o, slab_of(x), slab_of(y), pass.threads);
+}
+
+}  // namespace
+
+Field UnitConv::plan(ConvOptions const& o, Tape& tape, Field const& x) {
+  VOXCYCLE_REQUIRE(x.channels == o.in,
+                   "memory: a convolution of " << o.in << " channels meets " << x.channels << '.');
+  Field y;
+  switch (o.kind) {
+    case ConvKind::same:
+      y = tape.features(x.grid, o.out);
+      break;
+    case ConvKind::down:
+      y = tape.features(x.grid.coarsened(), o.out);
+      break;
+    case ConvKind::up:
+      y = tape.features(refined(x.grid), o.out);
+      break;
+    case ConvKind::node:
+      y = tape.nodal(x.grid, tape.options().feature_bytes);
+      break;
+  }
+  auto const shape = weight_shape(o);
+  std::int64_t weights = o.bias == Bias::yes ? o.out : 0;
+  weights += std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+  auto const copy = tape.weights(weights);
+  auto const [forward, backward] = workspace_of(o, x, y, tape.options());
+  std::string const name = "workspace of " + x.grid.label();
+  tape.ledger().hold(name, forward);
+  return tape.record(y,
+                     {.inputs = {x},
+                      .kept = {x.memory, copy},
+                      .weights = weights,
+                      .workspace = [=, &ledger = tape.ledger()] { ledger.hold(name, backward); }});
 }
 
 std::string UnitConv::script() const {
@@ -146,6 +254,12 @@ Units as_features(Pass const& pass, Units const& fields) {
     // convolution from handing back plain features.
     return y.as_strided(y.sizes(), {y.stride(0), 1, y.stride(2), y.stride(3), y.stride(4)});
   });
+}
+
+Field plan_features(Tape& tape, Field const& x) {
+  // A lone channel of the right type is plain and channels last at once.
+  bool const as_it_is = x.channels == 1 && tape.options().feature_bytes == x.value;
+  return as_it_is ? x : tape.features(x.grid, x.channels);
 }
 
 void initialise_uniform(torch::nn::Module& module, std::uint64_t seed) {

@@ -11,14 +11,25 @@
 namespace voxcycle {
 namespace {
 
-using Maker = std::unique_ptr<Optimizer> (*)(OptimizerOptions const&, std::vector<ParameterGroup>);
+struct Kind {
+  std::unique_ptr<Optimizer> (*make)(OptimizerOptions const&, std::vector<ParameterGroup>);
+  int state_copies;  ///< see optimizer_state_copies
+};
 
 /// One line an optimiser.
-std::map<std::string, Maker> const kOptimizers{
-    {"adam", make_adam},
-    {"muon", make_muon},
-    {"sgd", make_sgd},
+std::map<std::string, Kind> const kOptimizers{
+    {"adam", {make_adam, 2}},
+    {"muon", {make_muon, 1}},  // of matrices; Adam's part is small
+    {"sgd", {make_sgd, 1}},
 };
+
+Kind const& find_kind(std::string const& name) {
+  auto const found = kOptimizers.find(name);
+  VOXCYCLE_REQUIRE(found != kOptimizers.end(), "optimiser '" << name
+                                                             << "' is unknown. Choose one of "
+                                                             << join(optimizer_names()) << '.');
+  return found->second;
+}
 
 }  // namespace
 
@@ -30,11 +41,11 @@ std::vector<std::string> optimizer_names() {
 
 std::unique_ptr<Optimizer> make_optimizer(OptimizerOptions const& options,
                                           std::vector<ParameterGroup> groups) {
-  auto const found = kOptimizers.find(options.name);
-  VOXCYCLE_REQUIRE(found != kOptimizers.end(), "optimiser '" << options.name
-                                                             << "' is unknown. Choose one of "
-                                                             << join(optimizer_names()) << '.');
-  return found->second(options, std::move(groups));
+  return find_kind(options.name).make(options, std::move(groups));
+}
+
+int optimizer_state_copies(std::string const& name) {
+  return find_kind(name).state_copies;
 }
 
 }  // namespace voxcycle

@@ -17,6 +17,10 @@ namespace {
 // Grids are halved until they have no more nodes than this (5^3 is left of a power of two).
 constexpr std::int64_t small_enough = 200;
 
+bool is_coarsest(Grid3 const& grid) {
+  return grid.node_count() <= small_enough || !grid.divisible(1);
+}
+
 struct Level {
   std::unique_ptr<LevelOperator> op;
   std::unique_ptr<Transfer> transfer;  // between the grid below and this one; none on the last
@@ -30,12 +34,8 @@ struct Multigrid::Impl {
        MultigridOptions const& options_in)
       : options(options_in) {
     add_level(make_voxel_operator(grid, nu.to(options.dtype).contiguous()), boundary);
-    while (true) {
-      LevelOperator const& last = *levels.back().op;
-      if (last.grid().node_count() <= small_enough || !last.grid().divisible(1)) {
-        break;
-      }
-      Coarsening coarse = last.coarsened(options.coarse);
+    while (!is_coarsest(levels.back().op->grid())) {
+      Coarsening coarse = levels.back().op->coarsened(options.coarse);
       levels.back().transfer = std::move(coarse.transfer);
       add_level(std::move(coarse.op), boundary);
     }
@@ -102,6 +102,44 @@ Multigrid::Multigrid(Grid3 const& grid, Boundary const& boundary, at::Tensor con
 Multigrid::~Multigrid() = default;
 Multigrid::Multigrid(Multigrid&&) noexcept = default;
 Multigrid& Multigrid::operator=(Multigrid&&) noexcept = default;
+
+namespace {
+
+/// Impl::add_level for all grids.
+void plan_levels(BookedFields const& at, std::vector<Ledger::Held>& held) {
+  held.push_back(at.nodes());  // inverse diagonal
+  at.common().nodes(3);        // mask, made in float64
+  if (is_coarsest(at.grid)) return;
+  auto const coarse = at.coarsened();
+  held.push_back(coarse.voxels());  // averaged nu
+  plan_levels(coarse, held);
+}
+
+/// Impl::solve: residual and result are the caller's.
+void plan_solve(BookedFields const& at, int steps) {
+  if (is_coarsest(at.grid)) return;
+  // Chebyshev steps: the update d, and K x from the second step on (from zero) or from the first.
+  if (steps > 1) at.nodes(2);
+  {
+    auto const coarse = at.coarsened();
+    auto const coarse_b = coarse.nodes();
+    auto const coarse_x = coarse.nodes();
+    plan_solve(coarse, steps);
+  }
+  at.nodes(2);
+}
+
+}  // namespace
+
+std::vector<Ledger::Held> Multigrid::plan_cycle(BookedFields const& fine,
+                                                MultigridOptions const& options) {
+  std::vector<Ledger::Held> held;
+  plan_levels(fine, held);
+  auto const residual = fine.nodes();  // as the caller hands it over
+  auto const x = fine.nodes();
+  plan_solve(fine, options.smoothing_steps);
+  return held;
+}
 
 int Multigrid::levels() const {
   return static_cast<int>(impl_->levels.size());

@@ -48,4 +48,10 @@ at::Tensor Smoother::transposed(at::Tensor const& slope) const {
   return x;
 }
 
+void Smoother::plan(BookedFields const& fields) {
+  auto const inverse_diagonal = fields.nodes();
+  auto const load = fields.nodes();
+  auto const steps = fields.nodes(2);  // update d, and K x; x is the result
+}
+
 }  // namespace voxcycle

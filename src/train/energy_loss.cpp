@@ -48,4 +48,21 @@ std::unique_ptr<Loss> make_normalised_energy_loss(LossProblem const& problem) {
   return std::make_unique<NormalisedEnergyLoss>(problem);
 }
 
+LossPlan plan_energy_loss() {
+  return {.evaluate = [](BookedFields const& unit, Source const& source) {
+    auto const gradient = unit.nodes();
+    auto const load = plan_load(unit, source);
+    return gradient;
+  }};
+}
+
+LossPlan plan_normalised_energy_loss() {
+  return {.lasting_fields = EnergyScale::lasting_fields,
+          .evaluate = [](BookedFields const& unit, Source const& source) {
+            auto const gradient = plan_energy_loss().evaluate(unit, source);
+            EnergyScale::plan(unit, source);
+            return gradient;
+          }};
+}
+
 }  // namespace voxcycle

@@ -41,4 +41,18 @@ std::unique_ptr<Loss> make_energy_multigrid_loss(LossProblem const& problem) {
   return std::make_unique<EnergyMultigridLoss>(problem);
 }
 
+LossPlan plan_energy_multigrid_loss() {
+  return {.lasting_fields = EnergyScale::lasting_fields,
+          .evaluate = [](BookedFields const& unit, Source const& source) {
+            auto const gradient = plan_energy_loss().evaluate(unit, source);
+            auto const multigrid = Multigrid::plan_cycle(unit);
+            auto const e = unit.nodes();
+            auto const ones = unit.voxels();
+            auto const of_error = unit.nodes();
+            EnergyScale::plan(unit, source);
+            unit.nodes();  // of_error, scaled
+            return gradient;
+          }};
+}
+
 }  // namespace voxcycle

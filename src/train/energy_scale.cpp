@@ -60,4 +60,15 @@ at::Tensor EnergyScale::operator()(LossInput const& in) const {
   return scale + factor_ * source_.mean_square(in) * mean_inverse;
 }
 
+void EnergyScale::plan(BookedFields const& unit, Source const& source) {
+  {
+    auto const start = unit.nodes();
+    auto const of_one_sample = unit.common().nodes();  // the lift in the unit's type
+    unit.nodes();                                      // K u, which nobody asked for
+  }
+  if (source.is_zero()) return;
+  unit.nodes();    // start lives on
+  unit.voxels(2);  // ones, 1 / nu
+}
+
 }  // namespace voxcycle

@@ -26,6 +26,9 @@ class EnergyScale {
   /// @return [n], float64, > 0
   at::Tensor operator()(LossInput const& in) const;
 
+  static constexpr std::int64_t lasting_fields = 1;  ///< see LossPlan
+  static void plan(BookedFields const& unit, Source const& source);
+
  private:
   Grid3 grid_;
   SourceTerm source_;

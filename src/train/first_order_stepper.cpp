@@ -20,7 +20,7 @@ class FirstOrderStepper final : public Stepper {
                                   parameter_groups(setup.state.network(), setup.stage))),
         context_{{setup.comm, setup.state.network(), setup.loss, setup.reducer, plan_.grid,
                   options_.dtype, options_.unit_size, options_.source.kind, options_.layout,
-                  options_.recompute},
+                  plan_.recompute},
                  *optimizer_,
                  averaged_,
                  plan_.batch},

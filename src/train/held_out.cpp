@@ -9,6 +9,11 @@
 
 namespace voxcycle {
 
+at::ScalarType evaluation_type(Grid3 const& grid, at::ScalarType training) {
+  constexpr std::int64_t most_voxels = std::int64_t{256} * 256 * 256;
+  return grid.voxel_count() > most_voxels ? training : at::kFloat;
+}
+
 at::Tensor predict(Communicator const& comm, Network& network, Grid3 const& grid,
                    at::Tensor const& nu, at::Tensor const& f, at::ScalarType dtype) {
   torch::NoGradGuard const no_grad;

@@ -68,7 +68,7 @@ class LbfgsStepper final : public Stepper {
         parameters_(parameter_groups(setup.state.network(), setup.stage)),
         objective_({setup.comm, setup.state.network(), setup.loss, setup.reducer,
                     setup.stage.plan.grid, precision(options_.dtype), options_.unit_size,
-                    options_.source.kind, options_.layout, options_.recompute},
+                    options_.source.kind, options_.layout, setup.stage.plan.recompute},
                    parameters_, plan_, options_.lbfgs.statistics, opener(setup, plan_.batch)) {}
 
   StepResult step(StageMoment const&) override {

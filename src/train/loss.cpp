@@ -11,16 +11,26 @@
 namespace voxcycle {
 namespace {
 
-using Maker = std::unique_ptr<Loss> (*)(LossProblem const&);
+struct Kind {
+  std::unique_ptr<Loss> (*make)(LossProblem const&);
+  LossPlan (*plan)();
+};
 
 /// One line a loss.
-std::map<std::string, Maker> const kLosses{
-    {"energy", make_energy_loss},
-    {"energy_multigrid", make_energy_multigrid_loss},
-    {"energy_normalised", make_normalised_energy_loss},
-    {"residual", make_residual_loss},
-    {"supervised", make_supervised_loss},
+std::map<std::string, Kind> const kLosses{
+    {"energy", {make_energy_loss, plan_energy_loss}},
+    {"energy_multigrid", {make_energy_multigrid_loss, plan_energy_multigrid_loss}},
+    {"energy_normalised", {make_normalised_energy_loss, plan_normalised_energy_loss}},
+    {"residual", {make_residual_loss, plan_residual_loss}},
+    {"supervised", {make_supervised_loss, plan_supervised_loss}},
 };
+
+Kind const& find_kind(std::string const& name) {
+  auto const found = kLosses.find(name);
+  VOXCYCLE_REQUIRE(found != kLosses.end(),
+                   "loss '" << name << "' is unknown. Choose one of " << join(loss_names()) << '.');
+  return found->second;
+}
 
 }  // namespace
 
@@ -31,10 +41,11 @@ std::vector<std::string> loss_names() {
 }
 
 std::unique_ptr<Loss> make_loss(std::string const& name, LossProblem const& problem) {
-  auto const found = kLosses.find(name);
-  VOXCYCLE_REQUIRE(found != kLosses.end(),
-                   "loss '" << name << "' is unknown. Choose one of " << join(loss_names()) << '.');
-  return found->second(problem);
+  return find_kind(name).make(problem);
+}
+
+LossPlan plan_loss(std::string const& name) {
+  return find_kind(name).plan();
 }
 
 }  // namespace voxcycle

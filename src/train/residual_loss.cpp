@@ -49,4 +49,16 @@ std::unique_ptr<Loss> make_residual_loss(LossProblem const& problem) {
   return std::make_unique<ResidualLoss>(problem);
 }
 
+LossPlan plan_residual_loss() {
+  return {.lasting_fields = 2,  // lift, mask
+          .evaluate = [](BookedFields const& unit, Source const& source) {
+            auto const start = unit.nodes();
+            auto const forces = unit.nodes();
+            auto const load = plan_load(unit, source);
+            auto const r = unit.nodes();
+            unit.common().nodes();  // the mask in the unit's type
+            return unit.nodes();
+          }};
+}
+
 }  // namespace voxcycle

@@ -8,6 +8,11 @@
 
 namespace voxcycle {
 
+Ledger::Held plan_load(BookedFields const& unit, Source const& source) {
+  if (source.is_zero()) return {};
+  return source.kind == SourceKind::constant ? unit.common().nodes() : unit.nodes();
+}
+
 SourceTerm::SourceTerm(LossProblem const& problem) : grid_(problem.grid), source_(problem.source) {
   if (source_.kind != SourceKind::constant || source_.is_zero()) return;
   load_ = load_of_source(source_.value, grid_);

@@ -9,6 +9,9 @@
 
 namespace voxcycle {
 
+/// Books the load of one unit, of u's type; nothing for f = 0.
+Ledger::Held plan_load(BookedFields const& unit, Source const& source);
+
 /// The source f of a stage, as losses need it.
 class SourceTerm {
  public:

@@ -16,11 +16,14 @@ std::vector<std::string> stepper_names() {
   return names;
 }
 
-void require_stepper(TrainOptions const& options, Stage const& stage, Mixture const& samples) {
+void require_stepper_name(std::string const& name) {
   auto const names = stepper_names();
-  VOXCYCLE_REQUIRE(std::find(names.begin(), names.end(), stage.plan.optimizer) != names.end(),
-                   "optimiser '" << stage.plan.optimizer << "' is unknown. Choose one of "
-                                 << join(names) << '.');
+  VOXCYCLE_REQUIRE(std::find(names.begin(), names.end(), name) != names.end(),
+                   "optimiser '" << name << "' is unknown. Choose one of " << join(names) << '.');
+}
+
+void require_stepper(TrainOptions const& options, Stage const& stage, Mixture const& samples) {
+  require_stepper_name(stage.plan.optimizer);
   if (stage.plan.optimizer == kLbfgs) {
     SamplePlan::of(options.lbfgs, stage.plan, samples.samples());
   } else {

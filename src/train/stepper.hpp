@@ -58,6 +58,8 @@ struct StageSetup {
 
 /// Names accepted by make_stepper.
 std::vector<std::string> stepper_names();
+/// @throws Error for an unknown optimiser, listing the valid ones.
+void require_stepper_name(std::string const& name);
 /// @throws Error for an unknown optimiser or options that do not fit the stage, before any step.
 void require_stepper(TrainOptions const& options, Stage const& stage, Mixture const& samples);
 std::unique_ptr<Stepper> make_stepper(StageSetup const& setup);

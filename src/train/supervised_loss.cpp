@@ -32,4 +32,11 @@ std::unique_ptr<Loss> make_supervised_loss(LossProblem const& problem) {
   return std::make_unique<SupervisedLoss>(problem);
 }
 
+LossPlan plan_supervised_loss() {
+  return {.needs_reference = true, .evaluate = [](BookedFields const& unit, Source const&) {
+            auto const error = unit.nodes();
+            return unit.nodes();
+          }};
+}
+
 }  // namespace voxcycle

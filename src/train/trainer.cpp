@@ -26,10 +26,6 @@ namespace {
 /// Weight of the newest step in the mean that the progress line shows.
 constexpr double kStepMeanWeight = 0.1;
 
-/// Held-out samples are evaluated in float32 up to this size, which shows errors below 0.1 % that
-/// bf16 hides; above it in the precision of training, as float32 may not fit.
-constexpr std::int64_t kMostVoxelsInFloat = std::int64_t{256} * 256 * 256;
-
 /// @throws Error unless training shards hold what the loss looks at.
 void require_inputs(std::string const& name, Loss const& loss, ShardInfo const& info) {
   VOXCYCLE_REQUIRE(info.has_reference || !loss.needs_reference(),
@@ -147,11 +143,11 @@ void Trainer::clock(double& sum, Work const& work) {
 }
 
 void Trainer::evaluate(Stage const& stage, HeldOutSamples const& held_out) {
-  bool const large = stage.plan.grid.voxel_count() > kMostVoxelsInFloat;
   HeldOutErrors errors;
   clock(evaluation_, [&] {
-    errors = evaluate_held_out(comm_, state_.averaged().network(), held_out,
-                               {.dtype = large ? o_.dtype : at::kFloat, .unit_size = o_.unit_size});
+    errors = evaluate_held_out(
+        comm_, state_.averaged().network(), held_out,
+        {.dtype = evaluation_type(stage.plan.grid, o_.dtype), .unit_size = o_.unit_size});
   });
   clock(checkpoint_, [&] { state_.add_errors(errors); });  // may keep the best weights
   progress_.finish();

@@ -133,6 +133,8 @@ class CommandLine(Refusal):
             ("data.radius", "0.6", ["data.radius", "<= 0.5"]),
             ("data.contrast", "1e7", ["data.contrast", "<= 1e+06"]),
             ("run.threads", "-1", ">= 0"),
+            ("run.memory_limit", "-1", ">= 0"),
+            ("run.memory_limit", "much", "number"),
         ]
         for key, value, expect in cases:
             with self.subTest(key=key, value=value):
@@ -157,6 +159,27 @@ class CommandLine(Refusal):
         self.succeed("generate", "--config", "small.cfg")
         self.refuse_train("--network.name", "unet", "--network.depth", "4",
                           expect=["8^3", "4 times", "network.depth"])
+
+    def test_what_does_not_fit_into_memory(self):
+        fine = ("--network.channels", "64:8, 128:8, 256:8, 512:4, 1024:2", "--cycle.steps", "5",
+                "--train.unit_size", "1", "--run.memory_limit", "20")
+        cases = [
+            (("--cycle.levels", "64, 512", *fine),
+             ["stage 2 (512^3) needs", "20.0 GiB are available", "run.memory_limit", " or ",
+              "train.checkpointing = blocks"]),
+            (("--cycle.levels", "64, 1024", *fine),
+             ["stage 2 (1024^3)", "2147483647", "coarser finest level"]),
+            ((*fine, "--cycle.levels", "64, 512", "--network.channels", "64:8, 128:8, 256:8, 512:16"),
+             ["stage 2 (512^3)", "2147483647", "network.channels of level 512 to 7"]),
+            (("--run.memory_limit", "0.01"), ["stage 1 (8^3) needs", "10.2 MiB"]),
+        ]
+        for options, expect in cases:
+            with self.subTest(options=options):
+                self.refuse_train(*options, expect=expect)
+                self.refuse_train("--dry-run", *options, expect=expect)
+                self.assertFalse((self.scratch / "run").exists())
+        self.refuse("bench", "step", "--config", "small.cfg", *fine, "--grid", "512", "--batch", "4",
+                    expect=["a step at 512^3 needs", "20.0 GiB"])
 
     def test_on_two_processes_one_speaks(self):
         error = self.refuse_train("--cycle.batch", "0", ranks=2, expect=["cycle.batch", "rank 0: on "])

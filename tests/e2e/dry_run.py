@@ -31,6 +31,21 @@ class DryRun(harness.Case):
         self.assertAlmostEqual(sum(int(s[6]) for s in stages), 100, delta=2)
         self.assertRegex(result.out, r"predicted training time .+ on 1 process")
 
+    def test_memory_and_sums_of_each_stage(self):
+        self.config({"cycle.batch": "4", "train.reduction": "exact"})
+        result, _ = self.stages()
+        pattern = re.compile(r"^\d +\S+ .+ (\d+\.\d) MiB +(\d+\.\d) KiB ")
+        lines = [m.groups() for m in map(pattern.match, result.out.splitlines()) if m]
+        memory, sums = zip(*[map(float, line) for line in lines])
+        self.assertGreater(memory[1], memory[0])
+        # Weights of levels 4, 8 and of 16, as 64 bit integers: stem, down, up, two convolutions of
+        # the encoder and, but on the coarsest, of the decoder, the head, normalisations.
+        level4 = 27 * (8 + 2 * 64) + 8 + 4 * 8 + 8 * 8 + 1
+        finer = level4 + 27 * (128 + 64) + 4 * 8 + 2 * (8 * 64 + 8)
+        statistics = 2 * 8 * 2 * 2 * 24  # of a block
+        self.assertAlmostEqual(sums[0], (8 * (level4 + finer) + 3 * statistics) / 1024, delta=0.1)
+        self.assertAlmostEqual(sums[1], (8 * (level4 + 2 * finer) + 5 * statistics) / 1024, delta=0.1)
+
     def test_epochs_and_seconds_become_steps(self):
         self.config({"cycle.steps": "0", "cycle.epochs": "1.5, 0", "cycle.seconds": "0, 0.5",
                      "cycle.batch": "8", "data.train_samples": "100"})

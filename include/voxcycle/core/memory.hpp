@@ -21,4 +21,15 @@ constexpr FreedMemory freed_memory_to_keep(std::int64_t voxels) {
   return voxels < std::int64_t{256} * 256 * 256 ? FreedMemory::all : FreedMemory::small;
 }
 
+/// Memory of this process that is in use now, shared libraries included (VmRSS); 0 where the system
+/// does not tell.
+std::int64_t resident_bytes();
+/// The most that it ever was (VmHWM). With keep_freed_memory() freed memory stays in use, so that
+/// this is the most that was ever held at once plus what falls between the cracks.
+std::int64_t resident_peak_bytes();
+
+/// Memory of this machine that processes may use: what it has, or less where a control group (of a
+/// batch system or a container) sets a limit; 0 where the system does not tell.
+std::int64_t machine_memory_bytes();
+
 }  // namespace voxcycle

@@ -21,6 +21,7 @@ struct LevelPlan {
   double rate = 1e-3;              ///< peak rate, > 0
   double warm_up = 0.1;            ///< share of the budget with a rising rate, [0, 1)
   double old_level_factor = 0.1;   ///< rate of coarser, already trained levels relative to this one
+  bool recompute = false;          ///< activation checkpointing
   int evaluations = 4;             ///< held-out evaluations a visit, >= 1 (the last at its end)
 };
 

@@ -31,8 +31,11 @@ struct HeldOutSamples {
   /// Samples [begin, end).
   std::function<HeldOutSet(std::int64_t begin, std::int64_t end)> read;
 };
+/// Larger sets are not kept in memory.
+inline constexpr std::int64_t most_held_out_bytes = std::int64_t{1} << 30;
+
 /// From the shards of a directory. Parts are kept for the next time unless all samples together
-/// exceed 1 GiB. @throws Error as ShardSet, or if the shards hold no references.
+/// exceed most_held_out_bytes. @throws Error as ShardSet, or if the shards hold no references.
 HeldOutSamples held_out_samples(std::string const& directory);
 /// From memory.
 HeldOutSamples held_out_samples(HeldOutSet const& set);

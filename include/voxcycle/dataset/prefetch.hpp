@@ -36,6 +36,10 @@ struct PrefetchOptions {
   ReadReference references = ReadReference::no;
 };
 
+/// Batches that are ready or being read while one is worked on: options.depth, or 1 where a rank's
+/// part takes 256 MiB or more (a step then takes longer than any hitch of a disk).
+int batches_ahead(Grid3 const& grid, PrefetchOptions const& options);
+
 /// Reads the batches of one stage ahead of time on a thread of its own, each rank only its own
 /// samples. An exception of the thread is thrown again by next().
 class Prefetcher {

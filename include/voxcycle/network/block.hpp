@@ -10,6 +10,11 @@
 
 namespace voxcycle {
 
+struct BlockOptions {
+  std::int64_t in, out;  ///< channels
+  Norm norm;
+};
+
 /// Two 3^3 convolutions, each with normalisation and leaky ReLU.
 class Block : public torch::nn::Module, public Scripted {
  public:
@@ -22,6 +27,15 @@ class Block : public torch::nn::Module, public Scripted {
   /// @param layers  holds the block and all that `before` and `after` use
   Fields recomputed(Pass const& pass, torch::nn::Module const& layers, Fields const& inputs,
                     Before const& before, After const& after);
+
+  using PlanBefore = std::function<Field(Tape&, std::vector<Field> const&)>;
+  using PlanAfter = std::function<std::vector<Field>(Tape&, Field const&)>;
+  /// What recomputed and its backward hold (see Tape).
+  static std::vector<Field> plan(BlockOptions const& options, Tape& tape,
+                                 std::vector<Field> const& inputs, PlanBefore const& before,
+                                 PlanAfter const& after);
+  /// The same of forward, in two pieces.
+  static Field plan(BlockOptions const& options, Tape& tape, Field const& x);
   std::string script() const override;
 
  private:

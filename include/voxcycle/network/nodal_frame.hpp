@@ -2,6 +2,7 @@
 #pragma once
 
 #include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/network/memory.hpp"
 #include "voxcycle/network/pass.hpp"
 
 #include <functional>
@@ -44,6 +45,10 @@ at::ScalarType solution_type(Pass const& pass);
 /// Units of u, smoothed by the frame's smoother (as they are where it has none); differentiable in
 /// u.
 Units smoothed(NodalFrame const& frame, Units const& u, Units const& x);
+Field plan_smoothed(Tape& tape, Field const& u, Field const& x);
+
+/// base + mask * scale * head in the type of the solution, as networks write it.
+Field plan_correction(Tape& tape, Field const& base, Field const& head);
 
 /// The frames of the grids that a network has met, each made once.
 class FrameCache {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/network/memory.hpp"
 #include "voxcycle/network/pass.hpp"
 #include "voxcycle/network/scripted.hpp"
 #include "voxcycle/network/statistics_record.hpp"
@@ -47,6 +48,8 @@ class NormAct : public torch::nn::Module, public Scripted {
   explicit NormAct(NormOptions const& options);
   /// @param x  units [n, channels, x, y, z] of pass.dtype, in pass.layout
   Units forward(Pass const& pass, Units const& x);
+  /// What forward and its backward hold (see Tape).
+  static Field plan(NormOptions const& options, Tape& tape, Field const& x);
   std::string script() const override;
 
   at::Tensor gamma;         ///< [channels]

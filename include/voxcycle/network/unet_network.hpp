@@ -42,6 +42,8 @@ class UnetNetwork : public Network {
   std::vector<LevelParameters> levels(Grid3 const& grid) const override;
   void require_fits(Grid3 const& grid) const override;
   std::string script() const override;
+  /// See plan_network.
+  static Field plan(NetworkOptions const& options, Tape& tape, Grid3 const& grid, Field const& x);
 
  private:
   class Core;

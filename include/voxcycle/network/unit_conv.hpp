@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/network/memory.hpp"
 #include "voxcycle/network/pass.hpp"
 #include "voxcycle/network/scripted.hpp"
 
@@ -36,6 +37,8 @@ class UnitConv : public torch::nn::Module, public Scripted {
  public:
   explicit UnitConv(ConvOptions const& options);
   Units forward(Pass const& pass, Units const& x);
+  /// What forward and its backward hold (see Tape).
+  static Field plan(ConvOptions const& options, Tape& tape, Field const& x);
   std::string script() const override;
 
   at::Tensor weight;
@@ -47,6 +50,7 @@ class UnitConv : public torch::nn::Module, public Scripted {
 
 /// Fields as convolutions want them: in pass.dtype and pass.layout.
 Units as_features(Pass const& pass, Units const& fields);
+Field plan_features(Tape& tape, Field const& x);
 
 /// Gives every parameter of `module` that was made with Start::uniform its initial values, uniform
 /// in +-1/sqrt(fan in), as a pure function of (seed, name of the parameter): a level's weights do

@@ -46,5 +46,7 @@ std::vector<std::string> optimizer_names();
 /// @throws Error for an unknown name, listing the valid ones.
 std::unique_ptr<Optimizer> make_optimizer(OptimizerOptions const& options,
                                           std::vector<ParameterGroup> groups);
+/// How many times the parameters' memory a method keeps. @throws Error for an unknown name.
+int optimizer_state_copies(std::string const& name);
 
 }  // namespace voxcycle

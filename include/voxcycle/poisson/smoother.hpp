@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/grid/booked_fields.hpp"
 #include "voxcycle/grid/grid3.hpp"
 
 #include <memory>
@@ -33,6 +34,9 @@ class Smoother {
   /// The transpose of the linear map that smooth() is in the free values of u (b = 0), so
   /// D q(D^-1 K) D^-1: what backpropagation through smooth() needs. Zero on Dirichlet nodes.
   at::Tensor transposed(at::Tensor const& slope) const;
+
+  /// Books a smoother that is made, works once, in either direction, and goes.
+  static void plan(BookedFields const& fields);
 
  private:
   std::unique_ptr<LevelOperator> op_;

@@ -14,6 +14,11 @@ namespace voxcycle {
 /// source.
 FrameOfGrid frame_of(Boundary const& boundary, Source const& source, int smoothing);
 
+/// What frame_of and the smoother of one unit hold, as Tape wants to know it.
+/// @param value_bytes  of the solution's values
+void plan_frames(Tape::Options& tape, Boundary const& boundary, Source const& source,
+                 int smoothing);
+
 /// The network of the options for this equation. @throws Error as make_network does.
 std::shared_ptr<Network> make_network(NetworkOptions const& options, Boundary const& boundary,
                                       Source const& source);

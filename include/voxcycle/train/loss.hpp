@@ -2,9 +2,11 @@
 #pragma once
 
 #include "voxcycle/field/source.hpp"
+#include "voxcycle/grid/booked_fields.hpp"
 #include "voxcycle/grid/grid3.hpp"
 #include "voxcycle/poisson/boundary.hpp"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -45,10 +47,20 @@ class Loss {
   virtual bool needs_reference() const { return false; }
 };
 
+/// What a loss holds, booked as its evaluate goes.
+struct LossPlan {
+  std::int64_t lasting_fields = 0;  ///< float64 nodal fields of one sample, as long as it lives
+  bool needs_reference = false;
+  /// Books evaluate on one unit. @return the slope, which lives on
+  std::function<Ledger::Held(BookedFields const& unit, Source const& source)> evaluate;
+};
+
 /// Names accepted by make_loss.
 std::vector<std::string> loss_names();
 /// @throws Error for an unknown name, listing the valid ones, or a problem that the loss is not
 /// meant for.
 std::unique_ptr<Loss> make_loss(std::string const& name, LossProblem const& problem);
+/// @throws Error for an unknown name.
+LossPlan plan_loss(std::string const& name);
 
 }  // namespace voxcycle

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/core/ledger.hpp"
+#include "voxcycle/cycle/stage.hpp"
+#include "voxcycle/network/memory.hpp"
+#include "voxcycle/train/trainer.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace voxcycle {
+
+/// Measured: what a process has grown by after its first step besides what the step holds: pages of
+/// libraries that nothing touched before, oneDNN's generated code and its packed weights.
+inline constexpr std::int64_t kLoadedLater = std::int64_t{40} << 20;
+
+/// What a training step is planned for, besides its options.
+struct MemoryOptions {
+  int ranks = 1;
+  int threads = 1;                 ///< a rank
+  std::int64_t held_out = 0;       ///< held-out samples of all ranks; 0: a lone step
+  std::int64_t batches_ahead = 0;  ///< read ahead while one is worked on
+  /// What the program and its libraries take before the first step.
+  std::int64_t program_bytes = 0;
+};
+
+/// What a rank holds at the peak of a stage, the rank with the most samples.
+struct MemoryPlan {
+  std::int64_t bytes = 0;
+  Ledger::Account account;            ///< what they consist of
+  LargestTensor largest;              ///< that an operation sees
+  std::int64_t gradient_bytes = 0;    ///< that a rank puts into the sum of gradients a step
+  std::int64_t statistics_bytes = 0;  ///< and into sums of normalisations
+};
+
+/// Follows one step of a stage (batch_gradient, the sums over ranks, the update) and, with held-out
+/// samples, their evaluation. Computes nothing, needs no other process and allocates no field.
+/// @throws Error for names that do not exist or a grid that the network does not fit
+MemoryPlan plan_memory(TrainOptions const& options, LevelPlan const& plan,
+                       MemoryOptions const& memory);
+
+/// What `auto` stands for: whether the plan without recomputing exceeds `limit` bytes.
+bool needs_recomputing(TrainOptions const& options, LevelPlan plan, MemoryOptions const& memory,
+                       std::int64_t limit);
+
+}  // namespace voxcycle

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/memory_check.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/log.hpp"
+#include "voxcycle/core/memory.hpp"
+#include "voxcycle/core/text.hpp"
+#include "voxcycle/train/frame.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <string>
+
+#include "cli/memory_advice.hpp"
+#include "cli/options.hpp"
+#include "cli/sample_sets.hpp"
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+namespace voxcycle {
+namespace {
+
+constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
+/// Of a machine's memory: the rest is the system's and the page cache's.
+constexpr double kUsableShare = 0.9;
+/// Torch's kernels and oneDNN's count elements in 32 bits.
+constexpr std::int64_t kMostElements = std::numeric_limits<std::int32_t>::max();
+
+void require_small_tensors(TrainOptions const& options, LargestTensor const& largest,
+                           std::int64_t unit, std::string const& where) {
+  if (largest.elements <= kMostElements) return;
+  std::int64_t const of_sample = largest.elements / unit;
+  bool const multigrid = options.network.name == "multigrid";
+  std::string const key =
+      multigrid ? "network.channels of level " + std::to_string(level_of(largest.grid))
+                : std::string("network.base_channels");
+  // Decoders join twice the channels of a level.
+  std::int64_t const channels = kMostElements / (largest.grid.voxel_count() * 2);
+  std::string advice;
+  if (of_sample <= kMostElements) {
+    advice = format("Lower train.unit_size to %ld", static_cast<long>(kMostElements / of_sample));
+  } else if (channels > 0) {
+    advice = format("Lower %s to %ld%s", key.c_str(), static_cast<long>(channels),
+                    unit > 1 ? " with train.unit_size = 1" : "");
+  } else {
+    advice = "Use a coarser finest level in cycle.levels";
+  }
+  throw Error(format(
+      "%s: a tensor of %ld %s with %ld channels on %s would have %ld values (the "
+      "operations count at most %ld). %s.",
+      where.c_str(), static_cast<long>(unit), unit == 1 ? "sample" : "samples",
+      static_cast<long>(largest.channels), largest.grid.label().c_str(),
+      static_cast<long>(largest.elements), static_cast<long>(kMostElements), advice.c_str()));
+}
+
+}  // namespace
+
+std::int64_t largest_of(Communicator const& comm, std::int64_t number) {
+  at::Tensor value = at::full({1}, number, at::kLong);
+  comm.all_reduce(value, ReduceOperation::max);
+  return value.item<std::int64_t>();
+}
+
+MemoryFrame memory_frame(Config const& config, Communicator const& comm) {
+  double const chosen = config.real("run.memory_limit", 0.0, 1e6) * kGib;
+  double const share =
+      kUsableShare * static_cast<double>(machine_memory_bytes()) / local_processes();
+  auto const limit = static_cast<std::int64_t>(chosen > 0.0 ? chosen : share);
+  return {-largest_of(comm, -limit), largest_of(comm, resident_bytes()) + kLoadedLater};
+}
+
+MemoryOptions training_memory(Config const& config, LevelPlan const& plan, Communicator const& comm,
+                              MemoryFrame const& frame) {
+  auto const family = make_family(family_options(config));
+  return {.ranks = comm.size(),
+          .threads = at::get_num_threads(),
+          .held_out = sample_info(config, *family, "held_out", plan.grid).samples,
+          .batches_ahead = batches_ahead(plan.grid, {.batch = plan.batch, .ranks = comm.size()}),
+          .program_bytes = frame.program};
+}
+
+namespace {
+
+/// With train.recompute = auto: sets it for the levels of the path that do not fit otherwise.
+void choose_recomputing(TrainOptions& options, Config const& config, MemoryFrame const& frame,
+                        Communicator const& comm) {
+  if (config.text("train.recompute") != "auto" || frame.limit == 0) return;
+  for (int const level : std::set<int>(options.path.begin(), options.path.end())) {
+    auto& plan = options.levels[static_cast<std::size_t>(level)];
+    plan.recompute =
+        needs_recomputing(options, plan, training_memory(config, plan, comm, frame), frame.limit);
+    if (plan.recompute && comm.rank() == 0) {
+      log_info(plan.grid.label() +
+               ": blocks of the network are computed again in backward, as "
+               "all activations would not fit (train.recompute)");
+    }
+  }
+}
+
+}  // namespace
+
+bool recomputes(TrainOptions const& options, LevelPlan const& plan, Config const& config,
+                Communicator const& comm) {
+  auto const choice = config.text("train.recompute");
+  if (choice != "auto") return choice == "yes";
+  MemoryFrame const frame = memory_frame(config, comm);
+  return frame.limit > 0 &&
+         needs_recomputing(options, plan, trial_memory(comm, frame), frame.limit);
+}
+
+MemoryOptions trial_memory(Communicator const& comm, MemoryFrame const& frame) {
+  return {.ranks = comm.size(), .threads = at::get_num_threads(), .program_bytes = frame.program};
+}
+
+MemoryPlan require_memory(TrainOptions const& options, LevelPlan const& plan,
+                          MemoryOptions const& memory, std::int64_t limit,
+                          std::string const& where) {
+  MemoryPlan const planned = plan_memory(options, plan, memory);
+  require_small_tensors(options, planned.largest, std::min(options.unit_size, plan.batch), where);
+  if (limit == 0 || planned.bytes <= limit) return planned;
+  throw Error(
+      format("%s needs %s of memory a process at its peak, but %s are available "
+             "(run.memory_limit). %s",
+             where.c_str(), format_bytes(static_cast<double>(planned.bytes)).c_str(),
+             format_bytes(static_cast<double>(limit)).c_str(),
+             memory_advice(options, plan, memory, limit).c_str()));
+}
+
+std::vector<MemoryPlan> require_training_memory(TrainOptions& options, Config const& config,
+                                                Communicator const& comm) {
+  MemoryFrame const frame = memory_frame(config, comm);
+  auto const network = make_network(options.network, options.boundary, options.source);
+  for (int const level : options.path) {
+    network->require_fits(options.levels[static_cast<std::size_t>(level)].grid);
+  }
+  choose_recomputing(options, config, frame, comm);
+  std::vector<MemoryPlan> plans;
+  for (auto const& stage : plan_stages(options.path, options.levels)) {
+    std::string const where =
+        format("stage %d (%s)", stage.number + 1, stage.plan.grid.label().c_str());
+    plans.push_back(require_memory(
+        options, stage.plan, training_memory(config, stage.plan, comm, frame), frame.limit, where));
+  }
+  return plans;
+}
+
+}  // namespace voxcycle

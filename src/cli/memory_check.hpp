@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/cli/config.hpp"
+#include "voxcycle/comm/communicator.hpp"
+#include "voxcycle/train/memory.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace voxcycle {
+
+/// What one process may hold, and what it holds before any step: the worst of all processes.
+struct MemoryFrame {
+  std::int64_t limit = 0;    ///< bytes a process; 0: unknown, nothing is refused
+  std::int64_t program = 0;  ///< bytes, see MemoryOptions
+};
+
+/// The largest number of all processes. **Collective**.
+std::int64_t largest_of(Communicator const& comm, std::int64_t number);
+
+/// run.memory_limit, or this machine's share of a process, and the program's size. **Collective**.
+MemoryFrame memory_frame(Config const& config, Communicator const& comm);
+
+/// What train keeps besides a step: held-out samples and batches read ahead.
+MemoryOptions training_memory(Config const& config, LevelPlan const& plan, Communicator const& comm,
+                              MemoryFrame const& frame);
+/// What train.recompute says of a lone step: auto recomputes where it does not fit otherwise.
+/// **Collective**.
+bool recomputes(TrainOptions const& options, LevelPlan const& plan, Config const& config,
+                Communicator const& comm);
+/// What a lone step needs, on random fields.
+MemoryOptions trial_memory(Communicator const& comm, MemoryFrame const& frame);
+
+/// The plan of a level, if it fits.
+/// @param where  names the stage in messages
+/// @throws Error if a process would hold more than the limit, naming the three cheapest changes
+/// that would make it fit; or if an operation would see a tensor of more than 2^31 - 1 values.
+MemoryPlan require_memory(TrainOptions const& options, LevelPlan const& plan,
+                          MemoryOptions const& memory, std::int64_t limit,
+                          std::string const& where);
+
+/// Settles train.recompute = auto for the levels of the path, then require_memory for every stage.
+/// @return a plan a stage
+std::vector<MemoryPlan> require_training_memory(TrainOptions& options, Config const& config,
+                                                Communicator const& comm);
+
+}  // namespace voxcycle

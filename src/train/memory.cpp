@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/train/memory.hpp"
+
+#include "voxcycle/grid/units.hpp"
+#include "voxcycle/optim/optimizer.hpp"
+#include "voxcycle/train/frame.hpp"
+#include "voxcycle/train/loss.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "train/stepper.hpp"
+
+namespace voxcycle {
+namespace {
+
+using Held = Ledger::Held;
+
+/// Of the rank with the most samples.
+std::vector<Unit> largest_share(LevelPlan const& plan, std::int64_t unit_size, int ranks) {
+  auto const samples = [](std::vector<Unit> const& units) {
+    return units.empty() ? 0 : units.back().end - units.front().begin;
+  };
+  std::vector<Unit> largest;
+  for (int rank = 0; rank < ranks; ++rank) {
+    auto units = units_of_rank(plan.batch, unit_size, ranks, rank);
+    if (samples(units) > samples(largest)) largest = std::move(units);
+  }
+  return largest;
+}
+
+/// One stage on one rank, followed by a ledger.
+class Follower {
+ public:
+  Follower(TrainOptions const& options, LevelPlan const& plan, MemoryOptions const& memory)
+      : o_(options),
+        plan_(plan),
+        memory_(memory),
+        grid_(plan.grid),
+        units_(largest_share(plan, options.unit_size, memory.ranks)),
+        samples_(units_.back().end - units_.front().begin),
+        double_(options.dtype == at::kDouble),
+        solution_(double_ ? 8 : 4),
+        loss_(plan_loss(options.loss)) {}
+
+  MemoryPlan plan() {
+    keep("program and libraries", memory_.program_bytes);
+    keep_weights();
+    keep_data();
+    if (memory_.held_out > 0) evaluate();
+    step();
+    plan_made_.bytes = ledger_.peak();
+    plan_made_.account = ledger_.at_peak();
+    return plan_made_;
+  }
+
+ private:
+  void keep(std::string const& what, std::int64_t bytes) {
+    kept_.push_back(ledger_.hold(what, bytes));
+  }
+  void keep_weights();
+  void keep_data();
+  void step();
+  void evaluate();
+  Tape::Options tape_options() const;
+  std::int64_t held_out_on_a_rank() const;
+  /// Bytes of one sample as shards have it.
+  std::int64_t sample_bytes(bool reference) const;
+
+  TrainOptions const& o_;
+  LevelPlan const& plan_;
+  MemoryOptions const& memory_;
+  Grid3 const grid_;
+  std::vector<Unit> const units_;
+  std::int64_t const samples_;
+  bool const double_;
+  std::int64_t const solution_;
+  LossPlan const loss_;
+  Ledger ledger_;
+  std::vector<Held> kept_;
+  std::optional<Tape> evaluation_;
+  MemoryPlan plan_made_;
+};
+
+void Follower::keep_weights() {
+  require_stepper_name(plan_.optimizer);
+  std::int64_t const weights = weight_count(o_.network);
+  keep("weights", weights * solution_);
+  keep("averaged weights", weights * solution_);
+  // Gradients live from one step's sum to the next one's.
+  keep("gradients of weights", weights * solution_);
+  if (plan_.optimizer == kLbfgs) {
+    // Pairs are shared by the ranks. The method's vectors are float64: weights, gradient,
+    // direction, diagonal, those of the line search's best point and of the point before.
+    constexpr std::int64_t vectors = 8;
+    keep("optimiser", weights * (2 * o_.lbfgs.pairs * solution_ / memory_.ranks + vectors * 8));
+  } else {
+    keep("optimiser", weights * solution_ * optimizer_state_copies(plan_.optimizer));
+  }
+}
+
+std::int64_t Follower::sample_bytes(bool reference) const {
+  std::int64_t const fields = o_.source.kind == SourceKind::sampled ? 2 : 1;  // nu, f
+  return 4 * fields * grid_.voxel_count() + (reference ? 8 * grid_.node_count() : 0);
+}
+
+/// HeldOutSamples: small sets stay in memory, of large ones a unit is read at a time.
+std::int64_t Follower::held_out_on_a_rank() const {
+  bool const small = memory_.held_out * sample_bytes(true) <= most_held_out_bytes;
+  return small ? (memory_.held_out + memory_.ranks - 1) / memory_.ranks
+               : std::min(o_.unit_size, memory_.held_out);
+}
+
+void Follower::keep_data() {
+  keep("batches", (1 + memory_.batches_ahead) * samples_ * sample_bytes(loss_.needs_reference));
+  keep("held-out samples", held_out_on_a_rank() * sample_bytes(true));
+  keep("boundary fields of the loss", 8 * loss_.lasting_fields * grid_.node_count());
+}
+
+Tape::Options Follower::tape_options() const {
+  bool const lbfgs = plan_.optimizer == kLbfgs;  // computes in float32 instead of bf16
+  Tape::Options tape{.samples = samples_,
+                     .unit = units_.front().size(),
+                     .feature_bytes = o_.dtype == at::kBFloat16 && !lbfgs ? 2 : solution_,
+                     .solution_bytes = solution_,
+                     .weight_bytes = solution_,
+                     .threads = memory_.threads,
+                     .recompute = plan_.recompute};
+  // Exact sums need each unit's gradient; buckets need the sum of the units and their own copy.
+  tape.gradient_copies = o_.reduction == GradientMode::exact ? std::ssize(units_) : 2;
+  plan_frames(tape, o_.boundary, o_.source, o_.network.smoothing);
+  return tape;
+}
+
+void Follower::step() {
+  Tape tape(ledger_, tape_options());
+  std::int64_t const channels = o_.network.inputs;
+  auto const voxels = samples_ * grid_.voxel_count();
+  // The batch in the type of the solution, where shards have another.
+  auto const copies = ledger_.hold(
+      "batches", (double_ ? channels * 8 * voxels : 0) +
+                     (loss_.needs_reference && !double_ ? 4 * samples_ * grid_.node_count() : 0));
+  Field const x = tape.voxels(grid_, channels);
+  Field const u = plan_network(o_.network, tape, grid_, x);
+  plan_made_.largest = tape.largest();
+
+  auto const slopes = std::make_shared<std::vector<Held>>();
+  for (auto const& unit : units_) {
+    slopes->push_back(loss_.evaluate({ledger_, grid_, unit.size(), solution_}, o_.source));
+  }
+  tape.backward(u, slopes);
+
+  std::int64_t const weights = tape.weight_count();
+  bool const exact = o_.reduction == GradientMode::exact;
+  auto const of_units = tape.take_gradients();
+  auto const integers = ledger_.hold("gradients of weights", exact ? 8 * weights : 0);
+  plan_made_.gradient_bytes = weights * (exact ? 8 : solution_);
+  plan_made_.statistics_bytes = tape.sent_bytes();
+}
+
+/// evaluate_held_out with the averaged weights.
+void Follower::evaluate() {
+  auto options = tape_options();
+  options.samples = options.unit = std::min(o_.unit_size, memory_.held_out);
+  if (evaluation_type(grid_, o_.dtype) != at::kBFloat16) {
+    options.feature_bytes = options.solution_bytes;
+  }
+  options.gradient = false;
+  auto& tape = evaluation_.emplace(ledger_, options);  // the averaged network keeps its frames
+  Field const x = tape.voxels(grid_, o_.network.inputs);
+  Field const u = plan_network(o_.network, tape, grid_, x);
+  // field_errors: the error, nu and K times two fields, in float64.
+  auto const errors = BookedFields{ledger_, grid_, options.samples, 8}.nodes(4);
+}
+
+}  // namespace
+
+MemoryPlan plan_memory(TrainOptions const& options, LevelPlan const& plan,
+                       MemoryOptions const& memory) {
+  return Follower(options, plan, memory).plan();
+}
+
+bool needs_recomputing(TrainOptions const& options, LevelPlan plan, MemoryOptions const& memory,
+                       std::int64_t limit) {
+  plan.recompute = false;
+  return plan_memory(options, plan, memory).bytes > limit;
+}
+
+}  // namespace voxcycle
