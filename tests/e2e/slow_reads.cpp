@@ -9,7 +9,7 @@
 
 namespace {
 
-constexpr auto kDelay = std::chrono::milliseconds(4);
+constexpr auto kDelay = std::chrono::milliseconds(60);
 
 }  // namespace
 
