@@ -171,10 +171,10 @@ std::string memory_advice(TrainOptions const& options, LevelPlan const& plan,
     if (advice.size() == kMostAdvice) break;
   }
   if (advice.empty()) {
-    return "No mixture of smaller units, batches and networks fits. Use a coarser finest level in "
-           "cycle.levels, or a machine with more memory.";
+    return "No smaller unit, batch or network that was tried would fit. Use a coarser finest level "
+           "in cycle.levels, or a machine with more memory.";
   }
-  return "Set " + join(advice, ", or ") + ".";
+  return "Each of these would fit: " + join(advice, ", or ") + ".";
 }
 
 }  // namespace voxcycle

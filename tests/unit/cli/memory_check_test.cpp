@@ -121,10 +121,10 @@ TEST(RequireMemory, PassesWhatFits) {
 TEST(RequireMemory, NamesTheStageItsNeedTheLimitAndThreeChanges) {
   Refused const fine{kFine, 256, 4};
   EXPECT_THAT([&] { fine.plan(8192 * kMebibyte); },
-              ThrowsMessage<Error>(
-                  AllOf(HasSubstr("stage 3 needs"), HasSubstr("8.0 GiB are available"),
-                        HasSubstr("run.memory_limit"),
-                        ContainsRegex("Set [^,]+GiB\\), or [^,]+GiB\\), or [^,]+GiB\\)\\.$"))));
+              ThrowsMessage<Error>(AllOf(
+                  HasSubstr("stage 3 needs"), HasSubstr("8.0 GiB are available"),
+                  HasSubstr("run.memory_limit"),
+                  ContainsRegex("would fit: [^,]+GiB\\), or [^,]+GiB\\), or [^,]+GiB\\)\\.$"))));
 }
 
 /// A piece of advice, "key = value and key = value (memory)", followed.
