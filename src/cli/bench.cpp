@@ -4,15 +4,12 @@
 
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
-#include "voxcycle/core/parallel.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/timer.hpp"
-#include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/train/train_step.hpp"
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 
 #include "cli/options.hpp"
 #include "cli/step_trial.hpp"
@@ -36,54 +33,20 @@ int bench_report(Invocation const& call, std::string const& json) {
   return 0;
 }
 
-namespace {
-
-constexpr int kRepeats = 11;
-
 double median(std::vector<double> values) {
   std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
   return values[values.size() / 2];
 }
+
+namespace {
+
+constexpr int kRepeats = 11;
 
 template <class Work>
 double seconds_of(Work const& work) {
   Timer const timer;
   work();
   return timer.seconds();
-}
-
-/// Energy and gradient against a copy of the same bytes: u and nu read, gradient written.
-int bench_energy(Invocation const& call) {
-  std::int64_t const n = bench_number(call, "grid", 128);
-  auto const dtype = call.config.text("train.precision") == "f64" ? at::kDouble : at::kFloat;
-  Grid3 const grid = Grid3::cube(n);
-  at::Tensor const u = at::rand({1, 1, n + 1, n + 1, n + 1}, dtype);
-  at::Tensor const nu = at::rand({1, 1, n, n, n}, dtype) + 0.5;
-  std::int64_t const bytes = u.nbytes() + nu.nbytes() + u.nbytes();
-  // A copy of half the bytes reads them once and writes them once: the same traffic.
-  at::Tensor const from = at::ones({bytes / 2}, at::kByte);
-  at::Tensor const to = at::ones({bytes / 2}, at::kByte);
-  auto* target = static_cast<char*>(to.mutable_data_ptr());
-  auto const* source = static_cast<char const*>(from.const_data_ptr());
-  std::vector<double> kernel;
-  std::vector<double> copy;
-  for (int k = 0; k < kRepeats + 2; ++k) {
-    double const a = seconds_of([&] { energy_and_gradient(u, nu, grid); });
-    double const b = seconds_of([&] {
-      parallel_for(bytes / 2, 1, [&](std::int64_t begin, std::int64_t end) {
-        std::memcpy(target + begin, source + begin, static_cast<std::size_t>(end - begin));
-      });
-    });
-    if (k < 2) continue;
-    kernel.push_back(a);
-    copy.push_back(b);
-  }
-  return bench_report(call, format("{\"bench\": \"energy\", \"grid\": %ld, \"precision\": \"%s\", "
-                                   "\"threads\": %d, \"repeats\": %d, \"seconds_median\": %.6g, "
-                                   "\"copy_seconds_median\": %.6g, \"ratio_to_copy\": %.4g}",
-                                   static_cast<long>(n), dtype == at::kDouble ? "f64" : "f32",
-                                   at::get_num_threads(), kRepeats, median(kernel), median(copy),
-                                   median(kernel) / median(copy)));
 }
 
 int bench_step(Invocation const& call) {
@@ -189,6 +152,7 @@ Command bench_command() {
           {{"grid", "N", "voxels an axis (default: energy and reference 128, step and loss 32)"},
            {"batch", "N", "step, loss: global batch (default: 8)"},
            {"reduction", "LIST", "step: exact, fast or exact,fast (side by side)"},
+           {"device", "NAME", "energy: cpu (default) or cuda"},
            {"field", "NAME", "reference: only fields whose names begin so"},
            {"json", "FILE", "where the line goes as well"}},
           bench,

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace voxcycle {
 
@@ -13,6 +14,11 @@ std::int64_t bench_number(Invocation const& call, std::string const& name, std::
 
 /// Prints the line on rank 0 and writes it to --json. @return 0
 int bench_report(Invocation const& call, std::string const& json);
+
+double median(std::vector<double> values);
+
+/// voxcycle bench energy: the fused kernel against a copy of the same bytes, on the CPU or a GPU.
+int bench_energy(Invocation const& call);
 
 /// voxcycle bench reference: iterations, seconds and cost in applications of K of multigrid PCG on
 /// smooth and rough fields.
