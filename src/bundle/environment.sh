@@ -38,9 +38,9 @@ version=$(sed -n "s/^__version__ = '\([0-9.]*\).*/\1/p" "$torch/version.py")
 
 export LD_LIBRARY_PATH=$bundle/lib:$torch/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export PATH=$bundle/bin:$PATH
-# Open MPI, PMIx and hwloc look for plugins and settings here alone.
+# Open MPI, PMIx and hwloc look for plugins and settings here first.
 export OPAL_PREFIX=$bundle OPAL_SYSCONFDIR=$bundle/etc HWLOC_PLUGINS_PATH=$bundle/etc
-export PMIX_MCA_mca_base_component_path=$bundle/lib/pmix
+export PMIX_LIBDIR=$bundle/lib
 # Without ssh Open MPI starts processes on this machine alone, if told so.
 if ! type -P ssh rsh >/dev/null; then export OMPI_MCA_plm=${OMPI_MCA_plm:-isolated}; fi
 if ((EUID == 0)); then

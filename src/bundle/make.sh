@@ -58,7 +58,7 @@ done
 # PMIx, which starts processes, has most of its plugins built in.
 mkdir "$bundle/lib/pmix"
 pmix=$(ldd "$mpi_plugins/mca_pmix_ext3x.so" | awk '$1 ~ /^libpmix\.so/ {print $3}')
-cp "$(dirname "$(readlink -f "$pmix")")"/pmix/pmix_mca_pcompress_*.so "$bundle/lib/pmix/"
+cp "$(dirname "$(readlink -f "$pmix")")"/pmix/pmix_mca_*.so "$bundle/lib/pmix/"
 
 # ---- libraries -----------------------------------------------------------------------------------
 
