@@ -64,6 +64,7 @@ Command bench_command() {
        {"reduction", "LIST", "step: exact, fast or exact,fast (side by side)"},
        {"no-baseline", "", "step: no step in torch's default layout and float32 beside it"},
        {"samples", "N", "io: of the shard (default: 32)"},
+       {"device", "NAME", "energy: cpu (default) or cuda"},
        {"field", "NAME", "reference: only fields whose names begin so"},
        {"json", "FILE", "where the line goes as well"}},
       bench,

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace voxcycle {
 
@@ -31,7 +32,8 @@ std::int64_t bench_number(Invocation const& call, std::string const& name, std::
 /// Prints the members as one line of JSON on rank 0 and writes it to --json. @return 0
 int bench_report(Invocation const& call, json::Members const& members);
 
-/// Energy and gradient against a copy of the same bytes: u and nu read, gradient written.
+/// Energy and gradient against a copy of the same bytes, u and nu read, gradient written, on the
+/// CPU or a GPU.
 int bench_energy(Invocation const& call);
 
 /// Whole training steps on random fields, in turns with the same in torch's default layout and

@@ -1,50 +1,82 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/core/device.hpp"
+#include "voxcycle/core/error.hpp"
 #include "voxcycle/core/median.hpp"
 #include "voxcycle/core/parallel.hpp"
+#include "voxcycle/core/timer.hpp"
 #include "voxcycle/poisson/energy.hpp"
 
 #include <cstring>
-#include <vector>
 
 #include "cli/bench.hpp"
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
 namespace voxcycle {
+namespace {
+
+/// Seconds of one call of work, of `calls` in a row. A GPU's are waited for together.
+template <class Work>
+double seconds_a_call(at::Device device, int calls, Work const& work) {
+  Timer const timer;
+  for (int i = 0; i < calls; ++i) work();
+  if (device.is_cuda()) wait_for(current_queue(device.index()));
+  return timer.seconds() / calls;
+}
+
+void copy_bytes(at::Tensor const& from, at::Tensor const& to) {
+  if (from.is_cuda()) {
+    to.copy_(from);
+    return;
+  }
+  auto const* source = static_cast<char const*>(from.const_data_ptr());
+  auto* target = static_cast<char*>(to.mutable_data_ptr());
+  parallel_for(from.numel(), 1, [&](std::int64_t begin, std::int64_t end) {
+    std::memcpy(target + begin, source + begin, static_cast<std::size_t>(end - begin));
+  });
+}
+
+at::Device parse_device(std::string const& name) {
+  if (name == "cpu") return at::kCPU;
+  VOXCYCLE_REQUIRE(name == "cuda", "--device '" << name << "' is unknown. Choose cpu or cuda.");
+  require_cuda();
+  return {at::kCUDA, 0};
+}
+
+}  // namespace
 
 int bench_energy(Invocation const& call) {
   std::int64_t const n = bench_number(call, "grid", 128);
+  auto const device = parse_device(call.has("device") ? call.flags.at("device") : "cpu");
   auto const dtype = call.config.text("train.precision") == "f64" ? at::kDouble : at::kFloat;
   Grid3 const grid = Grid3::cube(n);
-  at::Tensor const u = at::rand({1, 1, n + 1, n + 1, n + 1}, dtype);
-  at::Tensor const nu = at::rand({1, 1, n, n, n}, dtype) + 0.5;
+  at::Tensor const u = at::rand({1, 1, n + 1, n + 1, n + 1}, dtype).to(device);
+  at::Tensor const nu = at::rand({1, 1, n, n, n}, dtype).add_(0.5).to(device);
+  // u and nu are read, the gradient is written. A copy of half the bytes reads them once and writes
+  // them once: the same traffic.
   std::int64_t const bytes = u.nbytes() + nu.nbytes() + u.nbytes();
-  // A copy of half the bytes reads them once and writes them once: the same traffic.
-  at::Tensor const from = at::ones({bytes / 2}, at::kByte);
-  at::Tensor const to = at::ones({bytes / 2}, at::kByte);
-  auto* target = static_cast<char*>(to.mutable_data_ptr());
-  auto const* source = static_cast<char const*>(from.const_data_ptr());
-  std::vector<double> kernel;
-  std::vector<double> copy;
+  at::Tensor const from = at::ones({bytes / 2}, at::kByte).to(device);
+  at::Tensor const to = at::ones({bytes / 2}, at::kByte).to(device);
+  int const calls = device.is_cuda() ? 20 : 1;
+  std::vector<double> kernel, copied;
   for (int k = 0; k < kBenchRepeats + kBenchWarmUps; ++k) {
-    double const a = seconds_of([&] { energy_and_gradient(u, nu, grid); });
-    double const b = seconds_of([&] {
-      parallel_for(bytes / 2, 1, [&](std::int64_t begin, std::int64_t end) {
-        std::memcpy(target + begin, source + begin, static_cast<std::size_t>(end - begin));
-      });
-    });
+    double const a = seconds_a_call(device, calls, [&] { energy_and_gradient(u, nu, grid); });
+    double const b = seconds_a_call(device, calls, [&] { copy_bytes(from, to); });
     if (k < kBenchWarmUps) continue;
     kernel.push_back(a);
-    copy.push_back(b);
+    copied.push_back(b);
   }
   return bench_report(call, {{"bench", json::text("energy")},
+                             {"device", json::text(device.is_cuda() ? "cuda" : "cpu")},
                              {"grid", std::to_string(n)},
                              {"precision", json::text(dtype == at::kDouble ? "f64" : "f32")},
                              {"threads", std::to_string(at::get_num_threads())},
                              {"repeats", std::to_string(kBenchRepeats)},
                              {"seconds_median", json::number(median(kernel))},
-                             {"copy_seconds_median", json::number(median(copy))},
-                             {"ratio_to_copy", json::number(median(kernel) / median(copy))}});
+                             {"copy_seconds_median", json::number(median(copied))},
+                             {"ratio_to_copy", json::number(median(kernel) / median(copied))},
+                             {"gigabytes_a_second",
+                              json::number(static_cast<double>(bytes) / median(kernel) / 1e9)}});
 }
 
 }  // namespace voxcycle

@@ -76,7 +76,7 @@ ShardInfo shard_info(Config const& config, Grid3 const& grid, std::int64_t sampl
   info.parameters = 4;
   info.samples = samples;
   info.has_source = source.kind == SourceKind::sampled;
-  info.has_reference = has_references(config, info.split);
+  info.has_reference = yes_or_no(config, "data.train_references");
   return info;
 }
 
@@ -89,9 +89,9 @@ void read_plainly(std::string const& path, std::string& bytes) {
 /// Every sample once, in training's order, unit by unit, on a thread of its own.
 void prefetch_all(std::string const& directory, TrainOptions const& options, std::int64_t batch,
                   ReadReference references) {
-  std::vector<ShardSet> sets;
-  sets.emplace_back(directory);
-  std::int64_t const samples = sets.front().samples();
+  std::vector<std::unique_ptr<SampleSource>> sets;
+  sets.push_back(stored_samples(directory));
+  std::int64_t const samples = sets.front()->samples();
   std::int64_t const steps = unit_count(samples, batch);
   Prefetcher prefetcher(Mixture(std::move(sets), {1.0}, {.block = options.sample_block}),
                         {.batch = batch,

@@ -2,6 +2,8 @@
 // voxcycle info: versions of everything linked, devices, threads, processes.
 #include "voxcycle/cli/build_info.hpp"
 #include "voxcycle/cli/command.hpp"
+#include "voxcycle/comm/nccl.hpp"
+#include "voxcycle/core/device.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/io/versions.hpp"
@@ -27,17 +29,48 @@ std::string onednn_version() {
   return text.substr(begin + 8, text.find(' ', begin + 9) - begin - 8);
 }
 
+void line(std::string const& name, std::string const& value) {
+  std::printf("%-12s %s\n", name.c_str(), value.c_str());
+}
+
+std::string version_or_none(int version, std::string (*text)(int)) {
+  return version == 0 ? "none" : text(version);
+}
+
+/// GPUs, drivers and libraries, or what keeps them from being used.
+void show_gpus() {
+  CudaReport const report = cuda_report();
+  int const nccl = nccl_header_version();
+  line("devices", report.gpus.empty() ? "CPU" : format("CPU, %zu GPU", report.gpus.size()));
+  line("CUDA", "kernels " + version_or_none(report.compiled, cuda_version_text) + ", driver " +
+                   version_or_none(report.driver, cuda_version_text) + ", NCCL header " +
+                   version_or_none(nccl, library_version_text));
+  for (std::size_t i = 0; i < report.gpus.size(); ++i) {
+    auto const& gpu = report.gpus[i];
+    line(format("GPU %zu", i),
+         format("%s, compute capability %d.%d, %s", gpu.name.c_str(), gpu.capability / 10,
+                gpu.capability % 10, format_bytes(static_cast<double>(gpu.memory)).c_str()));
+  }
+  std::string problem = cuda_problem(report);
+  if (problem.empty()) {
+    TorchCuda const& torch = load_torch_cuda();
+    line("torch CUDA", version_or_none(torch.runtime, cuda_version_text) + ", cuDNN " +
+                           version_or_none(torch.cudnn, library_version_text) + ", NCCL " +
+                           version_or_none(torch.nccl, library_version_text));
+    problem =
+        torch_cuda_problem(torch, report, {.bfloat16_convolutions = true, .nccl_header = nccl});
+  }
+  line("GPU use", problem.empty() ? "ready" : problem);
+}
+
 int info(Invocation const& call) {
   if (call.comm.rank() != 0) return 0;
-  auto const line = [](char const* name, std::string const& value) {
-    std::printf("%-12s %s\n", name, value.c_str());
-  };
   line("voxcycle", std::string(build_info::version) + " (commit " + build_info::commit + ")");
   line("compiler", build_info::compiler);
   line("torch", TORCH_VERSION);
+  show_gpus();  // before torch is asked about its configuration
   line("oneDNN", onednn_version());
   line("instructions", at::get_cpu_capability());
-  line("devices", "CPU");
   line("MPI", mpi_version());
   line("HDF5", hdf5_version());
   line("libpng", png_version());

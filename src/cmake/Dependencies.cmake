@@ -8,6 +8,7 @@
 #   FFTW 3               fast Poisson solver, random fields     (reference)
 #   Boost                Sobol sequences; program options       (field; cli)
 #   spdlog               log lines                              (core)
+#   CUDA toolkit         GPU kernels; optional, see Cuda.cmake   (core; kernels/*.cu)
 #   GoogleTest           tests
 find_package(TorchWheel 2.11.0 EXACT REQUIRED)
 find_package(Threads REQUIRED)

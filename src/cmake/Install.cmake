@@ -15,7 +15,7 @@ set_target_properties(voxcycle PROPERTIES INSTALL_RPATH ${TORCH_WHEEL}/lib)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/voxcycle)
 install(TARGETS voxcycle)
-install(TARGETS voxcycle_library fftw hdf5 EXPORT voxcycle)
+install(TARGETS voxcycle_library fftw hdf5 cudart EXPORT voxcycle)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/voxcycle DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT voxcycle NAMESPACE voxcycle:: DESTINATION ${package} FILE voxcycle-targets.cmake)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/src/cmake/voxcycle-config.cmake.in

@@ -59,6 +59,30 @@ function(voxcycle_kernel module file)
   endif()
 endfunction()
 
+# voxcycle_device(module kernel...): what the module does on GPUs, behind one header. With CUDA that
+# is src/<module>/device/cuda.cpp and the kernels src/<module>/kernels/<kernel>.cu; without it
+# src/<module>/device/none.cpp, which refuses.
+function(voxcycle_device module)
+  if(NOT VOXCYCLE_HAS_CUDA)
+    target_sources(voxcycle_${module} PRIVATE ${PROJECT_SOURCE_DIR}/src/${module}/device/none.cpp)
+    return()
+  endif()
+  target_sources(voxcycle_${module} PRIVATE ${PROJECT_SOURCE_DIR}/src/${module}/device/cuda.cpp)
+  target_link_libraries(voxcycle_${module} PRIVATE cudart)
+  foreach(kernel IN LISTS ARGN)
+    set(source ${PROJECT_SOURCE_DIR}/src/${module}/kernels/${kernel}.cu)
+    set(object ${CMAKE_CURRENT_BINARY_DIR}/${module}_${kernel}.cu.o)
+    # -fmad=false: a GPU rounds as the CPU does, so that tests on a CPU say what a GPU computes. The
+    # kernels wait for memory, not for arithmetic.
+    add_custom_command(OUTPUT ${object}
+      COMMAND ${_ccache} ${voxcycle_nvcc} -O3 -fmad=false -Werror all-warnings -Xcompiler -Wall,-Wextra
+        -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src
+        -MD -MF ${object}.d -c ${source} -o ${object}
+      DEPENDS ${source} DEPFILE ${object}.d VERBATIM COMMENT "Building CUDA object ${module}/kernels/${kernel}.cu")
+    target_sources(voxcycle_${module} PRIVATE ${object})
+  endforeach()
+endfunction()
+
 # voxcycle_build_info(module): version, commit and compiler as constants, renewed at every build.
 function(voxcycle_build_info module)
   set(generated ${CMAKE_BINARY_DIR}/generated/build_info.cpp)

@@ -1,8 +1,9 @@
-# voxcycle_test_directory(DIRECTORY dir PREFIX prefix RANKS n...)
-#   One program a *_test.cpp below dir/<module>; names are <prefix>.<module>.<x>. With RANKS each is
-#   run through mpiexec once a count, as mpi<N>.<module>.<x>.
+# voxcycle_test_directory(DIRECTORY dir PREFIX prefix MAIN target RANKS n...)
+#   One program a *_test.cpp below dir/<module>; names are <prefix>.<module>.<x>; a status of 77 is
+#   Skipped. MAIN holds main(). With RANKS each is run through mpiexec once a count, as
+#   mpi<N>.<module>.<x>.
 function(voxcycle_test_directory)
-  cmake_parse_arguments(ARG "" "DIRECTORY;PREFIX" "RANKS" ${ARGN})
+  cmake_parse_arguments(ARG "" "DIRECTORY;PREFIX;MAIN" "RANKS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${ARG_DIRECTORY}/*/*_test.cpp)
   foreach(source IN LISTS sources)
     cmake_path(GET source STEM stem)
@@ -16,13 +17,12 @@ function(voxcycle_test_directory)
       VOXCYCLE_TEST_SCRATCH="${CMAKE_CURRENT_BINARY_DIR}/scratch/${target}")
     voxcycle_use_pch(${target})
     voxcycle_warnings(${target})
+    target_link_libraries(${target} PRIVATE ${ARG_MAIN})
     if(NOT ARG_RANKS)
-      target_link_libraries(${target} PRIVATE GTest::gtest_main)
       add_test(NAME ${ARG_PREFIX}.${module}.${name} COMMAND ${target})
       set_tests_properties(${ARG_PREFIX}.${module}.${name} PROPERTIES
-        LABELS ${ARG_PREFIX} TIMEOUT 120 ENVIRONMENT "OMP_NUM_THREADS=1")
+        LABELS ${ARG_PREFIX} TIMEOUT 120 SKIP_RETURN_CODE 77 ENVIRONMENT "OMP_NUM_THREADS=1")
     else()
-      target_link_libraries(${target} PRIVATE voxcycle_mpi_test_main)
       foreach(ranks IN LISTS ARG_RANKS)
         set(test mpi${ranks}.${module}.${name})
         add_test(NAME ${test} COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} $<TARGET_FILE:${target}>)

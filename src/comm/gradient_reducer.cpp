@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "comm/fixed_point.hpp"
+#include "comm/fixed_point_device.hpp"
 #include "comm/gradient_buckets.hpp"
 #include <ATen/ATen.h>
 
@@ -40,8 +41,9 @@ fixed_point::Loops<T> const& loops() {
 /// Smallest e with |x| < 2^e for all x.
 template <class T, class Bits>
 std::int64_t exponent_above(at::Tensor const& values) {
-  auto const largest =
-      static_cast<Bits>(loops<T>().largest_pattern(values.const_data_ptr<T>(), values.numel()));
+  auto const largest = static_cast<Bits>(
+      values.is_cuda() ? fixed_point::on_gpu::largest_pattern(values)
+                       : loops<T>().largest_pattern(values.const_data_ptr<T>(), values.numel()));
   T const magnitude = std::bit_cast<T>(largest);
   if (magnitude == T{0}) return kAllZero;
   return std::isfinite(magnitude) ? std::ilogb(magnitude) + 1 : kNotFinite;
@@ -49,9 +51,16 @@ std::int64_t exponent_above(at::Tensor const& values) {
 
 /// Sums of x[i] over all units as integers, in units of 2^-scale_exponent, rounded to nearest.
 template <class T>
-void sum_fixed_point(std::vector<at::Tensor> const& units, int scale_exponent, std::int64_t size,
-                     std::int64_t* fixed) {
+void sum_fixed_point(std::vector<at::Tensor> const& units, int scale_exponent,
+                     at::Tensor const& sums) {
   double const scale = std::ldexp(1.0, scale_exponent);
+  if (sums.is_cuda()) {
+    sums.zero_();
+    for (auto const& unit : units) fixed_point::on_gpu::add(unit, scale, sums);
+    return;
+  }
+  std::int64_t const size = sums.numel();
+  auto* const fixed = sums.mutable_data_ptr<std::int64_t>();
   // Small pieces over all units, so that the sums stay in cache.
   parallel_for(size, std::ssize(units), [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t begin = first; begin < last; begin += kPiece) {
@@ -65,9 +74,14 @@ void sum_fixed_point(std::vector<at::Tensor> const& units, int scale_exponent, s
 }
 
 template <class T>
-void to_floating_point(std::int64_t const* fixed, int exponent, at::Tensor& values) {
-  auto* x = values.mutable_data_ptr<T>();
+void to_floating_point(at::Tensor const& sums, int exponent, at::Tensor& values) {
   double const quantum = std::ldexp(1.0, exponent);
+  if (sums.is_cuda()) {
+    fixed_point::on_gpu::to_floating(sums, quantum, values);
+    return;
+  }
+  auto const* const fixed = sums.const_data_ptr<std::int64_t>();
+  auto* x = values.mutable_data_ptr<T>();
   parallel_for(values.numel(), 1, [&](std::int64_t begin, std::int64_t end) {
     loops<T>().to_floating(fixed + begin, end - begin, quantum, x + begin);
   });
@@ -122,26 +136,32 @@ void GradientReducer::Impl::finish_exact() {
   for (std::size_t s = 0; s < parameters.size(); ++s) {
     if (exponents[s] > kAllZero) size += parameters[s].numel();
   }
-  at::Tensor fixed = at::empty({size}, at::kLong);
-  auto* const begin = fixed.mutable_data_ptr<std::int64_t>();
-  auto* next = begin;
+  if (size == 0) return;
+  at::Tensor fixed = at::empty({size}, parameters.front().options().dtype(at::kLong));
+  std::int64_t next = 0;
   for (std::size_t s = 0; s < parameters.size(); ++s) {
     if (exponents[s] <= kAllZero) continue;
     int const scale = bits - static_cast<int>(exponents[s]);
-    std::int64_t const count = parameters[s].numel();
-    parameters[s].scalar_type() == at::kDouble
-        ? sum_fixed_point<double>(units[s], scale, count, next)
-        : sum_fixed_point<float>(units[s], scale, count, next);
-    next += count;
+    at::Tensor const sums = fixed.narrow(0, next, parameters[s].numel());
+    parameters[s].scalar_type() == at::kDouble ? sum_fixed_point<double>(units[s], scale, sums)
+                                               : sum_fixed_point<float>(units[s], scale, sums);
+    next += sums.numel();
   }
-  comm.all_reduce(fixed, ReduceOperation::sum);
-  next = begin;
+  if (fixed.is_cuda() && comm.size() > 1) {
+    at::Tensor staged = fixed.cpu();  // communicators exchange what the host has
+    comm.all_reduce(staged, ReduceOperation::sum);
+    fixed.copy_(staged);
+  } else if (fixed.is_cpu()) {
+    comm.all_reduce(fixed, ReduceOperation::sum);
+  }
+  next = 0;
   for (std::size_t s = 0; s < parameters.size(); ++s) {
     if (exponents[s] <= kAllZero) continue;
     int const exponent = static_cast<int>(exponents[s]) - bits;
     at::Tensor grad = at::empty_like(parameters[s]);
-    grad.scalar_type() == at::kDouble ? to_floating_point<double>(next, exponent, grad)
-                                      : to_floating_point<float>(next, exponent, grad);
+    at::Tensor const sums = fixed.narrow(0, next, grad.numel());
+    grad.scalar_type() == at::kDouble ? to_floating_point<double>(sums, exponent, grad)
+                                      : to_floating_point<float>(sums, exponent, grad);
     parameters[s].mutable_grad() = grad;
     next += grad.numel();
   }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "network/norm_device.hpp"
 #include "network/norm_rows.hpp"
 #include <ATen/ATen.h>
 
@@ -112,6 +113,7 @@ at::ScalarType compute_type(at::Tensor const& x) {
 }
 
 at::Tensor moments(at::Tensor const& x) {
+  if (x.is_cuda()) return on_gpu::moments(x);
   Chunks const chunks(x);
   at::Tensor partial = at::empty({chunks.count(), 2 * chunks.columns}, at::kDouble);
   dispatch(x, [&]<class T, class Compute>(norm_rows::Loops<T, Compute> const& loops, T, Compute) {
@@ -126,6 +128,7 @@ at::Tensor moments(at::Tensor const& x) {
 
 at::Tensor forward(at::Tensor const& x, at::Tensor const& scale, at::Tensor const& shift,
                    double slope) {
+  if (x.is_cuda()) return on_gpu::forward(x, scale, shift, slope);
   Chunks const chunks(x);
   at::Tensor y = at::empty_like(x, chunks.layout);
   dispatch(x, [&]<class T, class Compute>(norm_rows::Loops<T, Compute> const& loops, T, Compute) {
@@ -143,6 +146,7 @@ at::Tensor forward(at::Tensor const& x, at::Tensor const& scale, at::Tensor cons
 
 at::Tensor backward_moments(at::Tensor const& dy, at::Tensor const& x, at::Tensor const& scale,
                             at::Tensor const& shift, at::Tensor const& mean, double slope) {
+  if (x.is_cuda()) return on_gpu::backward_moments(dy, x, scale, shift, mean, slope);
   Chunks const chunks(x);
   VOXCYCLE_ASSERT(dy.is_contiguous(chunks.layout));
   at::Tensor partial = at::empty({chunks.count(), 2 * chunks.columns}, at::kDouble);
@@ -165,6 +169,7 @@ at::Tensor backward_moments(at::Tensor const& dy, at::Tensor const& x, at::Tenso
 at::Tensor backward(at::Tensor const& dy, at::Tensor const& x, at::Tensor const& scale,
                     at::Tensor const& shift, at::Tensor const& linear, at::Tensor const& constant,
                     double slope) {
+  if (x.is_cuda()) return on_gpu::backward(dy, x, scale, shift, linear, constant, slope);
   Chunks const chunks(x);
   at::Tensor dx = at::empty_like(x, chunks.layout);
   dispatch(x, [&]<class T, class Compute>(norm_rows::Loops<T, Compute> const& loops, T, Compute) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "device.hpp"
 #include "row_loops.hpp"
 #include <ATen/ATen.h>
 
@@ -57,6 +58,10 @@ at::Tensor chebyshev(LevelOperator const& op, at::Tensor const& inverse, at::Ten
       rho = next;
     }
     at::Tensor const k_x = op.apply(x);
+    if (x.is_cuda()) {
+      on_gpu::chebyshev_step(step.keep, step.take, inverse, b, k_x, d, x);
+      continue;
+    }
     AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "chebyshev", [&] {
       update(step, inverse.const_data_ptr<scalar_t>(), b.const_data_ptr<scalar_t>(),
              k_x.const_data_ptr<scalar_t>(), d.mutable_data_ptr<scalar_t>(),

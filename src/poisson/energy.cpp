@@ -10,6 +10,7 @@
 #include <numeric>
 #include <vector>
 
+#include "device.hpp"
 #include "element_matrix.hpp"
 #include "energy_rows.hpp"
 #include <ATen/ATen.h>
@@ -25,8 +26,10 @@ std::vector<std::int64_t> voxel_shape(Grid3 const& grid, std::int64_t batch) {
   return {batch, 1, grid.voxels[0], grid.voxels[1], grid.voxels[2]};
 }
 
+/// @param like  has the dtype and the device that the field must have
 void require_field(char const* name, at::Tensor const& field,
-                   std::vector<std::int64_t> const& shape, at::ScalarType dtype) {
+                   std::vector<std::int64_t> const& shape, at::Tensor const& like) {
+  at::ScalarType const dtype = like.scalar_type();
   VOXCYCLE_REQUIRE(field.defined(), name << " is empty. Pass a tensor.");
   VOXCYCLE_REQUIRE(field.sizes() == at::IntArrayRef(shape),
                    name << " has shape " << field.sizes() << ", expected " << at::IntArrayRef(shape)
@@ -35,9 +38,12 @@ void require_field(char const* name, at::Tensor const& field,
   VOXCYCLE_REQUIRE(field.scalar_type() == dtype && (dtype == at::kFloat || dtype == at::kDouble),
                    name << " is of type " << field.scalar_type()
                         << ". All fields must share one type, float32 or float64.");
-  VOXCYCLE_REQUIRE(field.device().is_cpu(), name
-                                                << " is on " << field.device()
-                                                << ". This kernel runs on the CPU; copy it there.");
+  VOXCYCLE_REQUIRE(field.is_cpu() || field.is_cuda(),
+                   name << " is on " << field.device()
+                        << " (there are kernels for CPUs and NVIDIA GPUs). Copy it to one.");
+  VOXCYCLE_REQUIRE(field.device() == like.device(), name << " is on " << field.device()
+                                                         << ", other fields are on "
+                                                         << like.device() << ". Copy it there.");
   VOXCYCLE_REQUIRE(field.is_contiguous(), name << " is not contiguous. Call contiguous() first.");
 }
 
@@ -133,7 +139,8 @@ at::Tensor sum_at_nodes(char const* name, at::Tensor const& voxels, Grid3 const&
                         double scale) {
   require_valid(grid);
   std::int64_t const batch = voxels.dim() > 0 ? voxels.size(0) : 0;
-  require_field(name, voxels, voxel_shape(grid, batch), voxels.scalar_type());
+  require_field(name, voxels, voxel_shape(grid, batch), voxels);
+  if (voxels.is_cuda()) return on_gpu::sum_at_nodes(voxels, grid, scale);
   at::Tensor out = at::empty(node_shape(grid, batch), voxels.options());
   AT_DISPATCH_FLOATING_TYPES(voxels.scalar_type(), "sum_at_nodes", [&] {
     sum_at_nodes(voxels.const_data_ptr<scalar_t>(), out.mutable_data_ptr<scalar_t>(), batch, grid,
@@ -162,8 +169,8 @@ double subtract_load(T const* b, T const* u, T* gradient, std::int64_t count) {
 std::int64_t require_operands(at::Tensor const& u, at::Tensor const& nu, Grid3 const& grid) {
   require_valid(grid);
   std::int64_t const batch = u.dim() > 0 ? u.size(0) : 0;
-  require_field("u", u, node_shape(grid, batch), u.scalar_type());
-  require_field("nu", nu, voxel_shape(grid, batch), u.scalar_type());
+  require_field("u", u, node_shape(grid, batch), u);
+  require_field("nu", nu, voxel_shape(grid, batch), u);
   return batch;
 }
 
@@ -174,8 +181,9 @@ EnergyAndGradient energy_and_gradient(at::Tensor const& u, at::Tensor const& nu,
   std::int64_t const batch = require_operands(u, nu, grid);
   if (b) {
     std::int64_t const loads = b->dim() > 0 && b->size(0) == 1 ? 1 : batch;
-    require_field("b", *b, node_shape(grid, loads), u.scalar_type());
+    require_field("b", *b, node_shape(grid, loads), u);
   }
+  if (u.is_cuda()) return on_gpu::energy_and_gradient(u, nu, grid, b);
   EnergyAndGradient result{at::empty({batch}, at::kDouble), at::empty_like(u)};
   auto* const energy = result.energy.mutable_data_ptr<double>();
   AT_DISPATCH_FLOATING_TYPES(u.scalar_type(), "energy_and_gradient", [&] {
@@ -197,6 +205,10 @@ EnergyAndGradient energy_and_gradient(at::Tensor const& u, at::Tensor const& nu,
 }
 
 at::Tensor apply_stiffness(at::Tensor const& u, at::Tensor const& nu, Grid3 const& grid) {
+  if (u.is_cuda()) {
+    require_operands(u, nu, grid);
+    return on_gpu::apply_stiffness(u, nu, grid);
+  }
   return energy_and_gradient(u, nu, grid).gradient;
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "chebyshev.hpp"
+#include "device.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
@@ -42,6 +43,10 @@ at::Tensor Smoother::smooth(at::Tensor const& u, std::optional<at::Tensor> const
 at::Tensor Smoother::transposed(at::Tensor const& slope) const {
   at::Tensor const x =
       chebyshev(*op_, inverse_diagonal_, slope * inverse_diagonal_, at::zeros_like(slope), steps_);
+  if (x.is_cuda()) {
+    on_gpu::divide(inverse_diagonal_, x);
+    return x;
+  }
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "smoother", [&] {
     divide(inverse_diagonal_.const_data_ptr<scalar_t>(), x.mutable_data_ptr<scalar_t>(), x.numel());
   });

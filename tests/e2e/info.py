@@ -10,12 +10,17 @@ import harness
 
 class Info(harness.Case):
     def test_info(self):
-        lines = dict(line.split(None, 1) for line in self.succeed("info").out.splitlines())
+        out = self.succeed("info").out
+        lines = dict(line.split(None, 1) for line in out.splitlines())
         versioned = "voxcycle compiler torch oneDNN MPI HDF5 FFTW Boost spdlog libpng zlib"
         for name in versioned.split():
             self.assertRegex(lines[name], r"\d+\.\d+", name)
         self.assertRegex(lines["voxcycle"], r"\(commit ([0-9a-f]{7,}(-dirty)?|unknown)\)")
         self.assertIn("CPU", lines["devices"])
+        self.assertRegex(lines["CUDA"], r"^kernels (none|\d+\.\d), driver (none|\d+\.\d), NCCL header ")
+        # Either ready, or what is missing and what to do about it.
+        gpu = next(line for line in out.splitlines() if line.startswith("GPU use")).split(None, 2)[2]
+        self.assertRegex(gpu, r"^ready$|\(.*\)\. .*\.$")
         self.assertRegex(lines["cores"], r"^\d+$")
         self.assertEqual(lines["threads"], "1 a process")
         self.assertEqual(lines["processes"], "1, self")
@@ -57,6 +62,13 @@ class Info(harness.Case):
         line = json.loads((self.scratch / "energy.json").read_text())
         self.assertEqual(line["grid"], 16)
         self.assertGreater(line["ratio_to_copy"], 0)
+        self.assertEqual(line["device"], "cpu")
+        on_gpu = self.run_program("bench", "energy", "--grid", "16", "--device", "cuda")
+        if on_gpu.status:
+            self.assertRegex(on_gpu.err, r"GPU: .*\(.*\)\. ")
+        else:
+            self.assertIn('"device": "cuda"', on_gpu.out)
+        self.assertIn("Choose cpu or cuda", self.run_program("bench", "energy", "--device", "tpu").err)
         self.succeed("bench", "step", "--grid", "8", "--batch", "4", "--reduction", "exact,fast",
                      "--json", "step.json", ranks=2)
         line = json.loads((self.scratch / "step.json").read_text())

@@ -8,5 +8,5 @@ command -v clang-format >/dev/null || {
   exit 1
 }
 shopt -s nullglob
-find include src cycle[s] tests -name '*.[ch]pp' -o -name '*.cu' | sort |
+find include src cycle[s] tests -name '*.[ch]pp' -o -name '*.cu' -o -name '*.cuh' | sort |
   xargs -r clang-format --dry-run -Werror

@@ -49,8 +49,9 @@ def vendor(pattern, modules, header_modules=""):
     return Vendor(pattern, frozenset(modules), frozenset(public))
 
 
-# Thread pools are torch's: the one directory of core that may see ATen (see src/CMakeLists.txt).
-THREADS = "src/core/threads"
+# Thread pools, streams and CUDA libraries are torch's: the directories of core that may see ATen
+# (see src/CMakeLists.txt).
+CORE_WITH_TORCH = ("src/core/threads/", "src/core/torch_device/")
 
 # The first pattern that matches decides.
 VENDORS = [
@@ -65,7 +66,8 @@ VENDORS = [
     vendor(r"boost/version\.hpp", "cli"),
     vendor(r"boost/.*", ""),
     vendor(r"(spdlog|fmt)/.*", "core"),
-    vendor(r"(cuda|cublas|cudnn|cufft|cub/|thrust/).*", "poisson"),
+    # Kernels (*.cu) of all modules launch through core/device_block.cuh.
+    vendor(r"(cuda|cublas|cudnn|cufft|cub/|thrust/).*", "core"),
     vendor(r"torch/nn(/.*|\.h)", "network", "network"),
     vendor(r"torch/torch\.h", "network optim train evaluate"),
     vendor(r"torch/version\.h", "cli"),
@@ -126,7 +128,7 @@ def check_vendor_include(path, module, target):
     for entry in VENDORS:
         if not re.fullmatch(entry.pattern, target):
             continue
-        if THREADS in path.as_posix() and target.startswith("ATen/"):
+        if path.as_posix().startswith(CORE_WITH_TORCH) and target.startswith(("ATen/", "c10/")):
             return None
         if module not in entry.modules:
             owners = ", ".join(sorted(entry.modules)) or "no module"
@@ -193,7 +195,7 @@ def check_tree(root):
             checks = list(check_form(path, lines))
             if path.suffix in CODE and top in ("include", "src", "cycles"):
                 checks += check_layers(root, path, lines)
-            if path.parts[:2] in (("tests", "unit"), ("tests", "mpi")) and len(path.parts) == 4:
+            if path.parts[:2] in (("tests", "unit"), ("tests", "mpi"), ("tests", "gpu")) and len(path.parts) == 4:
                 checks += check_mirror(root, path)
             found += [(path, number, text) for number, text in checks]
     return found

@@ -7,4 +7,5 @@ command -v shellcheck >/dev/null || {
   exit 1
 }
 shopt -s nullglob
-find slur[m] tests -name '*.sh' -o -name '*.sbatch' | sort | xargs shellcheck dev .ci/run
+find slur[m] src tests -name '*.sh' -o -name '*.sbatch' | sort |
+  xargs shellcheck dev .ci/run src/bundle/voxcycle src/bundle/run_gpu_tests

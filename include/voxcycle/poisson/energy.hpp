@@ -19,16 +19,16 @@ namespace voxcycle {
 /// (1,-1). By Ritz, J(u) - J(u*) = 1/2 |u - u*|_K^2: the energy gap is the squared energy-norm
 /// error.
 struct EnergyAndGradient {
-  at::Tensor energy;    ///< [B], float64: J of each sample
+  at::Tensor energy;    ///< [B], float64, where u is: J of each sample
   at::Tensor gradient;  ///< shape and dtype of u: K u - b
 };
 
-/// @param u     nodes [B, 1, nx+1, ny+1, nz+1], float32 or float64, contiguous
-/// @param nu    voxels [B, 1, nx, ny, nz], dtype of u, contiguous, > 0
+/// @param u     nodes [B, 1, nx+1, ny+1, nz+1], float32 or float64, contiguous, on CPU or GPU
+/// @param nu    voxels [B, 1, nx, ny, nz], dtype and device of u, contiguous, > 0
 /// @param grid  the box; sizes must match
 /// @param b     load [B or 1, 1, nx+1, ny+1, nz+1], or empty for f = 0 and natural zero flux
-/// The same bits for any number of threads: fixed slabs along x, two colours, J summed in float64
-/// in a fixed order. @throws Error on shapes or dtypes that do not fit.
+/// The same bits for any number of threads, and on all runs on a GPU: fixed parts, J summed
+/// in float64 in a fixed order. @throws Error on shapes, dtypes or devices that do not fit.
 EnergyAndGradient energy_and_gradient(at::Tensor const& u, at::Tensor const& nu, Grid3 const& grid,
                                       std::optional<at::Tensor> const& b = std::nullopt);
 

@@ -130,22 +130,19 @@ TEST(RequireMemory, NamesTheStageItsNeedTheLimitAndThreeChanges) {
 /// A piece of advice, "key = value and key = value (memory)", followed.
 void follow(std::string const& advice, Refused base, std::int64_t limit) {
   Config config = config_of(base.config);
-  MemoryOptions memory;
   std::regex const change("([a-z_.]+) = ([a-z0-9]+)");
   for (std::sregex_iterator at(advice.begin(), advice.end(), change), end; at != end; ++at) {
     std::string const key = (*at)[1];
     std::string const value = (*at)[2];
     if (key == "cycle.batch") {
       base.batch = std::stoll(value);
-    } else if (key == "train.checkpointing") {
-      memory.checkpointing = Checkpointing::blocks;
     } else {
       config.set(key, value);
     }
   }
-  auto const plan = plan_memory(
-      train_options(config),
-      {.grid = Grid3::cube(base.grid), .batch = base.batch, .optimizer = "muon"}, memory);
+  LevelPlan level{.grid = Grid3::cube(base.grid), .batch = base.batch, .optimizer = "muon"};
+  level.recompute = config.text("train.recompute") == "yes";
+  auto const plan = plan_memory(train_options(config), level, {});
   EXPECT_LE(plan.bytes, limit) << advice;
   EXPECT_THAT(advice, HasSubstr("(" + format_bytes(static_cast<double>(plan.bytes)) + ")"));
 }

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What every .cu file needs: the block that plays a block program on the GPU, and launching.
+#pragma once
+
+#include "voxcycle/core/block_program.hpp"
+#include "voxcycle/core/device.hpp"
+
+#include <cstdint>
+
+namespace voxcycle {
+
+struct DeviceBlock {
+  template <class State>
+  struct Private {
+    State state;
+    __device__ State& operator[](int /*thread*/) { return state; }
+  };
+
+  template <class Work>
+  __device__ void each(Work work) {
+    work(static_cast<int>(threadIdx.x));
+  }
+  __device__ void sync() { __syncthreads(); }
+};
+
+/// The thread's number in a launch of one thread an element.
+__device__ inline std::int64_t element() {
+  return static_cast<std::int64_t>(blockIdx.x) * block_threads + threadIdx.x;
+}
+
+/// Launches `blocks` blocks, without waiting for them. @throws Error if they cannot be launched.
+template <class... Parameters, class... Arguments>
+void launch(char const* name, DeviceQueue const& queue, std::int64_t blocks,
+            void (*kernel)(Parameters...), Arguments const&... arguments) {
+  if (blocks == 0) return;
+  require_cuda_success(name, cudaSetDevice(queue.device));
+  kernel<<<static_cast<unsigned>(blocks), block_threads, 0,
+           static_cast<cudaStream_t>(queue.stream)>>>(arguments...);
+  require_cuda_success(name, cudaGetLastError());
+}
+
+/// The same with at least `count` threads.
+template <class... Parameters, class... Arguments>
+void launch_elements(char const* name, DeviceQueue const& queue, std::int64_t count,
+                     void (*kernel)(Parameters...), Arguments const&... arguments) {
+  launch(name, queue, (count + block_threads - 1) / block_threads, kernel, arguments...);
+}
+
+static __global__ void __launch_bounds__(block_threads)
+    sum_rows_kernel(double const* values, std::int64_t count, double* sums) {
+  __shared__ double shared[block_threads];
+  DeviceBlock block;
+  sum_row_block(block, shared, values, count, sums, blockIdx.x);
+}
+
+/// sums[i] = sum of row i of values [rows, count], in a fixed order.
+inline void launch_row_sums(char const* name, DeviceQueue const& queue, double const* values,
+                            std::int64_t rows, std::int64_t count, double* sums) {
+  launch(name, queue, rows, sum_rows_kernel, values, count, sums);
+}
+
+}  // namespace voxcycle

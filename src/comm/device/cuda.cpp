@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "comm/fixed_point_device.hpp"
+#include "comm/fixed_point_launch.hpp"
+#include <ATen/ATen.h>
+#include <ATen/DeviceGuard.h>
+
+namespace voxcycle::fixed_point::on_gpu {
+namespace {
+
+DeviceQueue queue_of(at::Tensor const& tensor) {
+  return current_queue(tensor.device().index());
+}
+
+}  // namespace
+
+std::int64_t largest_pattern(at::Tensor const& x) {
+  if (x.numel() == 0) return 0;
+  c10::DeviceGuard const guard(x.device());
+  at::Tensor const all = at::empty({1}, x.options().dtype(at::kLong));
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "largest_pattern", [&] {
+    LargestJob<scalar_t> job{x.const_data_ptr<scalar_t>(), x.numel(), largest_chunk, nullptr};
+    at::Tensor const chunks = at::empty({job.chunks()}, all.options());
+    job.largest = chunks.mutable_data_ptr<std::int64_t>();
+    Launch<scalar_t>::largest(queue_of(x), job, all.mutable_data_ptr<std::int64_t>());
+  });
+  return all.item<std::int64_t>();
+}
+
+void add(at::Tensor const& x, double scale, at::Tensor const& fixed) {
+  c10::DeviceGuard const guard(x.device());
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "fixed_point_add", [&] {
+    Launch<scalar_t>::add(queue_of(x),
+                          AddJob<scalar_t>{x.const_data_ptr<scalar_t>(), x.numel(), scale,
+                                           fixed.mutable_data_ptr<std::int64_t>()});
+  });
+}
+
+void to_floating(at::Tensor const& fixed, double quantum, at::Tensor const& x) {
+  c10::DeviceGuard const guard(x.device());
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "to_floating", [&] {
+    Launch<scalar_t>::to_floating(
+        queue_of(x), ToFloatingJob<scalar_t>{fixed.const_data_ptr<std::int64_t>(), x.numel(),
+                                             quantum, x.mutable_data_ptr<scalar_t>()});
+  });
+}
+
+}  // namespace voxcycle::fixed_point::on_gpu

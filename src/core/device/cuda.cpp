@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/core/device.hpp"
+#include "voxcycle/core/error.hpp"
+
+#include <cuda_runtime_api.h>
+
+namespace voxcycle {
+
+CudaReport cuda_report() {
+  CudaReport report;
+  report.compiled = CUDART_VERSION;
+  report.least_capability = VOXCYCLE_CUDA_LEAST;
+  cudaDriverGetVersion(&report.driver);  // leaves 0 where there is none
+  int count = 0;
+  cudaError_t status = cudaGetDeviceCount(&count);
+  for (int device = 0; status == cudaSuccess && device < count; ++device) {
+    cudaDeviceProp properties{};
+    status = cudaGetDeviceProperties(&properties, device);
+    report.gpus.push_back({properties.name, 10 * properties.major + properties.minor,
+                           static_cast<std::int64_t>(properties.totalGlobalMem)});
+  }
+  if (status != cudaSuccess) {
+    report.failure = cudaGetErrorString(status);
+    report.gpus.clear();
+  }
+  return report;
+}
+
+void wait_for(DeviceQueue const& queue) {
+  require_cuda_success("GPU", cudaSetDevice(queue.device));
+  require_cuda_success("GPU", cudaStreamSynchronize(static_cast<cudaStream_t>(queue.stream)));
+}
+
+void require_cuda_success(char const* what, int status) {
+  VOXCYCLE_REQUIRE(
+      status == cudaSuccess,
+      what << ": CUDA reports: " << cudaGetErrorString(static_cast<cudaError_t>(status))
+           << " (what the GPU computed so far cannot be trusted). voxcycle info tells "
+              "what it sees of GPU and driver.");
+}
+
+}  // namespace voxcycle

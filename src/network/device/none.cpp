@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/core/device.hpp"
+#include "voxcycle/core/error.hpp"
+
+#include "network/norm_device.hpp"
+
+namespace voxcycle::norm_loops::on_gpu {
+namespace {
+
+[[noreturn]] void refuse() {
+  throw Error("normalisation: a tensor is on a GPU, but this voxcycle was " + cuda_problem({}));
+}
+
+}  // namespace
+
+at::Tensor moments(at::Tensor const& /*x*/) {
+  refuse();
+}
+
+at::Tensor forward(at::Tensor const& /*x*/, at::Tensor const& /*scale*/,
+                   at::Tensor const& /*shift*/, double /*slope*/) {
+  refuse();
+}
+
+at::Tensor backward_moments(at::Tensor const& /*dy*/, at::Tensor const& /*x*/,
+                            at::Tensor const& /*scale*/, at::Tensor const& /*shift*/,
+                            at::Tensor const& /*mean*/, double /*slope*/) {
+  refuse();
+}
+
+at::Tensor backward(at::Tensor const& /*dy*/, at::Tensor const& /*x*/, at::Tensor const& /*scale*/,
+                    at::Tensor const& /*shift*/, at::Tensor const& /*linear*/,
+                    at::Tensor const& /*constant*/, double /*slope*/) {
+  refuse();
+}
+
+}  // namespace voxcycle::norm_loops::on_gpu

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/core/device_block.cuh"
+
+#include "poisson/launch.hpp"
+
+namespace voxcycle {
+namespace {
+
+template <class T>
+__global__ void __launch_bounds__(block_threads) energy_kernel(EnergyJob<T> const job) {
+  __shared__ EnergyShared<T> shared;
+  DeviceBlock block;
+  energy_block(block, shared, job, static_cast<int>(blockIdx.x));
+}
+
+template <class T>
+void launch_both(DeviceQueue const& queue, EnergyJob<T> const& job, double* energy) {
+  int const tiles = EnergyTiles(job.nx, job.ny, job.nz).per_sample();
+  launch("energy kernel", queue, static_cast<std::int64_t>(job.batch) * tiles, energy_kernel<T>,
+         job);
+  if (energy != nullptr) {
+    launch_row_sums("energy sums", queue, job.partial, job.batch, tiles, energy);
+  }
+}
+
+}  // namespace
+
+void launch_energy(DeviceQueue const& queue, EnergyJob<float> const& job, double* energy) {
+  launch_both(queue, job, energy);
+}
+void launch_energy(DeviceQueue const& queue, EnergyJob<double> const& job, double* energy) {
+  launch_both(queue, job, energy);
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/comm/gradient_reducer.hpp"
+
+#include "voxcycle/comm/communicator.hpp"
+
+#include <limits>
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+namespace voxcycle {
+namespace {
+
+/// Exact sums of three units' gradients of two parameters on a device.
+std::vector<at::Tensor> reduced(at::Device device, at::ScalarType dtype) {
+  at::manual_seed(1);
+  auto const comm = make_self_communicator();
+  std::vector<at::Tensor> parameters{at::zeros({7, 5, 3, 3, 3}, dtype).to(device),
+                                     at::zeros({20000}, dtype).to(device),
+                                     at::zeros({4}, dtype).to(device)};
+  GradientReducer reducer(*comm, parameters, GradientMode::exact);
+  reducer.begin(3);
+  for (int unit = 0; unit < 3; ++unit) {
+    for (auto const& parameter : parameters) {
+      at::Tensor const gradient = parameter.numel() == 4
+                                      ? at::zeros(parameter.sizes(), dtype)
+                                      : at::randn(parameter.sizes(), at::kDouble).to(dtype);
+      reducer.add_unit(parameter, gradient.to(device));
+    }
+  }
+  reducer.finish();
+  std::vector<at::Tensor> gradients;
+  for (auto const& parameter : parameters) gradients.push_back(parameter.grad());
+  return gradients;
+}
+
+TEST(GradientReducerOnGpu, HasTheBitsOfTheCpu) {
+  for (auto dtype : {at::kFloat, at::kDouble}) {
+    auto const here = reduced(at::kCPU, dtype), there = reduced({at::kCUDA, 0}, dtype);
+    for (std::size_t i = 0; i < here.size(); ++i) {
+      EXPECT_TRUE(there[i].is_cuda());
+      EXPECT_TRUE(at::equal(there[i].cpu(), here[i]));
+    }
+  }
+}
+
+TEST(GradientReducerOnGpu, RefusesWhatIsNotFinite) {
+  auto const comm = make_self_communicator();
+  std::vector<at::Tensor> const parameters{at::zeros({100}).cuda()};
+  GradientReducer reducer(*comm, parameters, GradientMode::exact);
+  at::Tensor const gradient = at::zeros({100});
+  gradient[57] = std::numeric_limits<float>::infinity();
+  reducer.add_unit(parameters[0], gradient.cuda());
+  EXPECT_THROW(reducer.finish(), NotFiniteGradient);
+}
+
+}  // namespace
+}  // namespace voxcycle

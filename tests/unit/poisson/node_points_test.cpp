@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What GPUs do node by node, played on the CPU.
+#include "../../../src/poisson/node_points.hpp"
+
+#include "voxcycle/poisson/boundary.hpp"
+#include "voxcycle/poisson/energy.hpp"
+
+#include "../../../src/poisson/element_matrix.hpp"
+#include "../../../src/poisson/row_loops.hpp"
+#include "q1_elements.hpp"
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+namespace voxcycle {
+namespace {
+
+using testing::random_nodes;
+using testing::random_voxels;
+
+// Threads beyond the last element do nothing; they run first here, to be caught reading or writing.
+constexpr std::int64_t spare = 3;
+
+template <class Job, class Point>
+void play(Job const& job, std::int64_t count, Point const& point) {
+  for (std::int64_t i = count + spare; i-- > 0;) point(job, i);
+}
+
+TEST(NodePoints, DiagonalHasTheBitsOfTheCpu) {
+  at::manual_seed(1);
+  for (auto voxels : {std::array<std::int64_t, 3>{1, 1, 1}, {3, 4, 5}, {2, 7, 33}}) {
+    Grid3 const grid{voxels, {1.0, 0.7, 1.9}};
+    at::Tensor const nu = random_voxels(grid, 2, at::kFloat);
+    at::Tensor const expected = stiffness_diagonal(nu, grid);
+    at::Tensor const nodes = at::zeros_like(expected);
+    NodeSumJob<float> const job{nu.const_data_ptr<float>(),
+                                nodes.mutable_data_ptr<float>(),
+                                2,
+                                voxels[0],
+                                voxels[1],
+                                voxels[2],
+                                static_cast<float>(element_diagonal(grid))};
+    EXPECT_EQ(job.count(), expected.numel());
+    play(job, job.count(), sum_at_node<float>);
+    EXPECT_TRUE(at::equal(nodes, expected));
+  }
+}
+
+template <class T>
+void expect_chebyshev_bits(at::ScalarType dtype) {
+  at::Tensor const inverse = at::rand({1000}, dtype), b = at::randn({1000}, dtype);
+  at::Tensor const k_x = at::randn({1000}, dtype), d = at::randn({1000}, dtype);
+  at::Tensor const x = at::randn({1000}, dtype);
+  at::Tensor const expected_d = d.clone(), expected_x = x.clone();
+  T const keep = T(0.3), take = T(1.7);
+  row_loops::loops<T>().chebyshev(keep, take, inverse.const_data_ptr<T>(), b.const_data_ptr<T>(),
+                                  k_x.const_data_ptr<T>(), expected_d.mutable_data_ptr<T>(),
+                                  expected_x.mutable_data_ptr<T>(), x.numel());
+  ChebyshevJob<T> const job{keep,
+                            take,
+                            inverse.const_data_ptr<T>(),
+                            b.const_data_ptr<T>(),
+                            k_x.const_data_ptr<T>(),
+                            d.mutable_data_ptr<T>(),
+                            x.mutable_data_ptr<T>(),
+                            x.numel()};
+  play(job, job.count, chebyshev_at<T>);
+  EXPECT_TRUE(at::equal(d, expected_d));
+  EXPECT_TRUE(at::equal(x, expected_x));
+}
+
+TEST(NodePoints, ChebyshevStepHasTheBitsOfTheCpu) {
+  at::manual_seed(2);
+  expect_chebyshev_bits<float>(at::kFloat);
+  expect_chebyshev_bits<double>(at::kDouble);
+}
+
+TEST(NodePoints, DivisionIsZeroOnDirichletNodes) {
+  at::Tensor const inverse = at::tensor({0.5, 0.0, 0.25}, at::kDouble);
+  at::Tensor const x = at::tensor({1.0, 7.0, -1.0}, at::kDouble);
+  DivideJob<double> const job{inverse.const_data_ptr<double>(), x.mutable_data_ptr<double>(), 3};
+  play(job, job.count, divide_at<double>);
+  EXPECT_TRUE(at::equal(x, at::tensor({2.0, 0.0, -4.0}, at::kDouble)));
+}
+
+}  // namespace
+}  // namespace voxcycle
