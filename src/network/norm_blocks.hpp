@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "network/norm_rows.hpp"
+#include "norm_rows.hpp"
 
 namespace voxcycle::norm_blocks {
 

@@ -13,6 +13,7 @@
 #include "config_text.hpp"
 #include "counting_allocator.hpp"
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,15 +53,19 @@ TEST_P(PlannedStep, HoldsWhatTheAllocatorCounts) {
   auto const& c = GetParam();
   auto const options = train_options(config_of(c.config));
   Grid3 const grid = Grid3::cube(c.grid);
-  LevelPlan const level{.grid = grid, .batch = c.batch, .optimizer = options.optimizer.name};
+  LevelPlan level{.grid = grid, .batch = c.batch, .optimizer = options.optimizer.name};
+  level.recompute = options.levels.back().recompute;
   auto const comm = make_self_communicator();
-  std::int64_t const planned = plan_memory(options, level, {}).bytes;
+  std::int64_t const planned =
+      plan_memory(options, level, {.threads = at::get_num_threads()}).bytes;
 
   std::int64_t const before = tensors().live;
-  StepTrial trial(
-      options, grid,
-      {.batch = c.batch, .optimizer = options.optimizer.name, .reduction = options.reduction},
-      *comm);
+  StepTrial trial(options, grid,
+                  {.batch = c.batch,
+                   .optimizer = options.optimizer.name,
+                   .reduction = options.reduction,
+                   .recompute = level.recompute},
+                  *comm);
   trial.step();
   tensors().restart_peak();
   trial.step();
@@ -74,6 +79,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Case{"default", kNetwork}, Case{"one_sample", kNetwork, 32, 1},
                     Case{"uneven_units", kNetwork, 16, 5},
                     Case{"units_of_one", kNetwork + "[train]\nunit_size = 1\n"},
+                    Case{"recompute", kNetwork + "[train]\nrecompute = yes\n"},
+                    Case{"recompute_unet",
+                         "[network]\nname = unet\nbase_channels = 8\n[train]\nrecompute = yes\n"},
                     Case{"float32", kNetwork + "[train]\nprecision = f32\n"},
                     Case{"float64", kNetwork + "[train]\nprecision = f64\n"},
                     Case{"adam_fast", kNetwork + "[train]\noptimizer = adam\nreduction = fast\n"},
@@ -81,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"energy_normalised", kNetwork + "[train]\nloss = energy_normalised\n"},
                     Case{"residual", kNetwork + "[train]\nloss = residual\n"},
                     Case{"supervised", kNetwork + "[train]\nloss = supervised\n"},
-                    Case{"group_norm", kNetwork + "norm = group\n[train]\nunit_size = 4\n"},
+                    Case{"group_norm", "[network]\nnorm = group\n[train]\nunit_size = 4\n"},
                     Case{"no_smoothing", "[network]\nsmoothing = 0\n"},
                     Case{"constant_source", kNetwork + "[problem]\nsource = 1\n"},
                     Case{"sampled_source", kNetwork + "[problem]\nsource = sampled\n"},

@@ -66,7 +66,7 @@ TEST(UnitConv, ValuesAndGradientsEqualTorchInBothLayouts) {
       EXPECT_TRUE(x.is_contiguous(layout));
       EXPECT_TRUE(y.is_contiguous(layout));
 
-      at::Tensor const p = field.clone().requires_grad_();
+      at::Tensor const p = field.detach().clone().requires_grad_();
       at::Tensor const w = conv.weight.detach().clone().requires_grad_();
       at::Tensor const b = conv.bias.detach().clone().requires_grad_();
       at::Tensor const want = plain(kind, p, w, b);
