@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <string>
@@ -27,7 +28,8 @@ std::int64_t least_limit(std::string const& root, std::string group, std::string
   auto least = std::numeric_limits<std::int64_t>::max();
   while (true) {
     std::int64_t value = 0;
-    if (std::ifstream in(root + group + "/" + name); in >> value) least = std::min(least, value);
+    if (std::ifstream in(std::filesystem::path(root + group) / name); in >> value)
+      least = std::min(least, value);
     auto const slash = group.rfind('/');
     if (slash == std::string::npos) return least;
     group.resize(slash);

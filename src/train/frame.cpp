@@ -72,8 +72,9 @@ void plan_frames(Tape::Options& tape, Boundary const& boundary, Source const& so
   std::int64_t const bytes = tape.solution_bytes;
   tape.has_steps = has_steps(boundary);
   tape.frame = [=](Ledger& ledger, Grid3 const& grid) {
-    std::int64_t a_node = 2 * bytes;  // lift and mask
-    if (smoothing > 0) a_node += 8;   // the smoother's mask, float64
+    // Lift and mask; where the solution is float64, the smoother keeps the float32 mask as well.
+    std::int64_t a_node = 2 * bytes;
+    if (smoothing > 0 && bytes == 8) a_node += 4;
     bool const loads = source.kind == SourceKind::constant && !source.is_zero();
     if (smoothing > 0 && loads) a_node += 8;  // its load, float64
     return ledger.hold("frame of " + grid.label(), a_node * grid.node_count());
@@ -82,8 +83,8 @@ void plan_frames(Tape::Options& tape, Boundary const& boundary, Source const& so
   tape.smoother = [=](Ledger& ledger, Grid3 const& grid, std::int64_t samples) {
     BookedFields const fields{ledger, grid, samples, bytes};
     auto const nu = fields.voxels();  // out of the network's input
-    // EquationSmoother's source term, then the smoother; the mask in the solution's type.
-    auto const mask = fields.common().nodes();
+    // EquationSmoother's source term, then the smoother; a float32 mask is used as it is.
+    auto const mask = bytes == 8 ? fields.common().nodes() : Ledger::Held();
     auto const f = source.kind == SourceKind::sampled ? fields.voxels() : Ledger::Held();
     Smoother::plan(fields);
   };

@@ -106,7 +106,7 @@ class Info(harness.Case):
                                    1, 6)
         self.assertFalse((self.scratch / "new").exists(), "it cleans up")
         self.assertIn("one process", self.run_program("bench", "io", ranks=2).err)
-        self.assertIn("energy, step, loss, reference, io", self.run_program("bench", "nothing").err)
+        self.assertIn("energy, step, loss, conv, reference, io", self.run_program("bench", "nothing").err)
         self.assertIn("kl, grf", self.run_program("bench", "reference", "--field", "none").err)
 
     def test_bench_step_looks_at_the_network_it_names(self):
