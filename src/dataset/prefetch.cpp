@@ -120,6 +120,7 @@ void Prefetcher::Impl::read_ahead() {
       {
         std::unique_lock lock(mutex);
         changed.wait(lock, [&] { return stop || std::ssize(ready) < depth; });
+        if (stop) return;
       }
       auto batch = read_batch(number);
       if (!batch) return;

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <thread>
 
 #include "shards_on_disk.hpp"
@@ -152,6 +153,17 @@ TEST(Prefetcher, LosesNoStepWhenItReadsOneAhead) {
     EXPECT_EQ(prefetcher.next().origin[0][1].index, kSampler(2 * step + 1));
   }
   EXPECT_GE(prefetcher.seconds_waited(), 0.0);
+}
+
+TEST(Prefetcher, StopsOnARankWithoutSamples) {
+  // Its batches are empty: nothing but the wish to stop can end the thread before the last step.
+  PrefetchOptions options;
+  options.batch = 2;
+  options.steps = std::numeric_limits<std::int64_t>::max();
+  options.ranks = 3;
+  options.rank = 2;
+  Prefetcher prefetcher(samples_of(shards_on_disk("no_units", kSamples)), options);
+  EXPECT_TRUE(prefetcher.next().nu.empty());
 }
 
 TEST(Prefetcher, AFailureOfReadingComesOutOfNext) {
