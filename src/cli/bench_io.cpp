@@ -15,6 +15,7 @@
 
 #include "cli/bench.hpp"
 #include "cli/options.hpp"
+#include "cli/sample_sets.hpp"
 #include <unistd.h>
 
 namespace voxcycle {
@@ -66,17 +67,10 @@ ShardSample noise(ShardInfo const& info, std::uint64_t index) {
 }
 
 ShardInfo shard_info(Config const& config, Grid3 const& grid, std::int64_t samples) {
-  Source const source = source_of(config);
-  ShardInfo info;
+  ShardInfo info = problem_info(config, "train", grid);
   info.family = "noise";
-  info.split = "train";
-  info.grid = grid;
-  info.boundary = to_string(boundary_of(config));
-  info.source = to_string(source);
   info.parameters = 4;
   info.samples = samples;
-  info.has_source = source.kind == SourceKind::sampled;
-  info.has_reference = yes_or_no(config, "data.train_references");
   return info;
 }
 

@@ -84,7 +84,8 @@ int bench_step(Invocation const& call) {
   StepTrial::Variant variant{.batch = bench_number(call, "batch", 8),
                              .optimizer = options.optimizer.name};
   LevelPlan level{.grid = grid, .batch = variant.batch, .optimizer = variant.optimizer};
-  level.recompute = recomputes(options, level, call.config, call.comm);
+  level.recompute =
+      recomputes(call.config, options, level, trial_memory(call.comm, frame), frame.limit);
   variant.recompute = level.recompute;
   std::int64_t predicted = 0, peak = 0;  // of the first alone
   std::vector<Contender> contenders;

@@ -5,7 +5,6 @@
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/timer.hpp"
-#include "voxcycle/train/frame.hpp"
 
 #include <algorithm>
 #include <map>
@@ -93,8 +92,6 @@ std::string budget_text(LevelPlan const& plan, Budget const& budget) {
 std::string describe_training(TrainOptions options, Config const& config,
                               Communicator const& comm) {
   auto const stages = plan_stages(options.path, options.levels);
-  auto const network = make_network(options.network, options.boundary, options.source);
-  for (auto const& stage : stages) network->require_fits(stage.plan.grid);
   auto const samples = config.integers_a_level("data.train_samples", options.levels.size(), 1);
   auto const memory = require_training_memory(options, config, comm);
   auto const times = step_times(options, samples, comm);

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cctype>
 #include <functional>
-#include <limits>
 #include <set>
 #include <vector>
 
@@ -15,7 +14,6 @@ namespace voxcycle {
 namespace {
 
 constexpr std::size_t kMostAdvice = 3;
-constexpr std::int64_t kMostElements = std::numeric_limits<std::int32_t>::max();
 /// Halvings of the batch, of held-out samples, of channels and of a process's share of the batch
 /// that are looked at.
 constexpr int kBatchHalvings = 4;

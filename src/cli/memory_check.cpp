@@ -8,7 +8,6 @@
 #include "voxcycle/train/frame.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <set>
 #include <string>
 
@@ -24,8 +23,6 @@ namespace {
 constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
 /// Of a machine's memory: the rest is the system's and the page cache's.
 constexpr double kUsableShare = 0.9;
-/// Torch's kernels and oneDNN's count elements in 32 bits.
-constexpr std::int64_t kMostElements = std::numeric_limits<std::int32_t>::max();
 
 void require_small_tensors(TrainOptions const& options, LargestTensor const& largest,
                            std::int64_t unit, std::string const& where) {
@@ -35,8 +32,11 @@ void require_small_tensors(TrainOptions const& options, LargestTensor const& lar
   std::string const key =
       multigrid ? "network.channels of level " + std::to_string(level_of(largest.grid))
                 : std::string("network.base_channels");
-  // Decoders join twice the channels of a level.
-  std::int64_t const channels = kMostElements / (largest.grid.voxel_count() * 2);
+  std::int64_t const of_level = multigrid ? options.network.channels.at(level_of(largest.grid))
+                                          : options.network.base_channels;
+  // Where decoders join channels, the tensor has twice those of the level.
+  std::int64_t const joined = std::max<std::int64_t>(1, largest.channels / of_level);
+  std::int64_t const channels = kMostElements / (of_sample / largest.channels * joined);
   std::string advice;
   if (of_sample <= kMostElements) {
     advice = format("Lower train.unit_size to %ld", static_cast<long>(kMostElements / of_sample));
@@ -72,25 +72,23 @@ MemoryFrame memory_frame(Config const& config, Communicator const& comm) {
 
 MemoryOptions training_memory(Config const& config, LevelPlan const& plan, Communicator const& comm,
                               MemoryFrame const& frame) {
-  auto const family = make_family(family_options(config));
   return {.ranks = comm.size(),
           .threads = at::get_num_threads(),
-          .held_out = sample_info(config, *family, "held_out", plan.grid).samples,
+          .held_out = sample_count(config, "held_out", plan.grid),
           .batches_ahead = batches_ahead(plan.grid, {.batch = plan.batch, .ranks = comm.size()}),
           .program_bytes = frame.program};
 }
 
 namespace {
 
-/// With train.recompute = auto: sets it for the levels of the path that do not fit otherwise.
+/// Settles train.recompute for the levels of the path.
 void choose_recomputing(TrainOptions& options, Config const& config, MemoryFrame const& frame,
                         Communicator const& comm) {
-  if (config.text("train.recompute") != "auto" || frame.limit == 0) return;
   for (int const level : std::set<int>(options.path.begin(), options.path.end())) {
     auto& plan = options.levels[static_cast<std::size_t>(level)];
-    plan.recompute =
-        needs_recomputing(options, plan, training_memory(config, plan, comm, frame), frame.limit);
-    if (plan.recompute && comm.rank() == 0) {
+    auto const memory = training_memory(config, plan, comm, frame);
+    plan.recompute = recomputes(config, options, plan, memory, frame.limit);
+    if (plan.recompute && config.text("train.recompute") == "auto" && comm.rank() == 0) {
       log_info(plan.grid.label() +
                ": blocks of the network are computed again in backward, as "
                "all activations would not fit (train.recompute)");
@@ -100,13 +98,11 @@ void choose_recomputing(TrainOptions& options, Config const& config, MemoryFrame
 
 }  // namespace
 
-bool recomputes(TrainOptions const& options, LevelPlan const& plan, Config const& config,
-                Communicator const& comm) {
+bool recomputes(Config const& config, TrainOptions const& options, LevelPlan const& plan,
+                MemoryOptions const& memory, std::int64_t limit) {
   auto const choice = config.text("train.recompute");
   if (choice != "auto") return choice == "yes";
-  MemoryFrame const frame = memory_frame(config, comm);
-  return frame.limit > 0 &&
-         needs_recomputing(options, plan, trial_memory(comm, frame), frame.limit);
+  return limit > 0 && needs_recomputing(options, plan, memory, limit);
 }
 
 MemoryOptions trial_memory(Communicator const& comm, MemoryFrame const& frame) {

@@ -25,10 +25,9 @@ MemoryFrame memory_frame(Config const& config, Communicator const& comm);
 /// What train keeps besides a step: held-out samples and batches read ahead.
 MemoryOptions training_memory(Config const& config, LevelPlan const& plan, Communicator const& comm,
                               MemoryFrame const& frame);
-/// What train.recompute says of a lone step: auto recomputes where it does not fit otherwise.
-/// **Collective**.
-bool recomputes(TrainOptions const& options, LevelPlan const& plan, Config const& config,
-                Communicator const& comm);
+/// What train.recompute says of a level: auto recomputes where it does not fit otherwise.
+bool recomputes(Config const& config, TrainOptions const& options, LevelPlan const& plan,
+                MemoryOptions const& memory, std::int64_t limit);
 /// What a lone step needs, on random fields.
 MemoryOptions trial_memory(Communicator const& comm, MemoryFrame const& frame);
 
@@ -40,7 +39,7 @@ MemoryPlan require_memory(TrainOptions const& options, LevelPlan const& plan,
                           MemoryOptions const& memory, std::int64_t limit,
                           std::string const& where);
 
-/// Settles train.recompute = auto for the levels of the path, then require_memory for every stage.
+/// Settles train.recompute for the levels of the path, then require_memory for every stage.
 /// @return a plan a stage
 std::vector<MemoryPlan> require_training_memory(TrainOptions& options, Config const& config,
                                                 Communicator const& comm);

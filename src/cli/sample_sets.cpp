@@ -23,30 +23,41 @@ bool made_on_the_fly(Config const& config) {
   return yes_or_no(config, "data.on_the_fly");
 }
 
-ShardInfo sample_info(Config const& config, CoefficientFamily const& family,
-                      std::string const& split, Grid3 const& grid) {
-  auto const seed = static_cast<std::uint64_t>(config.integer("data.seed"));
+std::int64_t sample_count(Config const& config, std::string const& split, Grid3 const& grid) {
+  auto const grids = level_grids(config);
+  auto const samples = counts(config, split);
+  std::int64_t count = 0;
+  for (std::size_t level = 0; level < grids.size(); ++level) {
+    if (grids[level] != grid) continue;
+    VOXCYCLE_REQUIRE(count == 0 || count == samples[level],
+                     "data." << split << "_samples differ for a grid that stands twice in "
+                             << "cycle.levels. Give it one number.");
+    count = samples[level];
+  }
+  VOXCYCLE_REQUIRE(count > 0, "cycle.levels has no " << grid.label() << ". Add it.");
+  return count;
+}
+
+ShardInfo problem_info(Config const& config, std::string const& split, Grid3 const& grid) {
   auto const source = source_of(config);
   ShardInfo info;
-  info.family = family.signature();
-  info.seed = split == "train" ? seed : hash_bits({seed, 0x68656c64U});
   info.split = split;
   info.grid = grid;
   info.boundary = to_string(boundary_of(config));
   info.source = to_string(source);
   info.has_source = source.kind == SourceKind::sampled;
-  info.parameters = family.parameter_count();
   info.has_reference = split == "held_out" || yes_or_no(config, "data.train_references");
-  auto const grids = level_grids(config);
-  auto const samples = counts(config, split);
-  for (std::size_t level = 0; level < grids.size(); ++level) {
-    if (grids[level] != grid) continue;
-    VOXCYCLE_REQUIRE(info.samples == 0 || info.samples == samples[level],
-                     "data." << split << "_samples differ for a grid that stands twice in "
-                             << "cycle.levels. Give it one number.");
-    info.samples = samples[level];
-  }
-  VOXCYCLE_REQUIRE(info.samples > 0, "cycle.levels has no " << grid.label() << ". Add it.");
+  return info;
+}
+
+ShardInfo sample_info(Config const& config, CoefficientFamily const& family,
+                      std::string const& split, Grid3 const& grid) {
+  auto const seed = static_cast<std::uint64_t>(config.integer("data.seed"));
+  ShardInfo info = problem_info(config, split, grid);
+  info.family = family.signature();
+  info.parameters = family.parameter_count();
+  info.seed = split == "train" ? seed : hash_bits({seed, 0x68656c64U});
+  info.samples = sample_count(config, split, grid);
   return info;
 }
 

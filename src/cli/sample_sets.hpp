@@ -15,6 +15,10 @@ namespace voxcycle {
 
 /// Whether training samples are made while training; generate then makes only held-out ones.
 bool made_on_the_fly(Config const& config);
+/// Samples of a split on a grid. @throws Error if the config has no such grid.
+std::int64_t sample_count(Config const& config, std::string const& split, Grid3 const& grid);
+/// What the equation alone says of the samples of a split and grid.
+ShardInfo problem_info(Config const& config, std::string const& split, Grid3 const& grid);
 /// What the samples of a split and grid say of themselves, as one set. Seeds of training and
 /// held-out samples never coincide.
 ShardInfo sample_info(Config const& config, CoefficientFamily const& family,

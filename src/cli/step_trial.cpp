@@ -23,7 +23,7 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
     : options_(options),
       grid_(grid),
       network_(make_network(options.network, options.boundary, options.source)),
-      averaged_(*network_, make_network(options.network, options.boundary, options.source)),
+      averaged_(*network_, make_network(options.network, network_->frames())),
       reducer_(comm, network_->parameters(), variant.reduction),
       optimizer_(make_optimizer(named(options.optimizer, variant.optimizer), groups())),
       loss_(make_loss(options.loss, {grid, options.boundary, options.source})),
@@ -33,7 +33,7 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
                averaged_,
                variant.batch} {
   network_->require_fits(grid);
-  keep_freed_memory(freed_memory_to_keep(grid.voxel_count()));
+  keep_freed_memory(grid.voxel_count());
   auto const& n = grid.voxels;
   at::Generator const random = at::detail::createCPUGenerator(options.seed);
   for (auto const& unit :

@@ -15,7 +15,7 @@ function(voxcycle_test_directory)
     target_link_libraries(${target} PRIVATE voxcycle_${module} GTest::gtest GTest::gmock TorchWheel::torch)
     target_compile_definitions(${target} PRIVATE
       VOXCYCLE_TEST_SCRATCH="${CMAKE_CURRENT_BINARY_DIR}/scratch/${target}")
-    voxcycle_use_pch(${target})
+    voxcycle_use_pch(${target} ${module})
     voxcycle_warnings(${target})
     target_link_libraries(${target} PRIVATE ${ARG_MAIN})
     if(NOT ARG_RANKS)

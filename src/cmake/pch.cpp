@@ -1,1 +1,1 @@
-// The precompiled torch header is attached to this file; see Modules.cmake.
+// Precompiled headers of torch are attached to this file; see Modules.cmake.

@@ -15,6 +15,7 @@
 #include "comm/fixed_point_device.hpp"
 #include "comm/gradient_buckets.hpp"
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 namespace voxcycle {
 namespace {

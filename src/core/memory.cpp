@@ -57,13 +57,14 @@ std::int64_t control_group_limit() {
 
 }  // namespace
 
-void keep_freed_memory(FreedMemory which) {
+void keep_freed_memory(std::int64_t voxels) {
 #if defined(__GLIBC__)
   constexpr int never = -1;
   constexpr int growth = 64 << 20;
   constexpr int usual_mappings = 65536;
   constexpr int large = 32 << 20;  // the C library accepts no more
-  bool const all = which == FreedMemory::all;
+  constexpr std::int64_t many_voxels = std::int64_t{256} * 256 * 256;
+  bool const all = voxels < many_voxels;
   mallopt(M_MMAP_THRESHOLD, large);
   mallopt(M_MMAP_MAX, all ? 0 : usual_mappings);
   mallopt(M_TRIM_THRESHOLD, never);

@@ -25,9 +25,8 @@ void require_references(ShardInfo const& info) {
 struct Shelf {
   explicit Shelf(std::string const& directory) : shards(directory) {
     require_references(shards.info());
-    std::int64_t const bytes =
-        shards.info().grid.voxel_count() * std::int64_t{sizeof(float) + sizeof(double)};
-    keeps = bytes * shards.samples() <= most_held_out_bytes;
+    auto const& info = shards.info();
+    keeps = held_out_is_kept(shards.samples() * held_out_bytes(info.grid, info.has_source));
   }
 
   HeldOutSet read(std::int64_t begin, std::int64_t end) {
@@ -43,6 +42,17 @@ struct Shelf {
 };
 
 }  // namespace
+
+std::int64_t held_out_bytes(Grid3 const& grid, bool has_source) {
+  std::int64_t const inputs = has_source ? 2 : 1;  // nu, f
+  return inputs * grid.voxel_count() * std::int64_t{sizeof(float)} +
+         grid.node_count() * std::int64_t{sizeof(double)};
+}
+
+bool held_out_is_kept(std::int64_t bytes) {
+  constexpr std::int64_t most = std::int64_t{1} << 30;
+  return bytes <= most;
+}
 
 HeldOutSet read_held_out(ShardSet& shards, std::int64_t begin, std::int64_t end) {
   ShardInfo const& info = shards.info();

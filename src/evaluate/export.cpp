@@ -11,9 +11,9 @@
 #include <tuple>
 
 #include "export_script.hpp"
+#include <ATen/ATen.h>
 #include <torch/csrc/jit/serialization/pickle.h>
 #include <torch/script.h>
-#include <torch/torch.h>
 
 namespace voxcycle {
 namespace {

@@ -13,8 +13,9 @@ Block::Block(std::int64_t in, std::int64_t out, Norm norm)
       norm2_(register_module(
           "norm2", std::make_shared<NormAct>(NormOptions{.norm = norm, .channels = out}))) {}
 
-Units Block::first(Pass const& pass, Units const& x) {
-  return norm1_->forward(pass, conv1_->forward(pass, x));
+Units Block::first(Pass const& pass, Fields const& x) {
+  return norm1_->forward(
+      pass, x.size() == 1 ? conv1_->forward(pass, x[0]) : conv1_->forward(pass, x.at(0), x.at(1)));
 }
 
 Units Block::second(Pass const& pass, Units const& h) {
@@ -36,7 +37,10 @@ std::vector<Field> Block::plan(BlockOptions const& o, Tape& tape, std::vector<Fi
                                PlanBefore const& before, PlanAfter const& after) {
   NormOptions const normalise{.norm = o.norm, .channels = o.out};
   auto const middle = tape.recomputed(inputs, [=](Tape& t, std::vector<Field> const& in) {
-    Field const y = UnitConv::plan({.in = o.in, .out = o.out}, t, before(t, in));
+    auto const x = before(t, in);
+    ConvOptions const conv{.in = o.in, .out = o.out};
+    Field const y =
+        x.size() == 1 ? UnitConv::plan(conv, t, x[0]) : UnitConv::plan(conv, t, x.at(0), x.at(1));
     return std::vector{NormAct::plan(normalise, t, y)};
   });
   return tape.recomputed(middle, [=](Tape& t, std::vector<Field> const& in) {
@@ -46,9 +50,7 @@ std::vector<Field> Block::plan(BlockOptions const& o, Tape& tape, std::vector<Fi
 }
 
 Field Block::plan(BlockOptions const& o, Tape& tape, Field const& x) {
-  return plan(
-      o, tape, {x}, [](Tape&, std::vector<Field> const& in) { return in[0]; },
-      [](Tape&, Field const& y) { return std::vector{y}; })[0];
+  return plan(o, tape, {x}, [](Tape&, std::vector<Field> const& in) { return in; })[0];
 }
 
 std::string Block::script() const {

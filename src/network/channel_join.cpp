@@ -5,7 +5,8 @@
 
 #include <cstring>
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 namespace voxcycle {
 namespace {

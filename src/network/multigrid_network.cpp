@@ -4,11 +4,10 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/network/block.hpp"
-#include "voxcycle/network/channel_join.hpp"
 
 #include <iterator>
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 namespace voxcycle {
 
@@ -38,25 +37,23 @@ class MultigridNetwork::Level : public torch::nn::Module, public Scripted {
   /// What run_level does before its recursion.
   /// @param from_finer  empty on the finest level
   Units encode(Pass const& pass, Units const& x, Units const& from_finer) {
-    auto const features = [this](Pass const& p, Fields const& in) {
+    auto const features = [this](Pass const& p, Fields const& in) -> Fields {
       Units const y = stem->forward(p, as_features(p, in[0]));
-      return in[1].empty() ? y : each(y, in[1], [](auto& a, auto& b) { return a + b; });
+      return {in[1].empty() ? y : each(y, in[1], [](auto& a, auto& b) { return a + b; })};
     };
-    auto const h = enc->recomputed(pass, *this, {x, from_finer}, features,
-                                   [](Pass const&, Units const& y) { return Fields{y}; });
-    return h[0];
+    return enc->recomputed(pass, *this, {x, from_finer}, features)[0];
   }
 
   /// What run_level does after it: features and the head's output.
   /// @param coarse  features of the coarser level
   std::pair<Units, Units> decode(Pass const& pass, Units const& h, Units const& coarse) {
-    auto const joined = [this](Pass const& p, Fields const& in) {
-      return join_channels(p, in[0], up->forward(p, in[1]));
+    auto const with_coarse = [this](Pass const& p, Fields const& in) -> Fields {
+      return {in[0], up->forward(p, in[1])};
     };
-    auto const y =
-        dec->recomputed(pass, *this, {h, coarse}, joined, [this](Pass const& p, Units const& g) {
-          return Fields{g, head->forward(p, g)};
-        });
+    auto const y = dec->recomputed(pass, *this, {h, coarse}, with_coarse,
+                                   [this](Pass const& p, Units const& g) {
+                                     return Fields{g, head->forward(p, g)};
+                                   });
     return {y[0], y[1]};
   }
 
@@ -90,8 +87,9 @@ struct MultigridNetwork::Output {
   Units g;  ///< decoded features on its voxels
 };
 
-MultigridNetwork::MultigridNetwork(NetworkOptions const& options, FrameOfGrid frame)
-    : options_(options), frames_(std::move(frame)) {
+MultigridNetwork::MultigridNetwork(NetworkOptions const& options,
+                                   std::shared_ptr<FrameCache> frames)
+    : Network(std::move(frames)), options_(options) {
   VOXCYCLE_REQUIRE(!options_.channels.empty(), "network: no levels. Set network.channels.");
   std::int64_t child = 0;
   std::int64_t coarser = 0;
@@ -142,7 +140,7 @@ std::vector<LevelParameters> MultigridNetwork::levels(Grid3 const& grid) const {
 MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, Grid3 const& grid,
                                                      Units const& x, Units const& from_finer) {
   auto& level = *levels_.at(level_of(grid));
-  auto const& frame = frames_.at(pass, grid);
+  auto const& frame = frames()->at(pass, grid);
   Units const h = level.encode(pass, x, from_finer);
 
   Units u;
@@ -168,7 +166,7 @@ MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, Grid3 con
       return at::constant_pad_nd(
           uc, {0, nodes[2] - uc.size(4), 0, nodes[1] - uc.size(3), 0, nodes[0] - uc.size(2)});
     });
-    u = frames_.with_dirichlet_values(pass, grid, u);
+    u = frames()->with_dirichlet_values(pass, grid, u);
   }
   double const scale = options_.correction_scale / static_cast<double>(level_of(grid));
   u = each(u, head, [&](at::Tensor const& base, at::Tensor const& correction) {
@@ -196,10 +194,10 @@ PlannedOutput plan_level(NetworkOptions const& options, Tape& tape, Grid3 const&
   auto const features = [=](Tape& t, std::vector<Field> const& in) {
     Field const y = UnitConv::plan({.in = options.inputs, .out = channels, .bias = Bias::yes}, t,
                                    plan_features(t, in[0]));
-    return in[1].exists() ? t.sum(y, in[1]) : y;
+    return std::vector{in[1].exists() ? t.sum(y, in[1]) : y};
   };
-  Field const h = Block::plan({channels, channels, options.norm}, tape, {x, from_finer}, features,
-                              [](Tape&, Field const& y) { return std::vector{y}; })[0];
+  Field const h =
+      Block::plan({channels, channels, options.norm}, tape, {x, from_finer}, features)[0];
   ConvOptions const to_nodes{.kind = ConvKind::node, .in = channels, .out = 1, .bias = Bias::yes};
 
   Field u;
@@ -218,12 +216,12 @@ PlannedOutput plan_level(NetworkOptions const& options, Tape& tape, Grid3 const&
     PlannedOutput const coarse = plan_level(
         options, tape, grid.coarsened(), pooled,
         planned({.kind = ConvKind::down, .in = channels, .out = child, .bias = Bias::yes}, h));
-    auto const joined = [=](Tape& t, std::vector<Field> const& in) {
+    auto const with_coarse = [=](Tape& t, std::vector<Field> const& in) {
       ConvOptions const up{.kind = ConvKind::up, .in = child, .out = channels, .bias = Bias::yes};
-      return plan_join(t, in[0], UnitConv::plan(up, t, in[1]));
+      return std::vector{in[0], UnitConv::plan(up, t, in[1])};
     };
     auto const decoded = Block::plan({2 * channels, channels, options.norm}, tape, {h, coarse.g},
-                                     joined, [=](Tape& t, Field const& y) {
+                                     with_coarse, [=](Tape& t, Field const& y) {
                                        return std::vector{y, UnitConv::plan(to_nodes, t, y)};
                                      });
     g = decoded[0];

@@ -12,14 +12,15 @@ namespace voxcycle {
 namespace {
 
 struct Kind {
-  std::shared_ptr<Network> (*make)(NetworkOptions const&, FrameOfGrid);
+  std::shared_ptr<Network> (*make)(NetworkOptions const&, std::shared_ptr<FrameCache>);
   Field (*plan)(NetworkOptions const&, Tape&, Grid3 const&, Field const& x);
 };
 
 template <class T>
 Kind kind() {
-  return {[](NetworkOptions const& options, FrameOfGrid frame) -> std::shared_ptr<Network> {
-            return std::make_shared<T>(options, std::move(frame));
+  return {[](NetworkOptions const& options,
+             std::shared_ptr<FrameCache> frames) -> std::shared_ptr<Network> {
+            return std::make_shared<T>(options, std::move(frames));
           },
           T::plan};
 }
@@ -49,8 +50,13 @@ std::vector<std::string> network_names() {
   return names;
 }
 
+std::shared_ptr<Network> make_network(NetworkOptions const& options,
+                                      std::shared_ptr<FrameCache> frames) {
+  return find_kind(options.name).make(options, std::move(frames));
+}
+
 std::shared_ptr<Network> make_network(NetworkOptions const& options, FrameOfGrid frame) {
-  return find_kind(options.name).make(options, std::move(frame));
+  return make_network(options, std::make_shared<FrameCache>(std::move(frame)));
 }
 
 Field plan_network(NetworkOptions const& options, Tape& tape, Grid3 const& grid, Field const& x) {

@@ -9,7 +9,9 @@
 #include <algorithm>
 
 #include "network/norm_loops.hpp"
-#include <torch/torch.h>
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 namespace voxcycle {
 namespace {
@@ -251,7 +253,7 @@ std::vector<Moments> NormAct::take_moments(Pass const& pass, Units const& x) {
 Units NormAct::forward(Pass const& pass, Units const& x) {
   std::vector<Moments> moments;
   {
-    torch::NoGradGuard const no_grad;
+    at::NoGradGuard const no_grad;
     bool const again = pass.statistics != nullptr && pass.statistics->replaying();
     moments = again ? pass.statistics->next() : take_moments(pass, x);
     if (pass.statistics != nullptr && !again) pass.statistics->add(moments);

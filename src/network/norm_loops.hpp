@@ -2,8 +2,8 @@
 // Normalisation loops on tensors: x, dy [n, C, x, y, z], both channels last or both in torch's
 // default layout, bfloat16, float32 or float64; coefficients [1, C] or [n, C] of any float dtype,
 // free of copies in compute_type(x). Threaded over fixed chunks of voxels, so that the bits do not
-// depend on the number of threads. On a GPU
-// where x is there, then with coefficients and results there, too.
+// depend on the number of threads. On a GPU where x is there, then with coefficients and results
+// there, too.
 #pragma once
 
 #include <ATen/core/Tensor.h>

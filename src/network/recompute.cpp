@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/network/recompute.hpp"
 
+#include "voxcycle/network/backward.hpp"
 #include "voxcycle/network/statistics_record.hpp"
 
-#include <torch/csrc/autograd/engine.h>
-#include <torch/torch.h>
+#include <numeric>
+
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 namespace voxcycle {
 namespace {
@@ -18,34 +21,36 @@ variable_list flat(Fields const& fields) {
   return all;
 }
 
-/// The first tensors of `all` in the shape of `like`.
-Fields shaped(at::TensorList all, Fields const& like) {
-  Fields fields;
-  for (auto const& field : like) {
-    fields.push_back(all.slice(0, field.size()).vec());
-    all = all.slice(field.size());
-  }
-  return fields;
+/// The number of units of each field.
+using Counts = std::vector<std::size_t>;
+
+Counts counts_of(Fields const& fields) {
+  Counts counts;
+  for (auto const& field : fields) counts.push_back(field.size());
+  return counts;
 }
 
-/// The number of units of each field, as empty tensors.
-Fields outline(Fields const& fields) {
-  Fields shape;
-  for (auto const& field : fields) shape.emplace_back(field.size());
-  return shape;
+/// The first tensors of `all` as fields.
+Fields fields_of(at::TensorList all, Counts const& counts) {
+  Fields fields;
+  for (std::size_t const count : counts) {
+    fields.push_back(all.slice(0, count).vec());
+    all = all.slice(count);
+  }
+  return fields;
 }
 
 /// A piece with what its second run needs.
 struct Recomputation : torch::CustomClassHolder {
   Recomputation(Pass const& first, Piece run, Fields const& in)
-      : pass(first), piece(std::move(run)), inputs(outline(in)) {
+      : pass(first), piece(std::move(run)), inputs(counts_of(in)) {
     pass.statistics = &statistics;
   }
 
   Pass pass;
   Piece piece;
   StatisticsRecord statistics;
-  Fields inputs, outputs;  ///< outlines
+  Counts inputs, outputs;
 };
 using RecomputationPtr = c10::intrusive_ptr<Recomputation>;
 
@@ -56,8 +61,8 @@ struct RecomputeFunction : torch::autograd::Function<RecomputeFunction> {
     context->save_for_backward(tensors.vec());
     context->set_materialize_grads(false);
     context->saved_data["again"] = at::IValue::make_capsule(again);
-    Fields const y = again->piece(again->pass, shaped(tensors, again->inputs));
-    again->outputs = outline(y);
+    Fields const y = again->piece(again->pass, fields_of(tensors, again->inputs));
+    again->outputs = counts_of(y);
     return flat(y);
   }
 
@@ -65,7 +70,7 @@ struct RecomputeFunction : torch::autograd::Function<RecomputeFunction> {
     auto const again =
         c10::static_intrusive_pointer_cast<Recomputation>(context->saved_data["again"].toCapsule());
     variable_list tensors = context->get_saved_variables();
-    std::size_t const inputs = flat(again->inputs).size();
+    auto const inputs = std::accumulate(again->inputs.begin(), again->inputs.end(), std::size_t{0});
     variable_list wanted;
     std::vector<std::size_t> places;  // of `wanted` in `tensors`
     for (std::size_t k = 0; k < tensors.size(); ++k) {
@@ -78,20 +83,8 @@ struct RecomputeFunction : torch::autograd::Function<RecomputeFunction> {
 
     at::AutoGradMode const grad_mode(true);
     again->statistics.replay();
-    torch::autograd::edge_list from;
-    variable_list slopes;
-    {
-      variable_list const y = flat(again->piece(again->pass, shaped(tensors, again->inputs)));
-      for (std::size_t k = 0; k < y.size(); ++k) {
-        if (!dy[k].defined()) continue;
-        from.push_back(torch::autograd::impl::gradient_edge(y[k]));
-        slopes.push_back(std::move(dy[k]));
-      }
-    }  // the engine needs the graph alone: y goes
-    torch::autograd::edge_list to;
-    for (auto const& tensor : wanted) to.push_back(torch::autograd::impl::gradient_edge(tensor));
-    variable_list const found = torch::autograd::Engine::get_default_engine().execute(
-        from, slopes, /*keep_graph=*/false, /*create_graph=*/false, /*accumulate_grad=*/false, to);
+    variable_list y = flat(again->piece(again->pass, fields_of(tensors, again->inputs)));
+    variable_list const found = voxcycle::backward(std::move(y), std::move(dy), wanted);
     variable_list gradients(tensors.size() + 1);  // tensors, and the piece
     for (std::size_t k = 0; k < places.size(); ++k) gradients[places[k]] = found[k];
     return gradients;
@@ -107,7 +100,7 @@ Fields recomputed(Pass const& pass, torch::nn::Module const& layers, Fields cons
   for (auto const& parameter : layers.parameters()) tensors.push_back(parameter);
   auto const again = c10::make_intrusive<Recomputation>(pass, piece, inputs);
   auto const y = RecomputeFunction::apply(at::TensorList(tensors), again);
-  return shaped(y, again->outputs);
+  return fields_of(y, again->outputs);
 }
 
 }  // namespace voxcycle

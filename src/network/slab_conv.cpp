@@ -30,6 +30,35 @@ at::Tensor part_of(at::Tensor const& x, Range const& range, std::int64_t axis = 
   return at::constant_pad_nd(inside, padding).contiguous(kLayout);
 }
 
+/// All channels of x.
+at::Tensor joined(at::TensorList x) {
+  return x.size() == 1 ? x.front() : at::cat(x, 1).contiguous(x.front().suggest_memory_format());
+}
+
+at::Tensor sample_of(at::Tensor const& x, std::int64_t n) {
+  return x.narrow(0, n, 1);
+}
+
+/// All channels of planes of one sample.
+at::Tensor planes_of(at::TensorList x, std::int64_t n, Range const& range) {
+  std::vector<at::Tensor> parts;
+  for (auto const& part : x) parts.push_back(part_of(sample_of(part, n), range));
+  return joined(parts);
+}
+
+/// Writes all channels of planes of one sample.
+void set_planes(std::vector<at::Tensor> const& x, std::int64_t n, Range const& range,
+                at::Tensor const& values) {
+  std::int64_t first = 0;
+  for (auto const& part : x) {
+    std::int64_t const channels = part.size(1);
+    sample_of(part, n)
+        .narrow(2, range.begin, range.end - range.begin)
+        .copy_(values.narrow(1, first, channels));
+    first += channels;
+  }
+}
+
 /// Zeros that the library adds: along the axes that are not cut.
 std::vector<std::int64_t> padding_of(Geometry const& g, int cut_axes) {
   std::vector<std::int64_t> padding(3, g.padding);
@@ -53,8 +82,12 @@ struct Wanted {
   bool x, w;
 };
 
-Gradients differentiate(Geometry const& g, at::Tensor const& slope, at::Tensor const& x,
-                        at::Tensor const& w, int cut_axes, Wanted wanted) {
+struct Slopes {
+  at::Tensor x, w;
+};
+
+Slopes differentiate(Geometry const& g, at::Tensor const& slope, at::Tensor const& x,
+                     at::Tensor const& w, int cut_axes, Wanted wanted) {
   std::vector<std::int64_t> const stride(3, g.stride), padding = padding_of(g, cut_axes);
   auto [dx, dw, db] =
       at::convolution_backward(slope, x, w, at::OptionalIntArrayRef(), stride, padding, {1, 1, 1},
@@ -67,10 +100,10 @@ struct Slab {
   Range x, y;
 };
 
-/// [0, count) in ranges of `planes` or a few more: oneDNN's weight gradients crash on some slabs of
+/// [0, count) in ranges of `part` or a few more: oneDNN's weight gradients crash on some slabs of
 /// one plane, as would be left of the 129 planes of the nodes of 128 voxels.
-std::vector<Range> cut(std::int64_t count, std::int64_t planes) {
-  std::int64_t const parts = std::max<std::int64_t>(1, count / planes);
+std::vector<Range> cut(std::int64_t count, std::int64_t part) {
+  std::int64_t const parts = std::max<std::int64_t>(1, count / part);
   std::vector<Range> ranges;
   for (std::int64_t k = 0; k < parts; ++k) {
     ranges.push_back({count * k / parts, count * (k + 1) / parts});
@@ -97,17 +130,6 @@ bool overlap(Geometry const& g) {
 
 std::int64_t voxels_of(at::Tensor const& x) {
   return x.size(2) * x.size(3) * x.size(4);
-}
-
-/// Slabs are cut out of channels-last fields without copies.
-bool goes_in_slabs(at::Tensor const& x) {
-  return x.size(0) > 0 && x.is_contiguous(kLayout) && voxels_of(x) >= many_voxels;
-}
-
-/// Calls body(n, sample n of a, sample n of b).
-template <class Body>
-void each_sample(at::Tensor const& a, at::Tensor const& b, Body const& body) {
-  for (std::int64_t n = 0; n < a.size(0); ++n) body(a.narrow(0, n, 1), b.narrow(0, n, 1));
 }
 
 std::vector<std::int64_t> output_sizes(Geometry const& g, at::Tensor const& x,
@@ -137,88 +159,110 @@ Geometry geometry_of(ConvKind kind) {
   throw Error("unknown kind of convolution.");
 }
 
-at::Tensor forward_whole(ConvKind kind, at::Tensor const& x, at::Tensor const& w,
+at::Tensor forward_whole(ConvKind kind, at::TensorList x, at::Tensor const& w,
                          std::optional<at::Tensor> const& b) {
   Geometry const g = geometry_of(kind);
-  return convolve(g, x, w, b, 0);
+  return convolve(g, joined(x), w, b, 0);
 }
 
-at::Tensor forward_in_slabs(ConvKind kind, at::Tensor const& x, at::Tensor const& w,
+at::Tensor forward_in_slabs(ConvKind kind, at::TensorList x, at::Tensor const& w,
                             std::optional<at::Tensor> const& b, std::int64_t planes) {
   Geometry const g = geometry_of(kind);
-  at::Tensor y = at::empty(output_sizes(g, x, w), x.options().memory_format(kLayout));
-  auto const slabs = slabs_of(g, x.size(2), y.size(2), planes);
-  each_sample(x, y, [&](at::Tensor const& from, at::Tensor const& to) {
+  at::Tensor const& like = x.front();
+  at::Tensor y = at::empty(output_sizes(g, like, w), like.options().memory_format(kLayout));
+  auto const slabs = slabs_of(g, like.size(2), y.size(2), planes);
+  for (std::int64_t n = 0; n < y.size(0); ++n) {
     for (auto const& slab : slabs) {
-      to.narrow(2, slab.y.begin, slab.y.end - slab.y.begin)
-          .copy_(convolve(g, part_of(from, slab.x), w, b, 1));
+      set_planes({y}, n, slab.y, convolve(g, planes_of(x, n, slab.x), w, b, 1));
     }
-  });
+  }
   return y;
 }
 
-at::Tensor input_gradient_in_slabs(ConvKind kind, at::Tensor const& slope, at::Tensor const& x,
-                                   at::Tensor const& w, std::int64_t planes) {
+std::vector<at::Tensor> input_gradient_in_slabs(ConvKind kind, at::Tensor const& slope,
+                                                at::TensorList x, at::Tensor const& w,
+                                                std::int64_t planes) {
   Geometry const g = geometry_of(kind);
-  at::Tensor dx = at::empty(x.sizes(), x.options().memory_format(kLayout));
-  for (std::int64_t n = 0; n < x.size(0); ++n) {
-    at::Tensor const from = x.narrow(0, n, 1), dy = slope.narrow(0, n, 1), to = dx.narrow(0, n, 1);
+  std::vector<at::Tensor> dx;
+  for (auto const& part : x) {
+    dx.push_back(at::empty(part.sizes(), part.options().memory_format(kLayout)));
+  }
+  auto const part_of_gradient = [&](std::int64_t n, Slab const& slab) {
+    return differentiate(g, part_of(sample_of(slope, n), slab.y), planes_of(x, n, slab.x), w, 1,
+                         {.x = true, .w = false})
+        .x;
+  };
+  std::int64_t const count = x.front().size(2);
+  for (std::int64_t n = 0; n < slope.size(0); ++n) {
     if (!overlap(g)) {
-      for (auto const& slab : slabs_of(g, x.size(2), slope.size(2), planes)) {
-        auto const part = differentiate(g, part_of(dy, slab.y), part_of(from, slab.x), w, 1,
-                                        {.x = true, .w = false});
-        to.narrow(2, slab.x.begin, slab.x.end - slab.x.begin).copy_(part.x);
+      for (auto const& slab : slabs_of(g, count, slope.size(2), planes)) {
+        set_planes(dx, n, slab.x, part_of_gradient(n, slab));
       }
       continue;
     }
     // Plane i of x meets planes i + padding - kernel + 1 ... i + padding of y. These in turn reach
     // kernel - 1 planes beyond the slab on both sides, where their sums lack terms: cut off.
     std::int64_t const beyond = g.kernel - 1;
-    for (auto const& [a, b] : cut(x.size(2), planes)) {
-      auto const part =
-          differentiate(g, part_of(dy, {a + g.padding - beyond, b + g.padding}),
-                        part_of(from, {a - beyond, b + beyond}), w, 1, {.x = true, .w = false});
-      to.narrow(2, a, b - a).copy_(part.x.narrow(2, beyond, b - a));
+    for (Range const& range : cut(count, planes)) {
+      auto const& [a, b] = range;
+      Slab const slab{{a - beyond, b + beyond}, {a + g.padding - beyond, b + g.padding}};
+      set_planes(dx, n, range, part_of_gradient(n, slab).narrow(2, beyond, b - a));
     }
   }
   return dx;
 }
 
-at::Tensor weight_gradient_in_slabs(ConvKind kind, at::Tensor const& slope, at::Tensor const& x,
+at::Tensor weight_gradient_in_slabs(ConvKind kind, at::Tensor const& slope, at::TensorList x,
                                     at::Tensor const& w, std::int64_t planes, std::int64_t rows) {
   Geometry const g = geometry_of(kind);
-  auto const type = w.scalar_type() == at::kBFloat16 ? at::kFloat : w.scalar_type();
+  auto const type = w.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   at::Tensor dw = at::zeros_like(w, w.options().dtype(type));
-  auto const slabs = slabs_of(g, x.size(2), slope.size(2), planes);
-  auto const strips = slabs_of(g, x.size(3), slope.size(3), rows);
-  each_sample(x, slope, [&](at::Tensor const& from, at::Tensor const& dy) {
+  at::Tensor const& like = x.front();
+  auto const slabs = slabs_of(g, like.size(2), slope.size(2), planes);
+  auto const strips = slabs_of(g, like.size(3), slope.size(3), rows);
+  for (std::int64_t n = 0; n < slope.size(0); ++n) {
     for (auto const& slab : slabs) {
-      at::Tensor const x_slab = part_of(from, slab.x), y_slab = part_of(dy, slab.y);
+      at::Tensor const x_slab = planes_of(x, n, slab.x);
+      at::Tensor const y_slab = part_of(sample_of(slope, n), slab.y);
       for (auto const& strip : strips) {
         at::Tensor const x_part = part_of(x_slab, strip.x, 3).contiguous(kLayout);
         at::Tensor const y_part = part_of(y_slab, strip.y, 3).contiguous(kLayout);
         dw.add_(differentiate(g, y_part, x_part, w, 2, {.x = false, .w = true}).w);
       }
     }
-  });
+  }
   return dw;
 }
 
-at::Tensor forward(ConvKind kind, at::Tensor const& x, at::Tensor const& w,
+bool goes_in_slabs(at::TensorList x) {
+  // Slabs are cut out of channels-last fields without copies.
+  return std::all_of(x.begin(), x.end(), [](at::Tensor const& part) {
+    return part.size(0) > 0 && part.is_contiguous(kLayout) && voxels_of(part) >= many_voxels;
+  });
+}
+
+at::Tensor forward(ConvKind kind, at::TensorList x, at::Tensor const& w,
                    std::optional<at::Tensor> const& b) {
   return goes_in_slabs(x) ? forward_in_slabs(kind, x, w, b, default_planes)
                           : forward_whole(kind, x, w, b);
 }
 
-Gradients backward(ConvKind kind, at::Tensor const& slope, at::Tensor const& x, at::Tensor const& w,
+Gradients backward(ConvKind kind, at::Tensor const& slope, at::TensorList x, at::Tensor const& w,
                    bool needs_x) {
-  if (!goes_in_slabs(x)) {
-    Geometry const g = geometry_of(kind);
-    return differentiate(g, slope, x, w, 0, {.x = needs_x, .w = true});
+  Gradients found;
+  if (goes_in_slabs(x)) {
+    std::int64_t const rows = std::max<std::int64_t>(8, most_in_plane / slope.size(4));
+    if (needs_x) found.x = input_gradient_in_slabs(kind, slope, x, w, default_planes);
+    found.w = weight_gradient_in_slabs(kind, slope, x, w, default_planes, rows);
+    return found;
   }
-  std::int64_t const rows = std::max<std::int64_t>(8, most_in_plane / slope.size(4));
-  return {needs_x ? input_gradient_in_slabs(kind, slope, x, w, default_planes) : at::Tensor(),
-          weight_gradient_in_slabs(kind, slope, x, w, default_planes, rows)};
+  auto const [dx, dw] =
+      differentiate(geometry_of(kind), slope, joined(x), w, 0, {.x = needs_x, .w = true});
+  found.w = dw;
+  std::vector<std::int64_t> channels;
+  for (auto const& part : x) channels.push_back(part.size(1));
+  if (needs_x) found.x = at::split_with_sizes(dx, channels, 1);
+  return found;
 }
 
 }  // namespace voxcycle::slab_conv

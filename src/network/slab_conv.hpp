@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include <ATen/core/Tensor.h>
 
@@ -31,26 +32,33 @@ constexpr std::int64_t many_voxels = std::int64_t{256} * 256 * 256;
 /// planes of 512^2.
 constexpr std::int64_t most_in_plane = 256 * 256;
 
+// x of the following: its channels in one tensor, or in several that go one behind the other. In
+// slabs, no more than a slab of them is ever joined.
+
+/// Whether a slab is worked on at a time.
+bool goes_in_slabs(at::TensorList x);
+
 /// conv(x, w) + b, channels last if x is.
-at::Tensor forward(ConvKind kind, at::Tensor const& x, at::Tensor const& w,
+at::Tensor forward(ConvKind kind, at::TensorList x, at::Tensor const& w,
                    std::optional<at::Tensor> const& b);
 
 struct Gradients {
-  at::Tensor x;  ///< undefined unless asked for
-  at::Tensor w;  ///< float32 where it is a sum over slabs of bf16
+  std::vector<at::Tensor> x;  ///< as x is given; empty unless asked for
+  at::Tensor w;               ///< float32 where it is a sum over slabs of bf16
 };
-Gradients backward(ConvKind kind, at::Tensor const& slope, at::Tensor const& x, at::Tensor const& w,
+Gradients backward(ConvKind kind, at::Tensor const& slope, at::TensorList x, at::Tensor const& w,
                    bool needs_x);
 
 // The two ways, for tests. They agree to rounding: the library chooses its loops by shape.
-at::Tensor forward_whole(ConvKind kind, at::Tensor const& x, at::Tensor const& w,
+at::Tensor forward_whole(ConvKind kind, at::TensorList x, at::Tensor const& w,
                          std::optional<at::Tensor> const& b);
-at::Tensor forward_in_slabs(ConvKind kind, at::Tensor const& x, at::Tensor const& w,
+at::Tensor forward_in_slabs(ConvKind kind, at::TensorList x, at::Tensor const& w,
                             std::optional<at::Tensor> const& b, std::int64_t planes);
-at::Tensor input_gradient_in_slabs(ConvKind kind, at::Tensor const& slope, at::Tensor const& x,
-                                   at::Tensor const& w, std::int64_t planes);
+std::vector<at::Tensor> input_gradient_in_slabs(ConvKind kind, at::Tensor const& slope,
+                                                at::TensorList x, at::Tensor const& w,
+                                                std::int64_t planes);
 /// @param rows  along y: slabs of wide planes are cut in these, too
-at::Tensor weight_gradient_in_slabs(ConvKind kind, at::Tensor const& slope, at::Tensor const& x,
+at::Tensor weight_gradient_in_slabs(ConvKind kind, at::Tensor const& slope, at::TensorList x,
                                     at::Tensor const& w, std::int64_t planes, std::int64_t rows);
 
 }  // namespace voxcycle::slab_conv

@@ -4,12 +4,11 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/network/block.hpp"
-#include "voxcycle/network/channel_join.hpp"
 
 #include <algorithm>
 #include <iterator>
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 namespace voxcycle {
 namespace {
@@ -79,15 +78,14 @@ class UnetNetwork::Core : public torch::nn::Module, public Scripted {
 
   Units forward(Pass const& pass, Units const& x, std::int64_t k = 0) {
     auto const at = static_cast<std::size_t>(k);
-    auto const as_it_is = [](Pass const&, Units const& y) { return Fields{y}; };
-    Units const h = enc_[at]->recomputed(
-        pass, *this, {x}, [](Pass const&, Fields const& in) { return in[0]; }, as_it_is)[0];
+    Units const h =
+        enc_[at]->recomputed(pass, *this, {x}, [](Pass const&, Fields const& in) { return in; })[0];
     if (k == depth_) return h;
     Units const coarse = forward(pass, down_[at]->forward(pass, h), k + 1);
-    auto const joined = [this, at](Pass const& p, Fields const& in) {
-      return join_channels(p, in[0], up_[at]->forward(p, in[1]));
+    auto const with_coarse = [this, at](Pass const& p, Fields const& in) -> Fields {
+      return {in[0], up_[at]->forward(p, in[1])};
     };
-    return dec_[at]->recomputed(pass, *this, {h, coarse}, joined, as_it_is)[0];
+    return dec_[at]->recomputed(pass, *this, {h, coarse}, with_coarse)[0];
   }
 
   std::string script() const override {
@@ -120,8 +118,8 @@ class UnetNetwork::Extra : public torch::nn::Module, public Scripted {
   std::shared_ptr<Residual> before, after;
 };
 
-UnetNetwork::UnetNetwork(NetworkOptions const& options, FrameOfGrid frame)
-    : options_(options), frames_(std::move(frame)) {
+UnetNetwork::UnetNetwork(NetworkOptions const& options, std::shared_ptr<FrameCache> frames)
+    : Network(std::move(frames)), options_(options) {
   VOXCYCLE_REQUIRE(options_.depth >= 1 && options_.depth <= kMostDepth,
                    "network: depth " << options_.depth << " is out of range. Set network.depth to "
                                      << "1 ... " << kMostDepth << '.');
@@ -203,7 +201,7 @@ std::vector<LevelParameters> UnetNetwork::levels(Grid3 const& grid) const {
 
 Units UnetNetwork::forward(Pass const& pass, Grid3 const& grid, Units const& x) {
   require_fits(grid);
-  auto const& frame = frames_.at(pass, grid);
+  auto const& frame = frames()->at(pass, grid);
   auto const beyond = extras_.upper_bound(level_of(grid));
   Units h = stem_->forward(pass, as_features(pass, x));
   for (auto place = beyond; place != extras_.begin();) {
@@ -238,12 +236,10 @@ Field plan_core(NetworkOptions const& options, Tape& tape, Field const& x, std::
   Field const coarse = plan_core(options, tape, UnitConv::plan(down, tape, h), k + 1);
   ConvOptions const up{
       .kind = ConvKind::up, .in = 2 * channels, .out = channels, .bias = Bias::yes};
-  return Block::plan(
-      {2 * channels, channels, options.norm}, tape, {h, coarse},
-      [=](Tape& t, std::vector<Field> const& in) {
-        return plan_join(t, in[0], UnitConv::plan(up, t, in[1]));
-      },
-      [](Tape&, Field const& y) { return std::vector{y}; })[0];
+  return Block::plan({2 * channels, channels, options.norm}, tape, {h, coarse},
+                     [=](Tape& t, std::vector<Field> const& in) {
+                       return std::vector{in[0], UnitConv::plan(up, t, in[1])};
+                     })[0];
 }
 
 }  // namespace

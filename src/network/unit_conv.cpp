@@ -4,16 +4,20 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/random.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/network/channel_join.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <functional>
 #include <numeric>
 #include <optional>
 
 #include "network/norm_loops.hpp"
 #include "network/slab_conv.hpp"
-#include <torch/torch.h>
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 namespace voxcycle {
 namespace {
@@ -30,22 +34,25 @@ at::Tensor sum_of_voxels(at::Tensor const& y) {
 
 /// y_k = conv(x_k, weight) + bias for every unit k.
 struct ConvFunction : torch::autograd::Function<ConvFunction> {
+  /// @param x      the parts of the first unit, those of the second, ...
+  /// @param parts  tensors that hold the channels of a unit
   static variable_list forward(AutogradContext* context, at::TensorList x, at::Tensor const& weight,
                                std::optional<at::Tensor> const& bias, ConvKind kind,
-                               Pass const* pass) {
+                               std::size_t parts, Pass const* pass) {
     at::Tensor const w = weight.to(pass->dtype).contiguous(pass->layout);
     std::optional<at::Tensor> const b =
         bias ? std::optional<at::Tensor>(bias->to(pass->dtype)) : std::nullopt;
     variable_list y;
-    for (auto const& unit : x) {
+    for (std::size_t first = 0; first < x.size(); first += parts) {
       // float64 and empty units come back in torch's default layout.
-      y.push_back(slab_conv::forward(kind, unit, w, b).contiguous(pass->layout));
+      y.push_back(slab_conv::forward(kind, x.slice(first, parts), w, b).contiguous(pass->layout));
     }
     variable_list saved(x.begin(), x.end());
     saved.insert(saved.end(), {weight, w});
     if (bias) saved.push_back(*bias);
     context->save_for_backward(saved);
     context->saved_data["kind"] = static_cast<std::int64_t>(kind);
+    context->saved_data["parts"] = static_cast<std::int64_t>(parts);
     context->saved_data["bias"] = bias.has_value();
     context->saved_data["pass"] = reinterpret_cast<std::int64_t>(pass);
     return y;
@@ -53,33 +60,39 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
 
   static variable_list backward(AutogradContext* context, variable_list const& dy) {
     auto const kind = static_cast<ConvKind>(context->saved_data["kind"].toInt());
+    auto const parts = static_cast<std::size_t>(context->saved_data["parts"].toInt());
     bool const has_bias = context->saved_data["bias"].toBool();
     auto const& pass = *reinterpret_cast<Pass const*>(context->saved_data["pass"].toInt());
     auto const saved = context->get_saved_variables();
-    std::size_t const units = dy.size();
-    at::Tensor const& weight = saved[units];
-    at::Tensor const& w = saved[units + 1];
-    at::Tensor const bias = has_bias ? saved[units + 2] : at::Tensor();
+    at::TensorList const all(saved);
+    std::size_t const inputs = dy.size() * parts;
+    at::Tensor const& weight = saved[inputs];
+    at::Tensor const& w = saved[inputs + 1];
+    at::Tensor const bias = has_bias ? saved[inputs + 2] : at::Tensor();
 
-    variable_list gradients(units + 4);  // units, weight, bias, kind, pass
+    variable_list gradients(inputs + 5);  // inputs, weight, bias, kind, parts, pass
     at::Tensor dw_sum;
     at::Tensor db_sum;
-    for (std::size_t k = 0; k < units; ++k) {
-      bool const needs_dx = context->needs_input_grad(k);
-      if (saved[k].size(0) == 0) {
-        if (needs_dx) gradients[k] = at::zeros_like(saved[k]);
+    for (std::size_t k = 0; k < dy.size(); ++k) {
+      auto const x = all.slice(k * parts, parts);
+      auto const dx = gradients.begin() + static_cast<std::ptrdiff_t>(k * parts);
+      bool const needs_dx = context->needs_input_grad(k * parts);
+      if (x.front().size(0) == 0) {
+        if (needs_dx) {
+          std::transform(x.begin(), x.end(), dx, [](auto& part) { return at::zeros_like(part); });
+        }
         continue;
       }
       at::Tensor const slope = dy[k].contiguous(pass.layout);
-      auto [dx, dw] = slab_conv::backward(kind, slope, saved[k], w, needs_dx);
+      auto found = slab_conv::backward(kind, slope, x, w, needs_dx);
       at::Tensor db = has_bias ? sum_of_voxels(slope) : at::Tensor();
-      gradients[k] = dx;
+      std::move(found.x.begin(), found.x.end(), dx);
       if (pass.reducer != nullptr) {
-        pass.reducer->add_unit(weight, dw);
+        pass.reducer->add_unit(weight, found.w);
         if (has_bias) pass.reducer->add_unit(bias, db);
         continue;
       }
-      dw = dw.to(weight.scalar_type());
+      at::Tensor const dw = found.w.to(weight.scalar_type());
       dw_sum = dw_sum.defined() ? dw_sum + dw : dw;
       if (has_bias) {
         db = db.to(weight.scalar_type());
@@ -90,8 +103,8 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
       pass.reducer->close(weight);
       if (has_bias) pass.reducer->close(bias);
     }
-    gradients[units] = dw_sum;
-    gradients[units + 1] = db_sum;
+    gradients[inputs] = dw_sum;
+    gradients[inputs + 1] = db_sum;
     return gradients;
   }
 };
@@ -127,10 +140,21 @@ UnitConv::UnitConv(ConvOptions const& options) : options_(options) {
   }
 }
 
-Units UnitConv::forward(Pass const& pass, Units const& x) {
+Units UnitConv::run(Pass const& pass, Units const& x, std::size_t parts) {
   std::optional<at::Tensor> const b =
       bias.defined() ? std::optional<at::Tensor>(bias) : std::nullopt;
-  return ConvFunction::apply(at::TensorList(x), weight, b, options_.kind, &pass);
+  return ConvFunction::apply(at::TensorList(x), weight, b, options_.kind, parts, &pass);
+}
+
+Units UnitConv::forward(Pass const& pass, Units const& x) {
+  return run(pass, x, 1);
+}
+
+Units UnitConv::forward(Pass const& pass, Units const& a, Units const& b) {
+  Units parts;
+  for (std::size_t k = 0; k < a.size(); ++k) parts.insert(parts.end(), {a[k], b[k]});
+  bool const in_slabs = pass.layout == kChannelsLast && slab_conv::goes_in_slabs(parts);
+  return in_slabs ? run(pass, parts, 2) : run(pass, join_channels(pass, a, b), 1);
 }
 
 namespace {
@@ -201,7 +225,18 @@ Workspace workspace_of(ConvOptions const& o, Field const& x, Field const& y,
 
 }  // namespace
 
+Field UnitConv::plan(ConvOptions const& o, Tape& tape, Field const& a, Field const& b) {
+  if (a.points < slab_conv::many_voxels) return plan(o, tape, plan_join(tape, a, b));
+  return plan_parts(o, tape, {a, b});
+}
+
 Field UnitConv::plan(ConvOptions const& o, Tape& tape, Field const& x) {
+  return plan_parts(o, tape, {x});
+}
+
+Field UnitConv::plan_parts(ConvOptions const& o, Tape& tape, std::vector<Field> const& parts) {
+  Field x = parts.front();  // with all channels
+  for (std::size_t k = 1; k < parts.size(); ++k) x.channels += parts[k].channels;
   VOXCYCLE_REQUIRE(x.channels == o.in,
                    "memory: a convolution of " << o.in << " channels meets " << x.channels << '.');
   Field y;
@@ -226,9 +261,11 @@ Field UnitConv::plan(ConvOptions const& o, Tape& tape, Field const& x) {
   auto const [forward, backward] = workspace_of(o, x, y, tape.options());
   std::string const name = "workspace of " + x.grid.label();
   tape.ledger().hold(name, forward);
+  std::vector<Ledger::Held> kept{copy};
+  for (auto const& part : parts) kept.push_back(part.memory);
   return tape.record(y,
-                     {.inputs = {x},
-                      .kept = {x.memory, copy},
+                     {.inputs = parts,
+                      .kept = std::move(kept),
                       .weights = weights,
                       .workspace = [=, &ledger = tape.ledger()] { ledger.hold(name, backward); }});
 }
@@ -263,7 +300,7 @@ Field plan_features(Tape& tape, Field const& x) {
 }
 
 void initialise_uniform(torch::nn::Module& module, std::uint64_t seed) {
-  torch::NoGradGuard const no_grad;
+  at::NoGradGuard const no_grad;
   for (auto& entry : module.named_modules("", /*include_self=*/false)) {
     auto* conv = dynamic_cast<UnitConv*>(entry.value().get());
     if (conv == nullptr) continue;

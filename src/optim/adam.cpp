@@ -3,6 +3,7 @@
 
 #include "optim/optimizers.hpp"
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 namespace voxcycle {
 namespace {

@@ -5,7 +5,8 @@
 #include "voxcycle/poisson/errors.hpp"
 
 #include "train/network_input.hpp"
-#include <torch/torch.h>
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 namespace voxcycle {
 
@@ -16,7 +17,7 @@ at::ScalarType evaluation_type(Grid3 const& grid, at::ScalarType training) {
 
 at::Tensor predict(Communicator const& comm, Network& network, Grid3 const& grid,
                    at::Tensor const& nu, at::Tensor const& f, at::ScalarType dtype) {
-  torch::NoGradGuard const no_grad;
+  at::NoGradGuard const no_grad;
   Pass const pass{.comm = comm,
                   .training = false,
                   .dtype = dtype,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/train/memory.hpp"
 
+#include "voxcycle/dataset/held_out.hpp"
 #include "voxcycle/grid/units.hpp"
 #include "voxcycle/optim/optimizer.hpp"
 #include "voxcycle/train/frame.hpp"
@@ -65,9 +66,10 @@ class Follower {
   void step();
   void evaluate();
   Tape::Options tape_options() const;
-  std::int64_t held_out_on_a_rank() const;
-  /// Bytes of one sample as shards have it.
-  std::int64_t sample_bytes(bool reference) const;
+  bool has_source() const { return o_.source.kind == SourceKind::sampled; }
+  std::int64_t held_out_bytes_of(std::int64_t samples) const {
+    return samples * held_out_bytes(grid_, has_source());
+  }
 
   TrainOptions const& o_;
   LevelPlan const& plan_;
@@ -80,7 +82,7 @@ class Follower {
   LossPlan const loss_;
   Ledger ledger_;
   std::vector<Held> kept_;
-  std::optional<Tape> evaluation_;
+  std::optional<Tape> evaluation_;  ///< keeps the networks' frames
   MemoryPlan plan_made_;
 };
 
@@ -101,21 +103,14 @@ void Follower::keep_weights() {
   }
 }
 
-std::int64_t Follower::sample_bytes(bool reference) const {
-  std::int64_t const fields = o_.source.kind == SourceKind::sampled ? 2 : 1;  // nu, f
-  return 4 * fields * grid_.voxel_count() + (reference ? 8 * grid_.node_count() : 0);
-}
-
-/// HeldOutSamples: small sets stay in memory, of large ones a unit is read at a time.
-std::int64_t Follower::held_out_on_a_rank() const {
-  bool const small = memory_.held_out * sample_bytes(true) <= most_held_out_bytes;
-  return small ? (memory_.held_out + memory_.ranks - 1) / memory_.ranks
-               : std::min(o_.unit_size, memory_.held_out);
-}
-
 void Follower::keep_data() {
-  keep("batches", (1 + memory_.batches_ahead) * samples_ * sample_bytes(loss_.needs_reference));
-  keep("held-out samples", held_out_on_a_rank() * sample_bytes(true));
+  std::int64_t sample = 4 * (has_source() ? 2 : 1) * grid_.voxel_count();  // nu, f
+  if (loss_.needs_reference) sample += 8 * grid_.node_count();
+  keep("batches", (1 + memory_.batches_ahead) * samples_ * sample);
+  if (held_out_is_kept(held_out_bytes_of(memory_.held_out))) {
+    auto const on_a_rank = (memory_.held_out + memory_.ranks - 1) / memory_.ranks;
+    keep("held-out samples", held_out_bytes_of(on_a_rank));
+  }
   keep("boundary fields of the loss", 8 * loss_.lasting_fields * grid_.node_count());
 }
 
@@ -135,7 +130,9 @@ Tape::Options Follower::tape_options() const {
 }
 
 void Follower::step() {
-  Tape tape(ledger_, tape_options());
+  auto options = tape_options();
+  if (evaluation_) options.frame = {};  // the averaged network's are the same
+  Tape tape(ledger_, options);
   std::int64_t const channels = o_.network.inputs;
   auto const voxels = samples_ * grid_.voxel_count();
   // The batch in the type of the solution, where shards have another.
@@ -143,13 +140,14 @@ void Follower::step() {
       "batches", (double_ ? channels * 8 * voxels : 0) +
                      (loss_.needs_reference && !double_ ? 4 * samples_ * grid_.node_count() : 0));
   Field const x = tape.voxels(grid_, channels);
-  Field const u = plan_network(o_.network, tape, grid_, x);
+  Field u = plan_network(o_.network, tape, grid_, x);
   plan_made_.largest = tape.largest();
 
   auto const slopes = std::make_shared<std::vector<Held>>();
   for (auto const& unit : units_) {
     slopes->push_back(loss_.evaluate({ledger_, grid_, unit.size(), solution_}, o_.source));
   }
+  u.memory.reset();
   tape.backward(u, slopes);
 
   std::int64_t const weights = tape.weight_count();
@@ -164,11 +162,15 @@ void Follower::step() {
 void Follower::evaluate() {
   auto options = tape_options();
   options.samples = options.unit = std::min(o_.unit_size, memory_.held_out);
+  Held read_for_now;
+  if (!held_out_is_kept(held_out_bytes_of(memory_.held_out))) {
+    read_for_now = ledger_.hold("held-out samples", held_out_bytes_of(options.samples));
+  }
   if (evaluation_type(grid_, o_.dtype) != at::kBFloat16) {
     options.feature_bytes = options.solution_bytes;
   }
   options.gradient = false;
-  auto& tape = evaluation_.emplace(ledger_, options);  // the averaged network keeps its frames
+  auto& tape = evaluation_.emplace(ledger_, options);
   Field const x = tape.voxels(grid_, o_.network.inputs);
   Field const u = plan_network(o_.network, tape, grid_, x);
   // field_errors: the error, nu and K times two fields, in float64.

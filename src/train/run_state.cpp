@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <limits>
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 namespace voxcycle {
 namespace {
@@ -43,7 +43,7 @@ RunState::RunState(TrainOptions const& options, Communicator const& comm, std::v
       comm_(comm),
       stages_(std::move(stages)),
       network_(make_network(options.network, options.boundary, options.source)),
-      averaged_(*network_, make_network(options.network, options.boundary, options.source)),
+      averaged_(*network_, make_network(options.network, network_->frames())),
       best_gap_(kInfinity) {
   for (auto const& stage : stages_) network_->require_fits(stage.plan.grid);
   if (o_.dtype == at::kDouble) {

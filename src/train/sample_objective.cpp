@@ -10,7 +10,7 @@
 #include <limits>
 #include <string>
 
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 namespace voxcycle {
 

@@ -6,11 +6,12 @@
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/timer.hpp"
 #include "voxcycle/grid/units.hpp"
+#include "voxcycle/network/backward.hpp"
 
 #include <cmath>
 
 #include "train/network_input.hpp"
-#include <torch/torch.h>
+#include <ATen/ATen.h>
 
 namespace voxcycle {
 namespace {
@@ -111,7 +112,7 @@ BatchResult batch_gradient(BatchContext const& c, LocalBatch const& batch,
   auto units = local_inputs(c, batch);
   Units x;
   for (auto const& unit : units) x.push_back(network_input(unit.nu, unit.f));
-  Units const u = c.network.forward(pass, c.grid, x);
+  Units u = c.network.forward(pass, c.grid, x);
   lap(result.times.forward);
 
   std::vector<LossTerms> terms;
@@ -129,7 +130,8 @@ BatchResult batch_gradient(BatchContext const& c, LocalBatch const& batch,
   if (!std::isfinite(result.loss)) result.bad_samples = describe_bad_samples(batch, terms);
   if (!std::isfinite(result.loss) || !options.gradient) return result;
 
-  torch::autograd::backward(u, slopes);
+  units.clear();  // they share u, which backward can do without
+  backward(std::move(u), std::move(slopes));
   lap(result.times.backward);
   c.reducer.finish();
   lap(result.times.reduction);

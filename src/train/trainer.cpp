@@ -17,8 +17,8 @@
 
 #include "train/run_state.hpp"
 #include "train/stepper.hpp"
+#include <ATen/ATen.h>
 #include <ATen/Parallel.h>
-#include <torch/torch.h>
 
 namespace voxcycle {
 namespace {
@@ -73,6 +73,8 @@ class Trainer {
 
  private:
   std::string describe_shards() const;
+  /// Those of data.directory, or made on the fly.
+  std::unique_ptr<SampleSource> training_samples(Grid3 const& grid) const;
   Mixture samples_of(Stage const& stage) const;
   bool run_stage(Stage const& stage);
   void step(Stage const& stage, Budget const& budget, Stepper& stepper);
@@ -100,33 +102,32 @@ class Trainer {
 /// What this rank's shards say of themselves, for the comparison with other ranks.
 std::string Trainer::describe_shards() const {
   std::string text;
-  auto const add_samples = [&](SampleSource const& source) {
-    auto const& info = source.info();
+  auto const add = [&](std::unique_ptr<SampleSource> const& source) {
+    auto const& info = source->info();
     text += format("%s %s %s seed %llu samples %ld; ", info.split.c_str(),
                    info.grid.label().c_str(), info.family.c_str(),
                    static_cast<unsigned long long>(info.seed), static_cast<long>(info.samples));
   };
-  auto const add = [&](std::string const& root, char const* split, Grid3 const& grid) {
-    add_samples(*stored_samples(shard_directory(root, split, grid)));
-  };
   for (auto const& stage : state_.stages()) {
-    add(o_.data, "held_out", stage.plan.grid);
-    if (o_.fresh_samples) {
-      add_samples(*o_.fresh_samples(stage.plan.grid));
-    } else {
-      add(o_.data, "train", stage.plan.grid);
+    Grid3 const& grid = stage.plan.grid;
+    add(stored_samples(shard_directory(o_.data, "held_out", grid)));
+    add(training_samples(grid));
+    for (auto const& other : o_.more_data) {
+      add(stored_samples(shard_directory(other.directory, "train", grid)));
     }
-    for (auto const& other : o_.more_data) add(other.directory, "train", stage.plan.grid);
   }
   return text;
+}
+
+std::unique_ptr<SampleSource> Trainer::training_samples(Grid3 const& grid) const {
+  return o_.fresh_samples ? o_.fresh_samples(grid)
+                          : stored_samples(shard_directory(o_.data, "train", grid));
 }
 
 Mixture Trainer::samples_of(Stage const& stage) const {
   std::vector<std::unique_ptr<SampleSource>> sets;
   std::vector<double> weights{1.0};
-  sets.push_back(o_.fresh_samples
-                     ? o_.fresh_samples(stage.plan.grid)
-                     : stored_samples(shard_directory(o_.data, "train", stage.plan.grid)));
+  sets.push_back(training_samples(stage.plan.grid));
   for (auto const& other : o_.more_data) {
     sets.push_back(stored_samples(shard_directory(other.directory, "train", stage.plan.grid)));
     weights.push_back(other.weight);
@@ -218,7 +219,7 @@ void Trainer::step(Stage const& stage, Budget const& budget, Stepper& stepper) {
 bool Trainer::run_stage(Stage const& stage) {
   auto& at = state_.position();
   auto const& plan = stage.plan;
-  keep_freed_memory(freed_memory_to_keep(plan.grid.voxel_count()));
+  keep_freed_memory(plan.grid.voxel_count());
   auto const loss = make_loss(o_.loss, {plan.grid, o_.boundary, o_.source});
   auto const held_out = held_out_samples(shard_directory(o_.data, "held_out", plan.grid));
   Budget const budget = stage_budget(o_, plan, samples_of(stage).samples());

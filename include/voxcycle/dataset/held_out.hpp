@@ -31,11 +31,13 @@ struct HeldOutSamples {
   /// Samples [begin, end).
   std::function<HeldOutSet(std::int64_t begin, std::int64_t end)> read;
 };
-/// Larger sets are not kept in memory.
-inline constexpr std::int64_t most_held_out_bytes = std::int64_t{1} << 30;
+/// Bytes of one sample.
+std::int64_t held_out_bytes(Grid3 const& grid, bool has_source);
+/// Whether parts of a set of so many bytes, once read, are kept for the next time: up to 1 GiB.
+bool held_out_is_kept(std::int64_t bytes);
 
-/// From the shards of a directory. Parts are kept for the next time unless all samples together
-/// exceed most_held_out_bytes. @throws Error as ShardSet, or if the shards hold no references.
+/// From the shards of a directory, see held_out_is_kept. @throws Error as ShardSet, or if the
+/// shards hold no references.
 HeldOutSamples held_out_samples(std::string const& directory);
 /// From memory.
 HeldOutSamples held_out_samples(HeldOutSet const& set);

@@ -6,7 +6,7 @@
 #include "voxcycle/network/scripted.hpp"
 #include "voxcycle/network/unit_conv.hpp"
 
-#include <torch/nn.h>
+#include <torch/nn/module.h>
 
 namespace voxcycle {
 
@@ -19,27 +19,29 @@ struct BlockOptions {
 class Block : public torch::nn::Module, public Scripted {
  public:
   Block(std::int64_t in, std::int64_t out, Norm norm);
-  Units forward(Pass const& pass, Units const& x) { return second(pass, first(pass, x)); }
 
-  using Before = std::function<Units(Pass const&, Fields const&)>;
+  /// Makes one field, or two whose channels go together into the block.
+  using Before = std::function<Fields(Pass const&, Fields const&)>;
   using After = std::function<Fields(Pass const&, Units const&)>;
-  /// after(forward(before(inputs))) in two pieces, one a convolution (recompute.hpp).
+  static Fields nothing_more(Pass const&, Units const& y) { return {y}; }
+  /// after(block(before(inputs))) in two pieces, one a convolution (recompute.hpp).
   /// @param layers  holds the block and all that `before` and `after` use
   Fields recomputed(Pass const& pass, torch::nn::Module const& layers, Fields const& inputs,
-                    Before const& before, After const& after);
+                    Before const& before, After const& after = nothing_more);
 
-  using PlanBefore = std::function<Field(Tape&, std::vector<Field> const&)>;
+  using PlanBefore = std::function<std::vector<Field>(Tape&, std::vector<Field> const&)>;
   using PlanAfter = std::function<std::vector<Field>(Tape&, Field const&)>;
+  static std::vector<Field> plan_nothing_more(Tape&, Field const& y) { return {y}; }
   /// What recomputed and its backward hold (see Tape).
   static std::vector<Field> plan(BlockOptions const& options, Tape& tape,
                                  std::vector<Field> const& inputs, PlanBefore const& before,
-                                 PlanAfter const& after);
-  /// The same of forward, in two pieces.
+                                 PlanAfter const& after = plan_nothing_more);
+  /// The same of a block whose one input goes in as it is.
   static Field plan(BlockOptions const& options, Tape& tape, Field const& x);
   std::string script() const override;
 
  private:
-  Units first(Pass const& pass, Units const& x);
+  Units first(Pass const& pass, Fields const& x);
   Units second(Pass const& pass, Units const& h);
 
   std::shared_ptr<UnitConv> conv1_;

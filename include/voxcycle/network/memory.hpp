@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -25,8 +26,10 @@ struct Field {
   bool exists() const { return channels > 0; }
 };
 
-/// The tensor with the most elements that any operation sees; torch's kernels count them in 32
-/// bits.
+/// Torch's kernels and oneDNN's count elements in 32 bits.
+inline constexpr std::int64_t kMostElements = std::numeric_limits<std::int32_t>::max();
+
+/// The tensor with the most elements that any operation sees, see kMostElements.
 struct LargestTensor {
   std::int64_t elements = 0;  ///< of one unit
   std::int64_t channels = 0;

@@ -21,7 +21,7 @@ namespace voxcycle {
 /// reproduces the prolonged coarse solution before any training there.
 class MultigridNetwork : public Network {
  public:
-  MultigridNetwork(NetworkOptions const& options, FrameOfGrid frame);
+  MultigridNetwork(NetworkOptions const& options, std::shared_ptr<FrameCache> frames);
   ~MultigridNetwork() override;
 
   Units forward(Pass const& pass, Grid3 const& grid, Units const& x) override;
@@ -37,7 +37,6 @@ class MultigridNetwork : public Network {
   Output run_level(Pass const& pass, Grid3 const& grid, Units const& x, Units const& from_finer);
 
   NetworkOptions options_;
-  FrameCache frames_;
   std::map<std::int64_t, std::shared_ptr<Level>> levels_;
 };
 

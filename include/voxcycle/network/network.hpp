@@ -11,9 +11,10 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include <torch/nn.h>
+#include <torch/nn/module.h>
 
 namespace voxcycle {
 
@@ -50,6 +51,8 @@ struct LevelParameters {
 /// lift(self, x), mask(self, x) and smooth(self, u, x): those of the grid of x, forward's x there.
 class Network : public torch::nn::Module, public Scripted {
  public:
+  explicit Network(std::shared_ptr<FrameCache> frames) : frames_(std::move(frames)) {}
+
   /// @param grid  grid of this pass
   /// @param x     units [n, inputs, nx, ny, nz], float32: log nu and, with two inputs, f
   /// @return u, units [n, 1, nx+1, ny+1, nz+1], float32 (float64 where pass.dtype is), with exact
@@ -62,6 +65,12 @@ class Network : public torch::nn::Module, public Scripted {
 
   /// @throws Error if the network has no level for the grid or cannot halve it often enough.
   virtual void require_fits(Grid3 const& grid) const = 0;
+
+  /// For another network of the same equation: fine grids' frames are large.
+  std::shared_ptr<FrameCache> const& frames() const { return frames_; }
+
+ private:
+  std::shared_ptr<FrameCache> frames_;
 };
 
 /// Largest voxel count along an axis: names the level of a grid.
@@ -70,6 +79,9 @@ std::int64_t level_of(Grid3 const& grid);
 /// Names accepted by make_network.
 std::vector<std::string> network_names();
 /// @throws Error for an unknown name or options out of range, naming the valid ones.
+std::shared_ptr<Network> make_network(NetworkOptions const& options,
+                                      std::shared_ptr<FrameCache> frames);
+/// With frames of its own.
 std::shared_ptr<Network> make_network(NetworkOptions const& options, FrameOfGrid frame);
 
 }  // namespace voxcycle

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include <torch/nn.h>
+#include <torch/nn/module.h>
 
 namespace voxcycle {
 

@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include <torch/nn.h>
+#include <torch/nn/module.h>
 
 namespace voxcycle {
 

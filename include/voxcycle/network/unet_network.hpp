@@ -35,7 +35,7 @@ namespace voxcycle {
 /// slows only the layers of coarser levels.
 class UnetNetwork : public Network {
  public:
-  UnetNetwork(NetworkOptions const& options, FrameOfGrid frame);
+  UnetNetwork(NetworkOptions const& options, std::shared_ptr<FrameCache> frames);
   ~UnetNetwork() override;
 
   Units forward(Pass const& pass, Grid3 const& grid, Units const& x) override;
@@ -50,7 +50,6 @@ class UnetNetwork : public Network {
   class Extra;
 
   NetworkOptions options_;
-  FrameCache frames_;
   bool lone_channels_ = false;  ///< the coarsest features are normalised a sample and channel
   std::shared_ptr<UnitConv> stem_;
   std::shared_ptr<Core> core_;

@@ -6,10 +6,12 @@
 #include "voxcycle/network/scripted.hpp"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
-#include <torch/nn.h>
+#include <torch/nn/module.h>
 
 namespace voxcycle {
 
@@ -37,14 +39,21 @@ class UnitConv : public torch::nn::Module, public Scripted {
  public:
   explicit UnitConv(ConvOptions const& options);
   Units forward(Pass const& pass, Units const& x);
+  /// Of the channels of a and b together; of fine grids they are never joined as a whole.
+  Units forward(Pass const& pass, Units const& a, Units const& b);
   /// What forward and its backward hold (see Tape).
   static Field plan(ConvOptions const& options, Tape& tape, Field const& x);
+  static Field plan(ConvOptions const& options, Tape& tape, Field const& a, Field const& b);
   std::string script() const override;
 
   at::Tensor weight;
   at::Tensor bias;  ///< undefined without bias
 
  private:
+  /// @param x  `parts` tensors a unit
+  Units run(Pass const& pass, Units const& x, std::size_t parts);
+  static Field plan_parts(ConvOptions const& options, Tape& tape, std::vector<Field> const& parts);
+
   ConvOptions options_;
 };
 

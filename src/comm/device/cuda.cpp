@@ -5,13 +5,6 @@
 #include <ATen/DeviceGuard.h>
 
 namespace voxcycle::fixed_point::on_gpu {
-namespace {
-
-DeviceQueue queue_of(at::Tensor const& tensor) {
-  return current_queue(tensor.device().index());
-}
-
-}  // namespace
 
 std::int64_t largest_pattern(at::Tensor const& x) {
   if (x.numel() == 0) return 0;
@@ -21,7 +14,8 @@ std::int64_t largest_pattern(at::Tensor const& x) {
     LargestJob<scalar_t> job{x.const_data_ptr<scalar_t>(), x.numel(), largest_chunk, nullptr};
     at::Tensor const chunks = at::empty({job.chunks()}, all.options());
     job.largest = chunks.mutable_data_ptr<std::int64_t>();
-    Launch<scalar_t>::largest(queue_of(x), job, all.mutable_data_ptr<std::int64_t>());
+    Launch<scalar_t>::largest(current_queue(x.device().index()), job,
+                              all.mutable_data_ptr<std::int64_t>());
   });
   return all.item<std::int64_t>();
 }
@@ -29,7 +23,7 @@ std::int64_t largest_pattern(at::Tensor const& x) {
 void add(at::Tensor const& x, double scale, at::Tensor const& fixed) {
   c10::DeviceGuard const guard(x.device());
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "fixed_point_add", [&] {
-    Launch<scalar_t>::add(queue_of(x),
+    Launch<scalar_t>::add(current_queue(x.device().index()),
                           AddJob<scalar_t>{x.const_data_ptr<scalar_t>(), x.numel(), scale,
                                            fixed.mutable_data_ptr<std::int64_t>()});
   });
@@ -39,8 +33,9 @@ void to_floating(at::Tensor const& fixed, double quantum, at::Tensor const& x) {
   c10::DeviceGuard const guard(x.device());
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "to_floating", [&] {
     Launch<scalar_t>::to_floating(
-        queue_of(x), ToFloatingJob<scalar_t>{fixed.const_data_ptr<std::int64_t>(), x.numel(),
-                                             quantum, x.mutable_data_ptr<scalar_t>()});
+        current_queue(x.device().index()),
+        ToFloatingJob<scalar_t>{fixed.const_data_ptr<std::int64_t>(), x.numel(), quantum,
+                                x.mutable_data_ptr<scalar_t>()});
   });
 }
 

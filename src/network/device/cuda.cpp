@@ -50,6 +50,13 @@ struct Work {
     return {kept.back().const_data_ptr<Compute>(), values.size(0) == 1 ? 0 : values.size(1)};
   }
 
+  /// y = leaky(scale x + shift)
+  void affine(at::Tensor const& scale, at::Tensor const& shift, double slope) {
+    job.a = coefficient(scale);
+    job.b = coefficient(shift);
+    job.slope = static_cast<Compute>(slope);
+  }
+
   void slopes(at::Tensor const& dy) {
     VOXCYCLE_REQUIRE(dy.sizes() == x.sizes() && dy.scalar_type() == x.scalar_type() &&
                          dy.device() == x.device() &&
@@ -97,9 +104,7 @@ at::Tensor forward(at::Tensor const& x, at::Tensor const& scale, at::Tensor cons
   at::Tensor y;
   dispatch(x, [&]<class T, class Compute>(T, Compute) {
     Work<T, Compute> work(x);
-    work.job.a = work.coefficient(scale);
-    work.job.b = work.coefficient(shift);
-    work.job.slope = static_cast<Compute>(slope);
+    work.affine(scale, shift, slope);
     y = work.output();
     norm_blocks::Launch<T, Compute>::forward(work.queue(), work.job);
   });
@@ -112,10 +117,8 @@ at::Tensor backward_moments(at::Tensor const& dy, at::Tensor const& x, at::Tenso
   dispatch(x, [&]<class T, class Compute>(T, Compute) {
     Work<T, Compute> work(x);
     work.slopes(dy);
-    work.job.a = work.coefficient(scale);
-    work.job.b = work.coefficient(shift);
+    work.affine(scale, shift, slope);
     work.job.mean = work.coefficient(mean);
-    work.job.slope = static_cast<Compute>(slope);
     result = work.sums();
     norm_blocks::Launch<T, Compute>::backward_moments(work.queue(), work.job,
                                                       result.mutable_data_ptr<double>());
@@ -130,11 +133,9 @@ at::Tensor backward(at::Tensor const& dy, at::Tensor const& x, at::Tensor const&
   dispatch(x, [&]<class T, class Compute>(T, Compute) {
     Work<T, Compute> work(x);
     work.slopes(dy);
-    work.job.a = work.coefficient(scale);
-    work.job.b = work.coefficient(shift);
+    work.affine(scale, shift, slope);
     work.job.p = work.coefficient(linear);
     work.job.q = work.coefficient(constant);
-    work.job.slope = static_cast<Compute>(slope);
     dx = work.output();
     norm_blocks::Launch<T, Compute>::backward(work.queue(), work.job);
   });

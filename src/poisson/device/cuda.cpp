@@ -12,10 +12,6 @@
 namespace voxcycle::on_gpu {
 namespace {
 
-DeviceQueue queue_of(at::Tensor const& tensor) {
-  return current_queue(tensor.device().index());
-}
-
 int as_int(std::int64_t value) {
   VOXCYCLE_REQUIRE(value <= std::numeric_limits<int>::max() / 2,
                    "a grid or batch of " << value << " along one axis is too large for a GPU.");
@@ -54,7 +50,7 @@ EnergyAndGradient energy_and_gradient(at::Tensor const& u, at::Tensor const& nu,
     int const tiles = EnergyTiles(job.nx, job.ny, job.nz).per_sample();
     at::Tensor const partial = at::empty({job.batch, tiles}, wide);
     job.partial = partial.mutable_data_ptr<double>();
-    launch_energy(queue_of(u), job, result.energy.mutable_data_ptr<double>());
+    launch_energy(current_queue(u.device().index()), job, result.energy.mutable_data_ptr<double>());
   });
   return result;
 }
@@ -67,7 +63,7 @@ at::Tensor apply_stiffness(at::Tensor const& u, at::Tensor const& nu, Grid3 cons
     int const tiles = EnergyTiles(job.nx, job.ny, job.nz).per_sample();
     at::Tensor const partial = at::empty({job.batch, tiles}, u.options().dtype(at::kDouble));
     job.partial = partial.mutable_data_ptr<double>();
-    launch_energy(queue_of(u), job, nullptr);
+    launch_energy(current_queue(u.device().index()), job, nullptr);
   });
   return k_u;
 }
@@ -78,7 +74,7 @@ at::Tensor sum_at_nodes(at::Tensor const& voxels, Grid3 const& grid, double scal
       at::empty({voxels.size(0), 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)}, voxels.options());
   AT_DISPATCH_FLOATING_TYPES(voxels.scalar_type(), "sum_at_nodes", [&] {
     launch_node_sum(
-        queue_of(voxels),
+        current_queue(voxels.device().index()),
         NodeSumJob<scalar_t>{voxels.const_data_ptr<scalar_t>(), nodes.mutable_data_ptr<scalar_t>(),
                              voxels.size(0), grid.voxels[0], grid.voxels[1], grid.voxels[2],
                              static_cast<scalar_t>(scale)});
@@ -91,7 +87,7 @@ void chebyshev_step(double keep, double take, at::Tensor const& inverse, at::Ten
   c10::DeviceGuard const guard(x.device());
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "chebyshev", [&] {
     launch_chebyshev(
-        queue_of(x),
+        current_queue(x.device().index()),
         ChebyshevJob<scalar_t>{static_cast<scalar_t>(keep), static_cast<scalar_t>(take),
                                inverse.const_data_ptr<scalar_t>(), b.const_data_ptr<scalar_t>(),
                                k_x.const_data_ptr<scalar_t>(), d.mutable_data_ptr<scalar_t>(),
@@ -102,8 +98,9 @@ void chebyshev_step(double keep, double take, at::Tensor const& inverse, at::Ten
 void divide(at::Tensor const& inverse, at::Tensor const& x) {
   c10::DeviceGuard const guard(x.device());
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "divide", [&] {
-    launch_divide(queue_of(x), DivideJob<scalar_t>{inverse.const_data_ptr<scalar_t>(),
-                                                   x.mutable_data_ptr<scalar_t>(), x.numel()});
+    launch_divide(current_queue(x.device().index()),
+                  DivideJob<scalar_t>{inverse.const_data_ptr<scalar_t>(),
+                                      x.mutable_data_ptr<scalar_t>(), x.numel()});
   });
 }
 

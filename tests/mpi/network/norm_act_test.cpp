@@ -3,8 +3,10 @@
 
 #include "voxcycle/grid/units.hpp"
 
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/csrc/autograd/autograd.h>
 
 namespace voxcycle {
 namespace {
@@ -16,7 +18,7 @@ constexpr auto kLayout = at::MemoryFormat::ChannelsLast3d;
 /// torch's batch norm on the whole batch.
 void compare_with_whole_batch(std::int64_t samples) {
   auto const comm = make_mpi_communicator();
-  torch::manual_seed(1);
+  at::manual_seed(1);
   at::Tensor const x = at::randn({samples, 6, 4, 3, 5}, at::kDouble) + 0.5;
   at::Tensor const dy = at::randn_like(x);
 
@@ -30,7 +32,7 @@ void compare_with_whole_batch(std::int64_t samples) {
   NormAct layer({.channels = 6});
   layer.to(at::kDouble);
   {
-    torch::NoGradGuard const no_grad;
+    at::NoGradGuard const no_grad;
     layer.gamma.fill_(1.5);
     layer.beta.fill_(0.25);
   }

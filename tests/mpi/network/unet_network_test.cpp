@@ -4,8 +4,9 @@
 #include "voxcycle/grid/units.hpp"
 
 #include "../../unit/network/networks.hpp"
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/csrc/autograd/autograd.h>
 
 namespace voxcycle {
 namespace {
@@ -28,7 +29,7 @@ Outcome pass_over(Communicator const& comm, Norm norm, at::ScalarType dtype) {
                                     testing::default_frame);
   testing::perturb(*network);
   if (dtype == at::kDouble) network->to(at::kDouble);
-  torch::manual_seed(4);
+  at::manual_seed(4);
   auto const type = dtype == at::kDouble ? at::kDouble : at::kFloat;
   at::Tensor const log_nu = at::randn({kSamples, 1, 8, 8, 8}, type);
   at::Tensor const du = at::randn({kSamples, 1, 9, 9, 9}, type);

@@ -5,8 +5,8 @@
 
 #include <cmath>
 
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 
 namespace voxcycle {
 namespace {
@@ -27,7 +27,7 @@ TEST(Shares, CoverAllVariablesInWholeChunks) {
 TEST(Shares, DotsHaveTheBitsOfOneRank) {
   auto const comm = make_mpi_communicator();
   auto const self = make_self_communicator();
-  torch::manual_seed(6);
+  at::manual_seed(6);
   std::int64_t const n = 7 * Shares::kChunk + 13;
   at::Tensor const a = at::randn({n}, at::kDouble);
   at::Tensor const b = at::randn({n}, at::kDouble);
@@ -58,7 +58,7 @@ TEST(Shares, RefuseToShareNothing) {
 }
 
 TEST(Shares, AddScaledEqualsTheFormula) {
-  torch::manual_seed(6);
+  at::manual_seed(6);
   at::Tensor const x = at::randn({1003}, at::kFloat);
   at::Tensor const y = at::randn({1003}, at::kDouble);
   at::Tensor const expected = y + x.to(at::kDouble) * 0.3;

@@ -8,8 +8,9 @@
 #include <filesystem>
 
 #include "training_runs.hpp"
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 
 namespace voxcycle {
 namespace {

@@ -9,8 +9,9 @@
 #include <limits>
 
 #include "training_runs.hpp"
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 
 namespace voxcycle {
 namespace {
@@ -52,7 +53,7 @@ class SmallLoss {
                                          .rank = comm.rank()});
                    }) {
     // Heads start at zero, where most gradients are zero.
-    torch::manual_seed(1);
+    at::manual_seed(1);
     start = objective_.point();
     start.add_(0.1 * at::randn_like(start));
     parameters_.set_values(start);
@@ -141,7 +142,7 @@ TEST_F(SampleObjectiveTest, TheGradientIsTheSlopeOfTheValue) {
     auto& objective = problem.objective();
     if (statistics == Statistics::running) objective.freeze_statistics(0);
     auto const here = objective.evaluate(problem.start.clone());
-    torch::manual_seed(8);
+    at::manual_seed(8);
     at::Tensor const d = at::randn_like(problem.start);
     double const up = objective.value(0, problem.start + kDifference * d);
     double const down = objective.value(0, problem.start - kDifference * d);

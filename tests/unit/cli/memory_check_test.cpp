@@ -183,26 +183,31 @@ TEST(MemoryAdvice, SaysWhenNothingHelps) {
 
 TEST(RequireMemory, TensorsBeyond32BitsAreRefusedWithTheLevel) {
   constexpr std::int64_t enough = std::int64_t{1} << 60;
-  // 2 x 2 x 4 x 512^3 = 2^31 values in the decoder's join: one too many.
+  // 2 x 8 x 512^3 = 2^31 values: one too many.
   EXPECT_THAT(
       [&] {
-        (Refused{kFine, 512, 2}.plan(enough));
+        (Refused{"[network]\nchannels = 256:8, 512:8\n", 512, 2}.plan(enough));
       },
       ThrowsMessage<Error>(AllOf(HasSubstr("2 samples with 8 channels on 512^3"),
                                  HasSubstr("2147483648 values"),
                                  HasSubstr("Lower train.unit_size to 1."))));
-  EXPECT_NO_THROW((Refused{kFine, 512, 1}.plan(enough)));
+  EXPECT_NO_THROW((Refused{kFine, 512, 2}.plan(enough)));
   EXPECT_THAT(
       [&] {
         (Refused{"[network]\nchannels = 256:8, 512:16\n", 512, 2}.plan(enough));
       },
-      ThrowsMessage<Error>(HasSubstr("Lower network.channels of level 512 to 7 with "
+      ThrowsMessage<Error>(HasSubstr("Lower network.channels of level 512 to 15 with "
                                      "train.unit_size = 1.")));
   EXPECT_THAT(
       [&] {
         (Refused{kFine, 1024, 1}.plan(enough));
       },
-      ThrowsMessage<Error>(AllOf(HasSubstr("1024^3"), HasSubstr("coarser finest level"))));
+      ThrowsMessage<Error>(HasSubstr("Lower network.channels of level 1024 to 1.")));
+  EXPECT_THAT(
+      [&] {
+        (Refused{"[network]\nchannels = 1024:1, 2048:1\n", 2048, 1}.plan(enough));
+      },
+      ThrowsMessage<Error>(AllOf(HasSubstr("2048^3"), HasSubstr("coarser finest level"))));
 }
 
 }  // namespace

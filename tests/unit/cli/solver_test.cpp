@@ -15,6 +15,7 @@
 
 #include "../../../src/cli/options.hpp"
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 #include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/reference/fast_poisson.hpp"
 
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 
 namespace voxcycle {
 namespace {
@@ -16,7 +16,7 @@ constexpr std::int64_t kVoxels = 16;
 /// "Predicts" a stored field, whatever it is given; its values are as good as float32 is.
 class StoredField : public Network {
  public:
-  explicit StoredField(at::Tensor u) : u_(u.to(at::kFloat)) {}
+  explicit StoredField(at::Tensor u) : Network(nullptr), u_(u.to(at::kFloat)) {}
   Units forward(Pass const&, Grid3 const&, Units const& x) override {
     inputs = x.front().size(1);
     largest_batch = std::max(largest_batch, x.front().size(0));

@@ -13,11 +13,12 @@
 #include <string>
 #include <vector>
 
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/jit/serialization/pickle.h>
 #include <torch/script.h>
-#include <torch/torch.h>
 
 namespace voxcycle {
 namespace {
@@ -58,8 +59,8 @@ std::shared_ptr<Network> random_network(std::string const& name, Norm norm, std:
                                      .adaptation = adaptation,
                                      .cycle_levels = {4, 8, 16}},
                                     boundary, source_of(inputs));
-  torch::NoGradGuard const no_grad;
-  torch::manual_seed(3);
+  at::NoGradGuard const no_grad;
+  at::manual_seed(3);
   for (auto& p : network->parameters()) p.add_(at::randn(p.sizes()) * 0.3);
   for (auto& b : network->named_buffers()) {
     bool const variance = b.key().ends_with("running_var");
@@ -99,7 +100,7 @@ Fields random_fields(Grid3 const& grid, std::int64_t inputs) {
 
 void expect_same_values(Network& network, torch::jit::Module& model, Grid3 const& grid,
                         std::int64_t inputs) {
-  torch::NoGradGuard const no_grad;
+  at::NoGradGuard const no_grad;
   auto const comm = make_self_communicator();
   Fields const fields = random_fields(grid, inputs);
   at::Tensor const want = predict(*comm, network, grid, fields.nu, fields.f, at::kFloat);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/network/channel_join.hpp"
 
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 
 namespace voxcycle {
 namespace {
@@ -22,7 +22,7 @@ Pass pass_in(at::MemoryFormat layout) {
 void expect_equals_cat(std::int64_t a, std::int64_t b, at::ScalarType dtype,
                        at::MemoryFormat layout) {
   SCOPED_TRACE(std::to_string(a) + " + " + std::to_string(b) + " " + at::toString(dtype));
-  torch::manual_seed(3);
+  at::manual_seed(3);
   Units const x{features(a, dtype, layout), features(a, dtype, layout)};
   Units const y{features(b, dtype, layout), features(b, dtype, layout)};
   Units const joined = join_channels(pass_in(layout), x, y);

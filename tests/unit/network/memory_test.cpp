@@ -7,9 +7,9 @@
 #include "voxcycle/network/network.hpp"
 
 #include "networks.hpp"
+#include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 
 namespace voxcycle {
 namespace {

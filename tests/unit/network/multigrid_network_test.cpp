@@ -6,8 +6,10 @@
 #include <set>
 
 #include "networks.hpp"
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/csrc/autograd/autograd.h>
 
 namespace voxcycle {
 namespace {
@@ -65,7 +67,7 @@ TEST(MultigridNetwork, ValueAndGradientsEqualPlainTorchInBothLayouts) {
 TEST(MultigridNetwork, LayoutsAgreeInFloat) {
   constexpr double kRounding = 1e-4;  // relative; float32 through some 20 layers, both ways
   auto const comm = make_self_communicator();
-  torch::manual_seed(4);
+  at::manual_seed(4);
   at::Tensor const log_nu = at::randn({2, 1, 16, 16, 16});
   at::Tensor const du = at::randn({2, 1, 17, 17, 17});
   std::vector<std::vector<at::Tensor>> runs;
@@ -91,7 +93,7 @@ TEST(MultigridNetwork, NewLevelReproducesTheProlongedCoarseSolution) {
   auto const network = small_network();
   {
     // Train-like change of the inner levels only; level 16 keeps its zero head and down.
-    torch::NoGradGuard const no_grad;
+    at::NoGradGuard const no_grad;
     for (auto& entry : network->named_parameters()) {
       if (entry.key().rfind("level16", 0) != 0) entry.value().add_(0.1);
     }
@@ -99,7 +101,7 @@ TEST(MultigridNetwork, NewLevelReproducesTheProlongedCoarseSolution) {
   auto const comm = make_self_communicator();
   Pass const pass{.comm = *comm, .training = false, .total_samples = 2};
   at::Tensor const log_nu = at::randn({2, 1, 16, 16, 16});
-  torch::NoGradGuard const no_grad;
+  at::NoGradGuard const no_grad;
   auto const fine = network->forward(pass, Grid3::cube(16), {log_nu});
   auto const coarse = network->forward(pass, Grid3::cube(8), {at::avg_pool3d(log_nu, 2)});
   EXPECT_TRUE(at::equal(fine[0], at::upsample_trilinear3d(coarse[0], {17, 17, 17}, true)));
@@ -134,7 +136,7 @@ TEST(MultigridNetwork, HoldsDirichletValuesExactly) {
   auto const network = small_network();
   perturb(*network);
   auto const comm = make_self_communicator();
-  torch::NoGradGuard const no_grad;
+  at::NoGradGuard const no_grad;
   Pass const pass{.comm = *comm, .dtype = at::kBFloat16, .total_samples = 2};
   auto const u = network->forward(pass, Grid3::cube(16), {at::randn({2, 1, 16, 16, 16})})[0];
   EXPECT_TRUE(u.select(2, 0).eq(1.0).all().item<bool>());

@@ -6,8 +6,10 @@
 
 #include <functional>
 
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/csrc/autograd/autograd.h>
 
 namespace voxcycle::testing {
 
@@ -24,8 +26,8 @@ inline NodalFrame default_frame(Grid3 const& grid) {
 
 /// Moves every parameter off its start, so that zero heads hide nothing.
 inline void perturb(Network& network) {
-  torch::NoGradGuard const no_grad;
-  torch::manual_seed(3);
+  at::NoGradGuard const no_grad;
+  at::manual_seed(3);
   for (auto& p : network.parameters()) p.add_(at::randn(p.sizes(), p.options()) * 0.3);
 }
 
@@ -62,7 +64,7 @@ inline void expect_equals_plain(Network& network, PlainNetwork const& plain,
                                 at::MemoryFormat layout = at::MemoryFormat::ChannelsLast3d) {
   constexpr double kRounding = 1e-11;  // float64 through some 20 layers
   network.to(at::kDouble);
-  torch::manual_seed(9);
+  at::manual_seed(9);
   at::Tensor const log_nu = at::randn({5, 1, 16, 16, 16}, at::kDouble);
   at::Tensor const du = at::randn({5, 1, 17, 17, 17}, at::kDouble);
 

@@ -3,8 +3,11 @@
 
 #include "voxcycle/core/error.hpp"
 
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/csrc/autograd/autograd.h>
 
 namespace voxcycle {
 namespace {
@@ -20,7 +23,7 @@ struct Case {
 };
 
 Case make_case(std::int64_t samples, std::int64_t channels) {
-  torch::manual_seed(5);
+  at::manual_seed(5);
   auto const options = at::TensorOptions(at::kDouble);
   return {at::randn({samples, channels, 5, 6, 7}, options) * 2 + 0.7,
           at::randn({samples, channels, 5, 6, 7}, options), at::rand({channels}, options) + 0.5,
@@ -50,7 +53,7 @@ std::vector<at::Tensor> actual(Case const& c, at::ScalarType dtype, NormAct& lay
                                at::MemoryFormat layout = kChannelsLast) {
   auto const comm = make_self_communicator();
   {
-    torch::NoGradGuard const no_grad;
+    at::NoGradGuard const no_grad;
     layer.to(dtype == at::kDouble ? at::kDouble : at::kFloat);
     layer.gamma.copy_(c.gamma);
     layer.beta.copy_(c.beta);
@@ -106,7 +109,7 @@ TEST(NormAct, EqualsTorchInItsDefaultLayout) {
 
 // More voxels than a thread takes at a time, so that partial sums are put together.
 TEST(NormAct, EqualsTorchOnLargeSamplesInBothLayouts) {
-  torch::manual_seed(6);
+  at::manual_seed(6);
   auto const options = at::TensorOptions(at::kDouble);
   std::vector<std::int64_t> const shape{3, 2, 21, 22, 23};
   Case const c{at::randn(shape, options) + 0.3, at::randn(shape, options),

@@ -5,8 +5,10 @@
 #include "voxcycle/network/unit_conv.hpp"
 
 #include "networks.hpp"
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/csrc/autograd/autograd.h>
 
 namespace voxcycle {
 namespace {
@@ -37,7 +39,7 @@ Result run(NetworkOptions const& options, at::ScalarType dtype, Gradients gradie
                   .total_units = 2,
                   .total_samples = 3,
                   .recompute = recompute};
-  torch::manual_seed(5);
+  at::manual_seed(5);
   auto const type = dtype == at::kDouble ? at::kDouble : at::kFloat;
   Units const x{at::randn({2, 1, 8, 8, 8}, type), at::randn({1, 1, 8, 8, 8}, type)};
   Result result{network->forward(pass, Grid3::cube(8), x), {}, {}};
@@ -109,7 +111,7 @@ TEST(Recomputed, RunsOnceWithoutGradients) {
   UnitConv layer({.in = 1, .out = 1});
   initialise_uniform(layer, 1);
   Fields const x{Units(1, at::randn({1, 1, 4, 4, 4}))};
-  torch::NoGradGuard const no_grad;
+  at::NoGradGuard const no_grad;
   int runs = 0;
   auto const y = recomputed({.comm = *comm, .recompute = true}, layer, x,
                             [&](Pass const& p, Fields const& in) -> Fields {

@@ -6,8 +6,10 @@
 #include <set>
 
 #include "networks.hpp"
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/csrc/autograd/autograd.h>
 
 namespace voxcycle {
 namespace {
@@ -90,7 +92,7 @@ TEST(UnetNetwork, GradientsAgreeWithFiniteDifferences) {
   network->to(at::kDouble);
   auto const comm = make_self_communicator();
   Pass const pass{.comm = *comm, .dtype = at::kDouble, .total_samples = 2};
-  torch::manual_seed(5);
+  at::manual_seed(5);
   at::Tensor const log_nu = at::randn({2, 1, 16, 16, 16}, at::kDouble);
   at::Tensor const du = at::randn({2, 1, 17, 17, 17}, at::kDouble);
   auto const value = [&] {
@@ -106,7 +108,7 @@ TEST(UnetNetwork, GradientsAgreeWithFiniteDifferences) {
       EXPECT_FALSE(entry.value().grad().defined());
       continue;
     }
-    torch::NoGradGuard const no_grad;
+    at::NoGradGuard const no_grad;
     at::Tensor const& p = entry.value();
     at::Tensor const direction = at::randn(p.sizes(), p.options()).contiguous();
     p.add_(direction, kStep);
@@ -123,7 +125,7 @@ TEST(UnetNetwork, GradientsAgreeWithFiniteDifferences) {
 
 TEST(UnetNetwork, HoldsDirichletValuesExactlyInEveryPrecision) {
   auto const comm = make_self_communicator();
-  torch::NoGradGuard const no_grad;
+  at::NoGradGuard const no_grad;
   for (auto dtype : {at::kBFloat16, at::kFloat, at::kDouble}) {
     auto const network = small_network(Adaptation::yes);
     perturb(*network);
@@ -140,7 +142,7 @@ TEST(UnetNetwork, HoldsDirichletValuesExactlyInEveryPrecision) {
 TEST(UnetNetwork, StartsAsTheLift) {
   auto const network = small_network();
   auto const comm = make_self_communicator();
-  torch::NoGradGuard const no_grad;
+  at::NoGradGuard const no_grad;
   Pass const pass{.comm = *comm, .total_samples = 2};
   auto const u = network->forward(pass, Grid3::cube(8), {at::randn({2, 1, 8, 8, 8})})[0];
   EXPECT_TRUE(at::equal(u, default_frame(Grid3::cube(8)).lift.expand_as(u)));
@@ -150,18 +152,18 @@ TEST(UnetNetwork, OneStepOnOneGridChangesTheOutputOnAnother) {
   auto const network = small_network();
   perturb(*network);
   auto const comm = make_self_communicator();
-  torch::manual_seed(7);
+  at::manual_seed(7);
   at::Tensor const fine = at::randn({2, 1, 16, 16, 16});
   at::Tensor const coarse = at::avg_pool3d(fine, 2);
   Pass const frozen{.comm = *comm, .training = false, .total_samples = 2};
   auto const on_fine = [&] {
-    torch::NoGradGuard const no_grad;
+    at::NoGradGuard const no_grad;
     return network->forward(frozen, Grid3::cube(16), {fine})[0];
   };
   at::Tensor const before = on_fine();
   // The frozen pass uses running statistics only, so that nothing but weights can carry over.
   network->forward(frozen, Grid3::cube(8), {coarse})[0].square().sum().backward();
-  torch::NoGradGuard const no_grad;
+  at::NoGradGuard const no_grad;
   for (auto& p : network->parameters()) {
     ASSERT_TRUE(p.grad().defined());
     p.sub_(p.grad(), 1e-4 / p.grad().norm().item<double>());
@@ -181,14 +183,14 @@ TEST(UnetNetwork, AdaptationAddsTheStatedParametersAndChangesNothingOnEntry) {
   EXPECT_EQ(count(*adapted) - count(*plain), 2 * (108 * c * c + 6 * c));
   {
     // Trained as far as the coarsest level: the layers of 16 and 32 are as they were made.
-    torch::NoGradGuard const no_grad;
+    at::NoGradGuard const no_grad;
     for (auto& entry : plain->named_parameters()) {
       entry.value().add_(at::randn(entry.value().sizes()), 0.3);
       adapted->named_parameters().find(entry.key())->copy_(entry.value());
     }
   }
   auto const comm = make_self_communicator();
-  torch::NoGradGuard const no_grad;
+  at::NoGradGuard const no_grad;
   for (bool training : {true, false}) {
     for (std::int64_t n : {8, 16, 32}) {
       Pass const pass{.comm = *comm, .training = training, .total_samples = 2};

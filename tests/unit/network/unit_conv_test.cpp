@@ -2,9 +2,13 @@
 #include "voxcycle/network/unit_conv.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/network/channel_join.hpp"
 
+#include <vector>
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 
 namespace voxcycle {
 namespace {
@@ -14,9 +18,9 @@ constexpr double rounding = 1e-5;
 
 // torch takes a lone float32 sample another way than a batch, and so do we.
 TEST(UnitConv, LoneSampleHasTheValuesItHasInABatch) {
-  torch::manual_seed(2);
+  at::manual_seed(2);
   auto const comm = make_self_communicator();
-  torch::NoGradGuard const no_grad;
+  at::NoGradGuard const no_grad;
   for (auto const kind : {ConvKind::same, ConvKind::down, ConvKind::up, ConvKind::node}) {
     for (auto const bias : {Bias::yes, Bias::no}) {
       UnitConv conv({.kind = kind, .in = 16, .out = 8, .bias = bias});
@@ -51,7 +55,7 @@ at::Tensor plain(ConvKind kind, at::Tensor const& x, at::Tensor const& w, at::Te
 
 TEST(UnitConv, ValuesAndGradientsEqualTorchInBothLayouts) {
   constexpr double kDoubleRounding = 1e-12;
-  torch::manual_seed(3);
+  at::manual_seed(3);
   auto const comm = make_self_communicator();
   for (auto layout : {at::MemoryFormat::ChannelsLast3d, at::MemoryFormat::Contiguous}) {
     for (auto const kind : {ConvKind::same, ConvKind::down, ConvKind::up, ConvKind::node}) {
@@ -77,6 +81,33 @@ TEST(UnitConv, ValuesAndGradientsEqualTorchInBothLayouts) {
       EXPECT_TRUE(at::allclose(x.grad(), p.grad(), kDoubleRounding, kDoubleRounding));
       EXPECT_TRUE(at::allclose(conv.weight.grad(), w.grad(), kDoubleRounding, kDoubleRounding));
       EXPECT_TRUE(at::allclose(conv.bias.grad(), b.grad(), kDoubleRounding, kDoubleRounding));
+    }
+  }
+}
+
+// At 256^3 the channels of two fields are joined a slab at a time, below all at once.
+TEST(UnitConv, ChannelsOfTwoFieldsGoTogetherOnCoarseAndFineGrids) {
+  at::manual_seed(4);
+  auto const comm = make_self_communicator();
+  UnitConv conv({.in = 3, .out = 2});
+  for (auto& p : conv.parameters()) p.detach().uniform_(-0.1, 0.1);
+  Pass const pass{.comm = *comm, .dtype = at::kBFloat16};
+  for (std::int64_t n : {8, 256}) {
+    auto const make = [&](std::int64_t channels) {
+      return as_features(pass, {at::randn({1, channels, n, n, n})}).front().requires_grad_();
+    };
+    at::Tensor const a = make(2), b = make(1);
+    at::Tensor const slope = at::randn({1, 2, n, n, n}, at::kBFloat16);
+    auto const differentiate = [&](Units const& y) {
+      conv.zero_grad();
+      for (auto const* x : {&a, &b}) x->mutable_grad() = at::Tensor();
+      y.front().backward(slope);
+      return std::vector{y.front().detach(), a.grad(), b.grad(), conv.weight.grad().clone()};
+    };
+    auto const expected = differentiate(conv.forward(pass, join_channels(pass, {a}, {b})));
+    auto const found = differentiate(conv.forward(pass, {a}, {b}));
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      EXPECT_TRUE(at::equal(found[k], expected[k])) << n << ' ' << k;
     }
   }
 }

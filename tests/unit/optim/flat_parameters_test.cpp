@@ -3,15 +3,15 @@
 
 #include "voxcycle/core/error.hpp"
 
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 
 namespace voxcycle {
 namespace {
 
 class FlatParametersTest : public ::testing::Test {
  protected:
-  FlatParametersTest() { torch::manual_seed(1); }
+  FlatParametersTest() { at::manual_seed(1); }
 
   at::Tensor conv_ = at::randn({2, 3, 2, 2, 2}).contiguous(at::MemoryFormat::ChannelsLast3d);
   at::Tensor bias_ = at::randn({5});

@@ -3,8 +3,8 @@
 
 #include "voxcycle/core/error.hpp"
 
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 
 namespace voxcycle {
 namespace {
@@ -33,7 +33,7 @@ at::Tensor dense_inverse(std::vector<std::pair<at::Tensor, at::Tensor>> const& p
 
 class LbfgsHistoryTest : public ::testing::Test {
  protected:
-  LbfgsHistoryTest() { torch::manual_seed(5); }
+  LbfgsHistoryTest() { at::manual_seed(5); }
 
   /// A pair of positive curvature.
   static std::pair<at::Tensor, at::Tensor> pair() {

@@ -8,8 +8,9 @@
 #include <map>
 
 #include "test_functions.hpp"
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/optim.h>
 
 namespace voxcycle {
 namespace {
@@ -91,7 +92,7 @@ TEST_F(LbfgsTest, FindsRosenbrocksMinimumInAboutTheEvaluationsOfOthers) {
 }
 
 TEST_F(LbfgsTest, FindsTheMinimumOfAQuadratic) {
-  torch::manual_seed(3);
+  at::manual_seed(3);
   std::int64_t const n = 40;
   at::Tensor const root = at::randn({n, n}, at::kDouble);
   at::Tensor const a = root.mm(root.t()) + 0.1 * at::eye(n, at::kDouble);

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 
 namespace voxcycle {
 namespace {
@@ -64,7 +64,7 @@ class LeastSquares final : public BatchObjective {
 class MultiBatchLbfgsTest : public ::testing::Test {
  protected:
   MultiBatchLbfgsTest() {
-    torch::manual_seed(4);
+    at::manual_seed(4);
     a_ = at::randn({600, 20}, at::kDouble) * at::logspace(0, 1.5, 20, 10.0, at::kDouble);
     expected_ = at::randn({20}, at::kDouble);
   }

@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/optim.h>
 
 namespace voxcycle {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 constexpr double kRounding = 1e-6;  // float32, twenty steps
 
 std::vector<at::Tensor> start_values() {
-  torch::manual_seed(2);
+  at::manual_seed(2);
   return {at::randn({7, 3}), at::randn({5})};
 }
 
@@ -67,7 +68,7 @@ TEST(Optimizer, SgdWithMomentumEqualsTorch) {
 }
 
 TEST(Optimizer, MuonMovesMatricesAlongTheirOrthogonalFactor) {
-  torch::manual_seed(4);
+  at::manual_seed(4);
   for (std::vector<std::int64_t> const& shape :
        {std::vector<std::int64_t>{6, 2, 3, 1, 1}, {9, 4}}) {
     at::Tensor const p = at::zeros(shape);
@@ -92,7 +93,7 @@ TEST(Optimizer, MuonMovesMatricesAlongTheirOrthogonalFactor) {
 TEST(Optimizer, MuonMapsSingularValuesByTheQuintic) {
   // The iteration acts on each singular value alone: s <- a s + b s^3 + c s^5, five times.
   constexpr double kSquares = 1e-9;  // float64 rounding of the squares, growing 12-fold a step
-  torch::manual_seed(6);
+  at::manual_seed(6);
   for (std::vector<std::int64_t> const& shape :
        {std::vector<std::int64_t>{8, 3, 3, 3, 3}, {12, 5}}) {
     std::int64_t const small = std::min(shape[0], shape.size() == 2 ? shape[1] : 81);
@@ -127,7 +128,7 @@ TEST(Optimizer, MuonLeavesVectorsAndSingleChannelsToAdam) {
 }
 
 TEST(Optimizer, MemoryLayoutDoesNotMatter) {
-  torch::manual_seed(8);
+  at::manual_seed(8);
   at::Tensor const start = at::randn({4, 3, 2, 3, 3});
   for (auto const& name : optimizer_names()) {
     for (auto layout : {at::MemoryFormat::Contiguous, at::MemoryFormat::ChannelsLast3d}) {

@@ -6,8 +6,9 @@
 #include "voxcycle/poisson/smoother.hpp"
 
 #include "../../../src/train/network_input.hpp"
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 
 namespace voxcycle {
 namespace {
@@ -39,7 +40,7 @@ TEST_P(FrameOfSource, SmoothsTowardsTheSolutionOfItsOwnEquation) {
 }
 
 TEST_P(FrameOfSource, BackpropagatesThroughTheSmoother) {
-  torch::manual_seed(3);
+  at::manual_seed(3);
   bool const sampled = GetParam().kind == SourceKind::sampled;
   at::Tensor const nu = voxels(box), f = sampled ? voxels(box) : at::Tensor();
   NodalFrame const frame = frame_of(boundary, GetParam(), 4)(box);
@@ -79,7 +80,7 @@ TEST(Frame, SmoothingLowersTheEnergyOfAnUntrainedNetwork) {
                                        .depth = 2,
                                        .base_channels = 8},
                                       Boundary{}, Source{});
-    torch::NoGradGuard const no_grad;
+    at::NoGradGuard const no_grad;
     Pass const pass{.comm = *comm, .training = false, .total_samples = 2};
     at::Tensor const u = network->forward(pass, grid, {network_input(nu, {})}).front();
     return energy_and_gradient(u.contiguous(), nu, grid).energy.sum().item<double>();

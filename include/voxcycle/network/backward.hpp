@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace voxcycle {
+
+/// The slopes of `wanted`, given those of y; with none wanted, into the gradients of all leaves.
+/// Backward needs the graph alone: y, if moved here, frees what nothing else holds.
+/// @param slopes  of y; undefined ones are zero
+std::vector<at::Tensor> backward(std::vector<at::Tensor> y, std::vector<at::Tensor> slopes,
+                                 std::vector<at::Tensor> const& wanted = {});
+
+}  // namespace voxcycle
