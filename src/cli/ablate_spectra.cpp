@@ -3,6 +3,7 @@
 
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/dataset/held_out.hpp"
 #include "voxcycle/grid/units.hpp"
@@ -25,17 +26,12 @@
 namespace voxcycle {
 namespace {
 
-/// Convolutions of single samples take a path that is many times slower.
-constexpr std::int64_t kLeastUnit = 2;
-
 /// What computing the spectra of one run shares between its stages; made when first needed.
 class Spectra {
  public:
   Spectra(Config const& config, TrainOptions const& options, Grid3 const& grid,
           std::int64_t samples, Communicator const& self)
-      : self_(self),
-        unit_size_(std::max(kLeastUnit, options.unit_size)),
-        box_({grid, options.boundary}) {
+      : self_(self), unit_size_(options.unit_size), box_({grid, options.boundary}) {
     require_shards(config, "held_out", grid);
     ShardSet shards(shard_directory(options.data, "held_out", grid));
     set_ = read_held_out(shards, 0, std::min(samples, shards.samples()));
@@ -121,6 +117,8 @@ std::vector<StageSpectrum> spectra_of_run(PlannedRun const& run, std::int64_t sa
     auto energy = kept_spectrum(path, signature);
     if (!energy) {
       if (!spectra) spectra.emplace(run.config, options, grid, samples, self);
+      log_info(format("run %d, %s: spectrum of the error after stage %d of %zu", run.number,
+                      run.label.c_str(), stage + 1, options.path.size()));
       energy = spectra->after(weights);
       keep_spectrum(path, signature, *energy);
     }

@@ -170,7 +170,7 @@ MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, Grid3 con
   }
   double const scale = options_.correction_scale / static_cast<double>(level_of(grid));
   u = each(u, head, [&](at::Tensor const& base, at::Tensor const& correction) {
-    return base + frame.mask * (correction.to(base.scalar_type()).contiguous() * scale);
+    return at::addcmul(base, frame.mask, correction.to(base.scalar_type()).contiguous(), scale);
   });
   return {smoothed(frame, u, x), g};
 }

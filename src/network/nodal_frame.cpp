@@ -46,12 +46,12 @@ Field plan_smoothed(Tape& tape, Field const& u, Field const& x) {
 
 Field plan_correction(Tape& tape, Field const& base, Field const& head) {
   Field correction{.grid = head.grid, .channels = 1, .points = head.points, .value = base.value};
-  // One unit's head in the solution's type, scaled, masked; backward goes the same way back.
+  // One unit's head in the solution's type; backward masks and scales its slope.
   auto const of_unit = [&tape, correction](std::int64_t copies) {
     return tape.of_unit(correction, copies);
   };
   correction = tape.record(correction, {.inputs = {head}, .workspace = [=] { of_unit(2); }});
-  auto const passing = of_unit(3);
+  auto const passing = of_unit(1);
   return tape.sum(base, correction);
 }
 

@@ -212,7 +212,7 @@ Units UnetNetwork::forward(Pass const& pass, Grid3 const& grid, Units const& x) 
     g = place->second->after->forward(pass, g);
   }
   Units const u = each(head_->forward(pass, g), [&](at::Tensor const& n) {
-    return frame.lift + frame.mask * n.to(solution_type(pass)).contiguous();
+    return at::addcmul(frame.lift, frame.mask, n.to(solution_type(pass)).contiguous());
   });
   return smoothed(frame, u, x);
 }
