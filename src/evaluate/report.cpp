@@ -132,7 +132,8 @@ std::string render_errors(ReportInput const& input) {
   Statistics const gap = statistics_of(input.errors, &SampleErrors::energy_gap);
   Statistics const norm = statistics_of(input.errors, &SampleErrors::energy_norm_error);
   std::string content = element("h2", "", "Errors on held-out samples");
-  content += error_table("over " + std::to_string(input.errors.size()) + " samples",
+  content += error_table("over " + std::to_string(input.errors.size()) +
+                             (input.errors.size() == 1 ? " sample" : " samples"),
                          error_row("", "mean", rel_l2.mean, gap.mean, norm.mean) +
                              error_row("", "median", rel_l2.median, gap.median, norm.median) +
                              error_row("", "max", rel_l2.max, gap.max, norm.max));

@@ -24,6 +24,9 @@ TEST(Progress, LineShowsStageStepErrorRateAndTime) {
   EXPECT_EQ(progress_text(state),
             "stage 2/3  32^3  step 100/300  gap 0.23 %  loss 0.50000  rate 1.2e-03  100 ms/step  "
             "80 samples/s  left 20.0 s");
+  state.step_seconds = 117.0;
+  state.samples = 1;
+  EXPECT_NE(progress_text(state).find("  0.0085 samples/s  "), std::string::npos);
   state.steps = 0;  // a budget in seconds
   EXPECT_NE(progress_text(state).find("step 100  gap"), std::string::npos);
 }
