@@ -65,12 +65,9 @@ std::vector<Field> Tape::recomputed(std::vector<Field> const& inputs, Piece cons
 
   auto again_options = options_;
   again_options.recompute = false;
-  std::vector<Field> given = inputs;
+  std::vector<Field> given = inputs;           // keeps them for the second run
+  for (auto& field : given) field.maker = -1;  // their slopes are this operation's
   Operation operation{.inputs = inputs};
-  for (auto& field : given) {
-    operation.kept.push_back(field.memory);
-    field.maker = -1;  // the slopes of inputs are this operation's
-  }
   operation.recompute = [=, ledger = ledger_] {
     Tape again(*ledger, again_options);
     Field last = piece(again, given).back();

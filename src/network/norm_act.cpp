@@ -3,6 +3,7 @@
 
 #include "voxcycle/comm/exact_sum.hpp"
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/exact_math.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/network/statistics_record.hpp"
 
@@ -168,6 +169,17 @@ void take_in(at::Tensor& running, at::Tensor const& fresh, double weight) {
   }
 }
 
+/// Of this batch in the running statistics (NormOptions::momentum).
+double weight_of_batch(Pass const& pass, NormOptions const& options, at::Tensor const& running_mean,
+                       at::Tensor const& running_var) {
+  if (pass.statistics_weight >= 0.0) return pass.statistics_weight;
+  bool const untouched =
+      running_mean.eq(0).all().item<bool>() && running_var.eq(1).all().item<bool>();
+  if (untouched) return 1.0;
+  double const batches = static_cast<double>(pass.total_samples) / kSamplesOfMomentum;
+  return 1.0 - exact_exp(batches * exact_log(1.0 - options.momentum));
+}
+
 /// Statistics over all samples of all ranks; updates the running ones.
 Moments batch_moments(Pass const& pass, Units const& x, NormOptions const& options,
                       at::Tensor& running_mean, at::Tensor& running_var) {
@@ -180,7 +192,7 @@ Moments batch_moments(Pass const& pass, Units const& x, NormOptions const& optio
   at::Tensor const var =
       (totals.narrow(0, options.channels, options.channels) / count - mean * mean).clamp_min_(0.0);
   double const unbiased = count / std::max(1.0, count - 1.0);
-  double const weight = pass.statistics_weight < 0.0 ? options.momentum : pass.statistics_weight;
+  double const weight = weight_of_batch(pass, options, running_mean, running_var);
   take_in(running_mean, mean, weight);
   take_in(running_var, var * unbiased, weight);
   return {mean.unsqueeze(0), (var + options.epsilon).rsqrt_().unsqueeze(0)};

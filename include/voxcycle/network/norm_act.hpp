@@ -25,12 +25,18 @@ enum class Norm {
 Norm parse_norm(std::string_view name);
 std::string to_string(Norm norm);
 
+/// See NormOptions::momentum.
+inline constexpr double kSamplesOfMomentum = 8.0;
+
 struct NormOptions {
   Norm norm = Norm::sync_batch;
   std::int64_t channels = 1;
-  std::int64_t groups = 8;      ///< group norm: number of groups (at most channels)
-  double epsilon = 1e-5;        ///< added to variances
-  double momentum = 0.1;        ///< weight of the new batch in running statistics
+  std::int64_t groups = 8;  ///< group norm: number of groups (at most channels)
+  double epsilon = 1e-5;    ///< added to variances
+  /// Weight of eight new samples in running statistics; other batches count as if their samples
+  /// came in eights, so that a few small batches on a fine grid do not outweigh thousands of
+  /// samples on coarser ones. The first batch that a layer sees is taken as it is.
+  double momentum = 0.1;
   double negative_slope = 0.1;  ///< of the leaky ReLU
 };
 

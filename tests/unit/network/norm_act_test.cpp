@@ -3,6 +3,8 @@
 
 #include "voxcycle/core/error.hpp"
 
+#include <cmath>
+
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
@@ -148,12 +150,17 @@ TEST(NormAct, RunningStatisticsFollowTorch) {
   auto const c = make_case(5, 4);
   NormOptions const options{.channels = 4};
   NormAct layer(options);
-  actual(c, at::kDouble, layer);
   at::Tensor const mean = at::zeros({4}, at::kDouble);
   at::Tensor const var = at::ones({4}, at::kDouble);
-  at::batch_norm(c.x, c.gamma, c.beta, mean, var, true, 0.1, 1e-5, false);
-  EXPECT_TRUE(at::allclose(layer.running_mean, mean, kRounding, kRounding));
-  EXPECT_TRUE(at::allclose(layer.running_var, var, kRounding, kRounding));
+  // The first batch of all, then five samples where 0.1 is the weight of eight.
+  for (double const weight : {1.0, 1.0 - std::pow(0.9, 5.0 / 8.0)}) {
+    actual(c, at::kDouble, layer);
+    at::batch_norm(c.x, c.gamma, c.beta, mean, var, true, weight, 1e-5, false);
+    EXPECT_TRUE(at::allclose(layer.running_mean, mean, kRounding, kRounding));
+    EXPECT_TRUE(at::allclose(layer.running_var, var, kRounding, kRounding));
+    mean.mul_(0.5);  // elsewhere than this batch's
+    layer.running_mean.copy_(mean);
+  }
 
   auto const comm = make_self_communicator();
   Pass const pass{.comm = *comm, .training = false, .dtype = at::kDouble, .total_samples = 5};

@@ -57,6 +57,11 @@ TEST(PlanMemory, AddsWhatItIsToldOf) {
             4 * 32 * 32 * 32 + 8 * 33 * 33 * 33);
 }
 
+TEST(PlanMemory, BothNetworksShareTheirFrames) {
+  auto const account = plan_memory(options(), level(4), {.held_out = 2}).account;
+  EXPECT_EQ(account.at("frame of 32^3"), 2 * 4 * 33 * 33 * 33);  // lift and mask, float32
+}
+
 TEST(PlanMemory, AccountAddsUpToThePeak) {
   auto const plan = plan_memory(options(), level(4), {.held_out = 2, .program_bytes = 7});
   std::int64_t sum = 0;
