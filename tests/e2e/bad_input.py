@@ -162,15 +162,15 @@ class CommandLine(Refusal):
 
     def test_what_does_not_fit_into_memory(self):
         fine = ("--network.channels", "64:8, 128:8, 256:8, 512:4, 1024:2", "--cycle.steps", "5",
-                "--train.unit_size", "1", "--run.memory_limit", "48")
+                "--train.unit_size", "1", "--run.memory_limit", "24")
         cases = [
             (("--cycle.levels", "64, 512", *fine),
-             ["stage 2 (512^3) needs", "48.0 GiB are available", "run.memory_limit",
+             ["stage 2 (512^3) needs", "24.0 GiB are available", "run.memory_limit",
               "would fit: ", "cycle.batch = ", " or "]),
             (("--cycle.levels", "64, 1024", *fine),
-             ["stage 2 (1024^3)", "2147483647", "coarser finest level"]),
+             ["stage 2 (1024^3)", "2147483647", "network.channels of level 1024 to 1"]),
             ((*fine, "--cycle.levels", "64, 512", "--network.channels", "64:8, 128:8, 256:8, 512:16"),
-             ["stage 2 (512^3)", "2147483647", "network.channels of level 512 to 7"]),
+             ["stage 2 (512^3)", "2147483647", "network.channels of level 512 to 15"]),
             (("--run.memory_limit", "0.01"), ["stage 1 (8^3) needs", "10.2 MiB"]),
         ]
         for options, expect in cases:
@@ -179,7 +179,7 @@ class CommandLine(Refusal):
                 self.refuse_train("--dry-run", *options, expect=expect)
                 self.assertFalse((self.scratch / "run").exists())
         self.refuse("bench", "step", "--config", "small.cfg", *fine, "--grid", "512", "--batch", "4",
-                    expect=["a step at 512^3 needs", "48.0 GiB"])
+                    expect=["a step at 512^3 needs", "24.0 GiB"])
 
     def test_on_two_processes_one_speaks(self):
         error = self.refuse_train("--cycle.batch", "0", ranks=2, expect=["cycle.batch", "rank 0: on "])
