@@ -66,5 +66,13 @@ TEST(HeldOut, ShardsWithoutReferencesAreRefused) {
               testing::ThrowsMessage<Error>(testing::HasSubstr("no reference solutions")));
 }
 
+TEST(HeldOut, SetsBeyondAGibibyteAreNotKept) {
+  Grid3 const fine = Grid3::cube(512);
+  EXPECT_EQ(held_out_bytes(fine, false), 4L * 512 * 512 * 512 + 8L * 513 * 513 * 513);
+  EXPECT_EQ(held_out_bytes(fine, true) - held_out_bytes(fine, false), 4L * 512 * 512 * 512);
+  EXPECT_FALSE(held_out_is_kept(held_out_bytes(fine, false)));
+  EXPECT_TRUE(held_out_is_kept(32 * held_out_bytes(Grid3::cube(64), true)));
+}
+
 }  // namespace
 }  // namespace voxcycle

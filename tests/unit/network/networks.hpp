@@ -29,6 +29,7 @@ inline void perturb(Network& network) {
   at::NoGradGuard const no_grad;
   at::manual_seed(3);
   for (auto& p : network.parameters()) p.add_(at::randn(p.sizes(), p.options()) * 0.3);
+  for (auto& statistic : network.buffers()) statistic.add_(0.25);
 }
 
 using Parameters = std::map<std::string, at::Tensor>;
