@@ -25,6 +25,7 @@ struct SolverOptions {
   std::optional<Boundary> boundary{};
   double tolerance = 1e-8;  ///< relative residual |b - K u| / |b - K lift|, [1e-14, 1)
   int max_iterations = 500;
+  at::Device device = at::kCPU;  ///< where it computes; results come back to the CPU
 };
 
 /// lower <= |u - u*|_K / |u*|_K <= upper, the relative energy-norm error against the exact solution

@@ -35,7 +35,7 @@ PlannedRun const& run_of(std::vector<PlannedRun> const& runs, std::string const&
 void require_valid(std::vector<PlannedRun> const& runs) {
   for (auto const& run : runs) {
     try {
-      train_options(run.config);
+      require_start(train_options(run.config));
     } catch (Error const& error) {
       throw Error(format("run %d, %s: ", run.number, run.label.c_str()) + error.what());
     }

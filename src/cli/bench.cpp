@@ -57,14 +57,13 @@ int bench_report(Invocation const& call, json::Members const& members) {
 Command bench_command() {
   return {
       "bench",
-      "medians and ratios within one run (precision: --train.precision)",
+      "medians and ratios within one run (see train.precision, run.device)",
       {{"grid", "N", "voxels an axis (default: energy, reference 128; io 64; step, loss, conv 32)"},
        {"batch", "N", "step, loss, io: global batch (default: 8); conv: samples (default: 2)"},
        {"channels", "N", "conv: channels (default: 16)"},
        {"reduction", "LIST", "step: exact, fast or exact,fast (side by side)"},
        {"no-baseline", "", "step: no step in torch's default layout and float32 beside it"},
        {"samples", "N", "io: of the shard (default: 32)"},
-       {"device", "NAME", "energy: cpu (default) or cuda"},
        {"field", "NAME", "reference: only fields whose names begin so"},
        {"json", "FILE", "where the line goes as well"}},
       bench,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/device.hpp"
-#include "voxcycle/core/error.hpp"
 #include "voxcycle/core/median.hpp"
 #include "voxcycle/core/parallel.hpp"
 #include "voxcycle/core/timer.hpp"
@@ -9,6 +8,7 @@
 #include <cstring>
 
 #include "cli/bench.hpp"
+#include "cli/device_choice.hpp"
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
@@ -36,18 +36,12 @@ void copy_bytes(at::Tensor const& from, at::Tensor const& to) {
   });
 }
 
-at::Device parse_device(std::string const& name) {
-  if (name == "cpu") return at::kCPU;
-  VOXCYCLE_REQUIRE(name == "cuda", "--device '" << name << "' is unknown. Choose cpu or cuda.");
-  require_cuda();
-  return {at::kCUDA, 0};
-}
-
 }  // namespace
 
 int bench_energy(Invocation const& call) {
   std::int64_t const n = bench_number(call, "grid", 128);
-  auto const device = parse_device(call.has("device") ? call.flags.at("device") : "cpu");
+  DeviceChoice const place(call.config, call.comm);
+  at::Device const device = place.device();
   auto const dtype = call.config.text("train.precision") == "f64" ? at::kDouble : at::kFloat;
   Grid3 const grid = Grid3::cube(n);
   at::Tensor const u = at::rand({1, 1, n + 1, n + 1, n + 1}, dtype).to(device);
@@ -67,7 +61,7 @@ int bench_energy(Invocation const& call) {
     copied.push_back(b);
   }
   return bench_report(call, {{"bench", json::text("energy")},
-                             {"device", json::text(device.is_cuda() ? "cuda" : "cpu")},
+                             {"device", json::text(place.name())},
                              {"grid", std::to_string(n)},
                              {"precision", json::text(dtype == at::kDouble ? "f64" : "f32")},
                              {"threads", std::to_string(at::get_num_threads())},

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/core/device.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/median.hpp"
 #include "voxcycle/core/text.hpp"
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "cli/bench.hpp"
+#include "cli/device_choice.hpp"
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
@@ -61,23 +63,24 @@ std::vector<BenchField> bench_fields() {
   return fields;
 }
 
-at::Tensor voxels_of(BenchField const& field, Grid3 const& grid) {
+at::Tensor voxels_of(BenchField const& field, Grid3 const& grid, at::Device device) {
   auto const family = make_family(field.family);
   auto const& n = grid.voxels;
   at::Tensor nu = at::empty({1, 1, n[0], n[1], n[2]}, at::kFloat);
   family->evaluate(family->omega(kSeed, 0), grid,
                    {nu.mutable_data_ptr<float>(), static_cast<std::size_t>(nu.numel())});
-  nu = nu.to(at::kDouble);
+  nu = nu.to(device, at::kDouble);
   return field.two_phases > 0.0 ? at::where(nu > 1.0, at::ones_like(nu), 1.0 / field.two_phases)
                                 : nu;
 }
 
 double apply_seconds(at::Tensor const& nu, Grid3 const& grid) {
-  at::Tensor const u = at::rand({1, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)}, at::kDouble);
+  at::Tensor const u = at::rand({1, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)}, nu.options());
   std::vector<double> seconds;
   for (int k = 0; k < kApplies; ++k) {
     Timer const timer;
     apply_stiffness(u, nu, grid);
+    if (nu.is_cuda()) wait_for(current_queue(nu.device().index()));
     seconds.push_back(timer.seconds());
   }
   return median(seconds);
@@ -85,8 +88,8 @@ double apply_seconds(at::Tensor const& nu, Grid3 const& grid) {
 
 /// Prints a row of the table. @return the same as JSON
 std::string measure(BenchField const& field, Problem const& problem, CoarseOperator coarse,
-                    bool show) {
-  at::Tensor const nu = voxels_of(field, problem.grid);
+                    at::Device device, bool show) {
+  at::Tensor const nu = voxels_of(field, problem.grid, device);
   MultigridOptions options = multigrid_options_for(nu);
   bool const chosen = options.coarse == coarse;
   options.coarse = coarse;
@@ -128,6 +131,7 @@ std::string measure(BenchField const& field, Problem const& problem, CoarseOpera
 int bench_reference(Invocation const& call) {
   std::int64_t const n = bench_number(call, "grid", 128);
   Problem const problem{Grid3::cube(n), Boundary{}};
+  DeviceChoice const place(call.config, call.comm);
   std::vector<std::string> lines;
   bool const show = call.comm.rank() == 0;
   if (show) {
@@ -137,7 +141,7 @@ int bench_reference(Invocation const& call) {
   for (BenchField const& field : bench_fields()) {
     if (call.has("field") && field.name.rfind(call.flags.at("field"), 0) != 0) continue;
     for (auto coarse : {CoarseOperator::average, CoarseOperator::black_box}) {
-      lines.push_back(measure(field, problem, coarse, show));
+      lines.push_back(measure(field, problem, coarse, place.device(), show));
     }
   }
   VOXCYCLE_REQUIRE(!lines.empty(), "--field '" << call.flags.at("field")
@@ -145,6 +149,7 @@ int bench_reference(Invocation const& call) {
                                                   "two-phase or spheres.");
   return bench_report(call, {{"bench", json::text("reference")},
                              {"grid", std::to_string(n)},
+                             {"device", json::text(place.name())},
                              {"threads", std::to_string(at::get_num_threads())},
                              {"tolerance", json::number(kTolerance)},
                              {"solves", json::array(lines)}});

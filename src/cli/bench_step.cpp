@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "cli/bench.hpp"
+#include "cli/device_choice.hpp"
 #include "cli/memory_check.hpp"
 #include "cli/options.hpp"
 #include "cli/step_trial.hpp"
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <c10/core/CachingDeviceAllocator.h>
 
 namespace voxcycle {
 namespace {
@@ -66,6 +68,14 @@ void take_turns(std::vector<Contender>& contenders, int rounds, Communicator con
   }
 }
 
+/// The most that this process held there so far.
+std::int64_t peak_bytes(at::Device device) {
+  if (device.is_cpu()) return resident_peak_bytes();
+  auto const total = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+  auto const stats = c10::getDeviceAllocator(device.type())->getDeviceStats(device.index());
+  return stats.reserved_bytes[total].peak;
+}
+
 void add_shares(Contender const& contender, json::Members& members) {
   for (auto const& [name, seconds] : contender.parts.named()) {
     members.emplace_back(contender.prefix + name + "_share",
@@ -78,9 +88,11 @@ void add_shares(Contender const& contender, json::Members& members) {
 int bench_step(Invocation const& call) {
   auto const names =
       split_list(call.has("reduction") ? call.flags.at("reduction") : std::string("exact"));
-  auto const options = train_options(call.config);
+  DeviceChoice const place(call.config, call.comm);
+  auto options = train_options(call.config);
+  options.device = place.device();
   Grid3 const grid = Grid3::cube(bench_number(call, "grid", 32));
-  MemoryFrame const frame = memory_frame(call.config, call.comm);
+  MemoryFrame const frame = memory_frame(call.config, call.comm, place.memory());
   StepTrial::Variant variant{.batch = bench_number(call, "batch", 8),
                              .optimizer = options.optimizer.name};
   LevelPlan level{.grid = grid, .batch = variant.batch, .optimizer = variant.optimizer};
@@ -93,11 +105,12 @@ int bench_step(Invocation const& call) {
     chosen.reduction = variant.reduction;
     auto const planned = require_memory(chosen, level, trial_memory(call.comm, frame), frame.limit,
                                         "a step at " + grid.label());
-    contenders.push_back({prefix, std::make_unique<StepTrial>(chosen, grid, variant, call.comm)});
+    contenders.push_back(
+        {prefix, std::make_unique<StepTrial>(chosen, grid, variant, place.comm())});
     warm_up(contenders.back());
     if (contenders.size() > 1) return;
     predicted = planned.bytes;
-    peak = largest_of(call.comm, resident_peak_bytes());
+    peak = largest_of(call.comm, peak_bytes(place.device()));
   };
   for (auto const& name : names) {
     variant.reduction = parse_reduction(name);
@@ -115,6 +128,7 @@ int bench_step(Invocation const& call) {
   json::Members members{{"bench", json::text("step")},
                         {"grid", std::to_string(grid.voxels[0])},
                         {"batch", std::to_string(variant.batch)},
+                        {"device", json::text(place.name())},
                         {"precision", json::text(call.config.text("train.precision"))},
                         {"processes", std::to_string(call.comm.size())},
                         {"threads", std::to_string(at::get_num_threads())},

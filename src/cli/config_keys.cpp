@@ -11,10 +11,14 @@ std::vector<ConfigKey> all_config_keys() {
       {"run.directory", "runs/run", "where log, metrics, checkpoints and the report go"},
       {"run.seed", "1", "seed of initial weights and sampling order, >= 0"},
       {"run.threads", "0", "threads a process; 0: OMP_NUM_THREADS, else cores / local processes"},
+      {"run.device", "cpu",
+       "where train, solve and bench energy, step and reference compute: cpu; cuda, each process "
+       "on "
+       "the GPU of its number on its machine; auto: cuda where a GPU can be used"},
       {"run.memory_limit", "0",
-       "GiB that a process may hold, >= 0; 0: nine tenths of this machine's memory or of its "
-       "control group's, shared by the local processes. train and bench step refuse what will not "
-       "fit"},
+       "GiB that a process may hold (of a GPU where it computes on one), >= 0; 0: nine tenths of "
+       "the GPU's memory, of this machine's or of its control group's, shared by the local "
+       "processes. train and bench step refuse what will not fit"},
 
       {"problem.boundary", "1, 0, flux, flux, flux, flux",
        "conditions on the faces x-, x+, y-, y+, z-, z+: a Dirichlet value or 'flux' (zero flux)"},
@@ -102,6 +106,9 @@ std::vector<ConfigKey> all_config_keys() {
       {"network.adaptation", "no",
        "unet: whether each level of the cycle but the coarsest brings layers of its own: yes, no"},
 
+      {"train.start", "",
+       "run directory of a finished run with the same network: begin with its last weights (and, "
+       "for lbfgs, Adam's second moments); empty: random weights"},
       {"train.loss", "energy_multigrid",
        "loss: energy_multigrid, energy_normalised, energy, residual, supervised"},
       {"train.optimizer", "muon", "optimiser: muon, adam, sgd, lbfgs; one or one a level"},

@@ -89,11 +89,11 @@ std::string budget_text(LevelPlan const& plan, Budget const& budget) {
 
 }  // namespace
 
-std::string describe_training(TrainOptions options, Config const& config,
-                              Communicator const& comm) {
+std::string describe_training(TrainOptions options, Config const& config, Communicator const& comm,
+                              std::int64_t gpu_bytes) {
   auto const stages = plan_stages(options.path, options.levels);
   auto const samples = config.integers_a_level("data.train_samples", options.levels.size(), 1);
-  auto const memory = require_training_memory(options, config, comm);
+  auto const memory = require_training_memory(options, config, comm, gpu_bytes);
   auto const times = step_times(options, samples, comm);
 
   struct Line {

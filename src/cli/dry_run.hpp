@@ -4,6 +4,7 @@
 #include "voxcycle/cli/config.hpp"
 #include "voxcycle/train/trainer.hpp"
 
+#include <cstdint>
 #include <string>
 
 namespace voxcycle {
@@ -12,6 +13,8 @@ namespace voxcycle {
 /// Times a few steps at every level that is quick enough, and scales the others by their voxels.
 /// **Collective**.
 /// @throws Error for whatever would stop the training before its first step, data aside.
-std::string describe_training(TrainOptions options, Config const& config, Communicator const& comm);
+/// @param gpu_bytes  see memory_frame
+std::string describe_training(TrainOptions options, Config const& config, Communicator const& comm,
+                              std::int64_t gpu_bytes);
 
 }  // namespace voxcycle

@@ -62,6 +62,10 @@ void require_same_model(std::string const& path, std::string const& written,
   }
 }
 
+std::string samples_of(std::string const& split) {
+  return split == "train" ? "training samples" : "held-out samples";
+}
+
 /// e.g. "steps 100, 200; seconds 60"
 std::string budget_text(Config const& config) {
   std::vector<std::string> limits;
@@ -125,14 +129,17 @@ int evaluate(Invocation const& call) {
   Grid3 const grid = grid_of(call);
   network->require_fits(grid);
 
-  require_shards(call.config, "held_out", grid);
-  ShardSet shards(shard_directory(options.data, "held_out", grid));
+  std::string const split = call.has("split") ? call.flags.at("split") : "held_out";
+  VOXCYCLE_REQUIRE(split == "held_out" || split == "train",
+                   "--split " << split << " is no split. Choose held_out or train.");
+  require_shards(call.config, split, grid);
+  ShardSet shards(shard_directory(options.data, split, grid));
   HeldOutSet const set = read_held_out(shards);
   auto evaluation =
       evaluate_network(call.comm, *network, set, {.dtype = dtype, .unit_size = options.unit_size});
   if (call.comm.rank() != 0) return 0;
 
-  std::printf("held-out samples at %s, averaged weights, %s\n%s", grid.label().c_str(),
+  std::printf("%s at %s, averaged weights, %s\n%s", samples_of(split).c_str(), grid.label().c_str(),
               evaluation.precision.c_str(), evaluation_table(evaluation, kRowsOnTerminal).c_str());
   if (call.has("compare")) {
     evaluation.comparison =
@@ -142,17 +149,22 @@ int evaluate(Invocation const& call) {
     write_file_atomically(options.directory + "/compare.csv",
                           comparison_csv(*evaluation.comparison));
   }
-  auto const json =
-      call.has("json") ? call.flags.at("json") : options.directory + "/evaluation.json";
+  bool const held_out = split == "held_out";
+  auto const stem = options.directory + (held_out ? "/evaluation" : "/evaluation_train");
+  auto const json = call.has("json") ? call.flags.at("json") : stem + ".json";
   write_file_atomically(json, evaluation_json(evaluation));
-  write_file_atomically(options.directory + "/evaluation.csv", evaluation_csv(evaluation));
+  write_file_atomically(stem + ".csv", evaluation_csv(evaluation));
+  if (!held_out) {  // the report is about samples that training never sees
+    std::printf("written: %s, %s.csv\n", json.c_str(), stem.c_str());
+    return 0;
+  }
   auto input = report_input(config_of_identity(call.config, checkpoint.header().identity),
                             checkpoint.header(), evaluation);
   input.comparison = evaluation.comparison;
   input.samples = pictures_of_samples(call.comm, *network, set, evaluation, dtype);
   write_file_atomically(options.directory + "/report.html", render_report(input));
-  std::printf("written: %s, %s/evaluation.csv, %s/report.html\n", json.c_str(),
-              options.directory.c_str(), options.directory.c_str());
+  std::printf("written: %s, %s.csv, %s/report.html\n", json.c_str(), stem.c_str(),
+              options.directory.c_str());
   return 0;
 }
 
@@ -164,6 +176,7 @@ Command evaluate_command() {
           {{"json", "FILE", "where the JSON goes (default: evaluation.json in run.directory)"},
            {"checkpoint", "FILE", "weights to evaluate (default: run.directory's)"},
            {"grid", "N", "voxels an axis (default: the finest level of the cycle)"},
+           {"split", "NAME", "held_out (default), or train: samples that have references"},
            {"precision", "KIND", "of convolutions and activations: bf16, f32 (default), f64"},
            {"compare", "", "error against time beside classical solvers, on one process"}},
           evaluate};

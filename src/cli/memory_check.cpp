@@ -23,6 +23,8 @@ namespace {
 constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
 /// Of a machine's memory: the rest is the system's and the page cache's.
 constexpr double kUsableShare = 0.9;
+/// What a process holds of a GPU before any step: context, kernels, the libraries' workspaces.
+constexpr std::int64_t kGpuProgram = std::int64_t{3} << 29;
 
 void require_small_tensors(TrainOptions const& options, LargestTensor const& largest,
                            std::int64_t unit, std::string const& where) {
@@ -62,12 +64,14 @@ std::int64_t largest_of(Communicator const& comm, std::int64_t number) {
   return value.item<std::int64_t>();
 }
 
-MemoryFrame memory_frame(Config const& config, Communicator const& comm) {
+MemoryFrame memory_frame(Config const& config, Communicator const& comm, std::int64_t gpu_bytes) {
+  bool const on_gpu = gpu_bytes > 0;
   double const chosen = config.real("run.memory_limit", 0.0, 1e6) * kGib;
-  double const share =
-      kUsableShare * static_cast<double>(machine_memory_bytes()) / local_processes();
-  auto const limit = static_cast<std::int64_t>(chosen > 0.0 ? chosen : share);
-  return {-largest_of(comm, -limit), largest_of(comm, resident_bytes()) + kLoadedLater};
+  double const all =
+      static_cast<double>(on_gpu ? gpu_bytes : machine_memory_bytes() / local_processes());
+  auto const limit = static_cast<std::int64_t>(chosen > 0.0 ? chosen : kUsableShare * all);
+  std::int64_t const program = on_gpu ? kGpuProgram : resident_bytes() + kLoadedLater;
+  return {-largest_of(comm, -limit), largest_of(comm, program)};
 }
 
 MemoryOptions training_memory(Config const& config, LevelPlan const& plan, Communicator const& comm,
@@ -124,8 +128,8 @@ MemoryPlan require_memory(TrainOptions const& options, LevelPlan const& plan,
 }
 
 std::vector<MemoryPlan> require_training_memory(TrainOptions& options, Config const& config,
-                                                Communicator const& comm) {
-  MemoryFrame const frame = memory_frame(config, comm);
+                                                Communicator const& comm, std::int64_t gpu_bytes) {
+  MemoryFrame const frame = memory_frame(config, comm, gpu_bytes);
   auto const network = make_network(options.network, options.boundary, options.source);
   for (int const level : options.path) {
     network->require_fits(options.levels[static_cast<std::size_t>(level)].grid);

@@ -20,7 +20,9 @@ struct MemoryFrame {
 std::int64_t largest_of(Communicator const& comm, std::int64_t number);
 
 /// run.memory_limit, or this machine's share of a process, and the program's size. **Collective**.
-MemoryFrame memory_frame(Config const& config, Communicator const& comm);
+/// @param gpu_bytes  memory of a GPU for this process, which counts then; 0: it computes on the CPU
+MemoryFrame memory_frame(Config const& config, Communicator const& comm,
+                         std::int64_t gpu_bytes = 0);
 
 /// What train keeps besides a step: held-out samples and batches read ahead.
 MemoryOptions training_memory(Config const& config, LevelPlan const& plan, Communicator const& comm,
@@ -40,8 +42,9 @@ MemoryPlan require_memory(TrainOptions const& options, LevelPlan const& plan,
                           std::string const& where);
 
 /// Settles train.recompute for the levels of the path, then require_memory for every stage.
+/// @param gpu_bytes  see memory_frame
 /// @return a plan a stage
 std::vector<MemoryPlan> require_training_memory(TrainOptions& options, Config const& config,
-                                                Communicator const& comm);
+                                                Communicator const& comm, std::int64_t gpu_bytes);
 
 }  // namespace voxcycle

@@ -23,8 +23,10 @@ double longest_edge(Grid3 const& grid) {
 
 }  // namespace
 
-NetworkStart::NetworkStart(std::string const& checkpoint)
-    : checkpoint_(checkpoint), model_(load_model(checkpoint)), comm_(make_self_communicator()) {}
+NetworkStart::NetworkStart(std::string const& checkpoint, at::Device device)
+    : checkpoint_(checkpoint), model_(load_model(checkpoint)), comm_(make_self_communicator()) {
+  model_.network->to(device);
+}
 
 Grid3 NetworkStart::network_grid(Grid3 const& grid) const {
   std::string reason;

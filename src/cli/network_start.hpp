@@ -16,15 +16,17 @@ namespace voxcycle {
 /// A trained network as the start of a solve.
 class NetworkStart {
  public:
+  /// @param device  where it computes
   /// @throws Error as load_model does.
-  explicit NetworkStart(std::string const& checkpoint);
+  explicit NetworkStart(std::string const& checkpoint, at::Device device = at::kCPU);
 
   Model const& model() const { return model_; }
   /// The grid itself, or the finest coarser one that the network fits, as a unit box.
   /// @throws Error if there is none.
   Grid3 network_grid(Grid3 const& grid) const;
   /// The network's solution (float32 inside, interpolated from network_grid) on the problem's nodes
-  /// in float64, with exact Dirichlet values. The problem has the model's boundary.
+  /// in float64, with exact Dirichlet values, on the network's device as the equation's fields are.
+  /// The problem has the model's boundary.
   /// @throws Error also for a source that the network was not trained for.
   at::Tensor operator()(Equation const& e) const;
 

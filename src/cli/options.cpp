@@ -62,14 +62,6 @@ LevelPath custom_path(Config const& config) {
   return path;
 }
 
-/// The value of a key that must be one of `names`. @throws Error listing them.
-std::string one_of(Config const& config, std::string const& name,
-                   std::vector<std::string> const& names) {
-  std::map<std::string, std::string> choices;
-  for (auto const& choice : names) choices[choice] = choice;
-  return choose(config, name, choices);
-}
-
 std::vector<LevelPlan> level_plans(Config const& config) {
   auto const grids = level_grids(config);
   std::size_t const count = grids.size();
@@ -144,6 +136,13 @@ VoxelArrays open_voxel_file(std::string const& location) {
 }
 
 }  // namespace
+
+std::string one_of(Config const& config, std::string const& name,
+                   std::vector<std::string> const& names) {
+  std::map<std::string, std::string> choices;
+  for (auto const& choice : names) choices[choice] = choice;
+  return choose(config, name, choices);
+}
 
 bool yes_or_no(Config const& config, std::string const& name) {
   return choose<bool>(config, name, {{"yes", true}, {"no", false}});
@@ -236,6 +235,7 @@ TrainOptions train_options(Config const& config) {
   TrainOptions options;
   options.directory = config.text("run.directory");
   options.data = config.text("data.directory");
+  options.start = config.text("train.start");
   options.identity =
       config.identity() + "threads a process = " + std::to_string(at::get_num_threads()) + "\n";
   options.levels = level_plans(config);

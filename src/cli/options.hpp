@@ -15,6 +15,9 @@
 
 namespace voxcycle {
 
+/// The value of a key that must be one of `names`. @throws Error listing them.
+std::string one_of(Config const& config, std::string const& name,
+                   std::vector<std::string> const& names);
 /// @throws Error unless the key is "yes" or "no".
 bool yes_or_no(Config const& config, std::string const& name);
 

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "cli/device_choice.hpp"
 #include "cli/solve_report.hpp"
 #include <ATen/ATen.h>
 
@@ -73,6 +74,7 @@ std::optional<at::Tensor> source_field(Invocation const& call, Grid3 const& grid
 
 SolverOptions solver_options(Invocation const& call) {
   SolverOptions options;
+  options.device = DeviceChoice(call.config, call.comm).device();
   options.model = text_of(call, "model", "none");
   options.tolerance = number_of(call, "tol", 0.0, 1.0, options.tolerance);
   double const most = number_of(call, "iterations", 1, 1e6, options.max_iterations);

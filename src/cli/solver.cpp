@@ -44,12 +44,13 @@ ErrorBounds relative_bounds(ErrorEstimate const& e) {
 
 struct Solver::Impl {
   explicit Impl(SolverOptions options_in);
+  at::Tensor lifted(Equation const& e) const;
   std::optional<at::Tensor> start(Equation const& e, Solution& s) const;
   void certify(Equation const& e, Multigrid const& cycle, at::Tensor const& u, Solution& s) const;
   void solve(Equation const& e, Multigrid const& cycle, std::optional<at::Tensor> from,
              Solution& s) const;
   enum class Task { solve, certify };
-  Solution run(Task task, Equation const& e) const;
+  Solution run(Task task, Equation const& given) const;
 
   SolverOptions options;
   Boundary boundary;
@@ -65,7 +66,7 @@ Solver::Impl::Impl(SolverOptions options_in) : options(std::move(options_in)) {
   VOXCYCLE_REQUIRE(options.max_iterations > 0,
                    "a solver needs at least one iteration, not " << options.max_iterations << '.');
   if (options.model != "none") {
-    network.emplace(options.model);
+    network.emplace(options.model, options.device);
     name = describe_network(network->model().config);
   }
   Boundary const usual = network ? network->model().boundary : Boundary{};
@@ -76,6 +77,10 @@ Solver::Impl::Impl(SolverOptions options_in) : options(std::move(options_in)) {
                                  << "'. Solve without a model, or train one for it.");
 }
 
+at::Tensor Solver::Impl::lifted(Equation const& e) const {
+  return lift(e.problem.grid, boundary, at::kDouble).to(options.device);
+}
+
 /// The network's solution if there is one that is better than the lift. By Ritz, of two fields the
 /// one with the lower energy has the smaller energy-norm error.
 std::optional<at::Tensor> Solver::Impl::start(Equation const& e, Solution& s) const {
@@ -84,7 +89,7 @@ std::optional<at::Tensor> Solver::Impl::start(Equation const& e, Solution& s) co
   s.start.network_grid = network->network_grid(e.problem.grid);
   at::Tensor const u = (*network)(e);
   double const of_network = energy_of(e, u);
-  double const of_lift = energy_of(e, lift(e.problem.grid, boundary, at::kDouble));
+  double const of_lift = energy_of(e, lifted(e));
   s.start.from_network = of_network < of_lift;  // false also if it is not a number
   s.start.rejected = !s.start.from_network;
   s.seconds.network = timer.seconds();
@@ -128,12 +133,20 @@ void Solver::Impl::solve(Equation const& e, Multigrid const& cycle, std::optiona
   s.error_estimate = quick_estimate(s.u);
 }
 
-Solution Solver::Impl::run(Task task, Equation const& e) const {
+Equation on_device(Equation e, at::Device device) {
+  e.nu = e.nu.to(device);
+  if (e.f.defined()) e.f = e.f.to(device);
+  if (e.b) e.b = e.b->to(device);
+  return e;
+}
+
+Solution Solver::Impl::run(Task task, Equation const& given) const {
   at::NoGradGuard const no_grad;
+  Equation const e = on_device(given, options.device);
   Solution s;
   s.grid = e.problem.grid;
   std::optional<at::Tensor> from = start(e, s);
-  if (!from && task == Task::certify) from = lift(s.grid, boundary, at::kDouble);
+  if (!from && task == Task::certify) from = lifted(e);
   if (from) s.start.relative_residual = relative_residual(e.problem, e.nu, *from, e.b);
   {
     Timer const timer;
@@ -148,7 +161,8 @@ Solution Solver::Impl::run(Task task, Equation const& e) const {
       solve(e, cycle, std::move(from), s);
     }
   }
-  s.flows = face_flows(s.u, e.nu, s.grid, boundary, e.b);
+  s.u = s.u.cpu();
+  s.flows = face_flows(s.u, given.nu, s.grid, boundary, given.b);
   s.u = s.u[0][0];
   return s;
 }

@@ -16,22 +16,29 @@ OptimizerOptions named(OptimizerOptions options, std::string const& name) {
   return options;
 }
 
+std::shared_ptr<Network> network_on_device(TrainOptions const& options) {
+  auto network = make_network(options.network, options.boundary, options.source);
+  network->to(options.device);
+  return network;
+}
+
 }  // namespace
 
 StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant const& variant,
                      Communicator const& comm)
     : options_(options),
       grid_(grid),
-      network_(make_network(options.network, options.boundary, options.source)),
+      network_(network_on_device(options)),
       averaged_(*network_, make_network(options.network, network_->frames())),
       reducer_(comm, network_->parameters(), variant.reduction),
       optimizer_(make_optimizer(named(options.optimizer, variant.optimizer), groups())),
-      loss_(make_loss(options.loss, {grid, options.boundary, options.source})),
+      loss_(make_loss(options.loss, {grid, options.boundary, options.source, options.device})),
       context_{{comm, *network_, *loss_, reducer_, grid, options.dtype, options.unit_size,
                 options.source.kind, options.layout, variant.recompute},
                *optimizer_,
                averaged_,
                variant.batch} {
+  averaged_.network().to(options.device);
   network_->require_fits(grid);
   keep_freed_memory(grid.voxel_count());
   auto const& n = grid.voxels;

@@ -2,15 +2,19 @@
 // voxcycle train: composes the run and prints its summary.
 #include "voxcycle/cli/command.hpp"
 #include "voxcycle/core/atomic_file.hpp"
+#include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/train/checkpoint.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <set>
+#include <vector>
 
+#include "cli/device_choice.hpp"
 #include "cli/dry_run.hpp"
 #include "cli/memory_check.hpp"
 #include "cli/options.hpp"
@@ -82,26 +86,55 @@ std::string time_table(TrainSummary const& summary) {
   return text + "\n";
 }
 
+/// Which process computes on which GPU, a line each.
+void show_gpus(DeviceChoice const& place, Communicator const& comm) {
+  if (place.device().is_cpu()) return;
+  auto const names = comm.all_gather_text(place.name());
+  for (std::size_t rank = 0; rank < names.size(); ++rank) {
+    if (comm.rank() == 0) log_info(format("process %zu: %s", rank, names[rank].c_str()));
+  }
+}
+
+/// Trains; says what was planned if a GPU's memory ends nevertheless.
+TrainSummary train_within(std::vector<MemoryPlan> const& plans, TrainOptions const& options,
+                          Communicator const& comm) {
+  try {
+    return train(options, comm);
+  } catch (c10::OutOfMemoryError const& error) {
+    std::int64_t most = 0;
+    for (auto const& plan : plans) most = std::max(most, plan.bytes);
+    throw Error("the GPU is out of memory, though the plan was " +
+                format_bytes(static_cast<double>(most)) +
+                " at most (other programs may hold the rest; see nvidia-smi). Set train.recompute "
+                "= yes, or lower cycle.batch. torch says: " +
+                error.what_without_backtrace());
+  }
+}
+
 int run_train(Invocation const& call) {
   TrainOptions options = train_options(call.config);
   if (call.has("fresh")) options.restart = Restart::fresh;
+  DeviceChoice const place(call.config, call.comm);
+  options.device = place.device();
   if (call.has("dry-run")) {
-    auto const text = describe_training(options, call.config, call.comm);
+    auto const text = describe_training(options, call.config, place.comm(), place.memory());
     if (call.comm.rank() == 0) std::fputs(text.c_str(), stdout);
     return 0;
   }
-  require_training_memory(options, call.config, call.comm);
+  require_start(options);
+  auto const memory = require_training_memory(options, call.config, call.comm, place.memory());
   prepare_directory(options, call.config, call.comm);
   log_info(format("training on %d %s of %d %s, %s", call.comm.size(),
                   call.comm.size() == 1 ? "process" : "processes", at::get_num_threads(),
                   at::get_num_threads() == 1 ? "thread" : "threads",
-                  call.comm.transport().c_str()));
+                  place.comm().transport().c_str()));
+  show_gpus(place, call.comm);
   if (options.rate_scaling != RateScaling::none) {
     log_info(format("rates are %.3g times those of cycle.rate (train.rate_scaling = %s)",
                     rate_scale(options.rate_scaling, call.comm.size()),
                     call.config.text("train.rate_scaling").c_str()));
   }
-  TrainSummary const summary = train(options, call.comm);
+  TrainSummary const summary = train_within(memory, options, place.comm());
   if (call.comm.rank() == 0) {
     std::printf("\n%s%s", stage_table(summary.rows).c_str(), time_table(summary).c_str());
     if (summary.finished) {

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "cli/child_process.hpp"
+#include "cli/device_choice.hpp"
 #include "cli/options.hpp"
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -22,7 +23,7 @@ namespace {
 std::string hash_of(std::vector<at::Tensor> const& tensors) {
   std::string bytes;
   for (auto const& tensor : tensors) {
-    at::Tensor const values = tensor.detach().contiguous();
+    at::Tensor const values = tensor.detach().cpu().contiguous();
     bytes.append(static_cast<char const*>(values.const_data_ptr()), values.nbytes());
   }
   return text_hash(bytes);
@@ -46,7 +47,9 @@ std::vector<StepRecord> read_records(std::string const& path) {
 }  // namespace
 
 int run_verify_worker(Invocation const& call) {
+  DeviceChoice const place(call.config, call.comm);
   TrainOptions options = train_options(call.config);
+  options.device = place.device();
   options.restart = call.has("fresh") ? Restart::fresh : Restart::resume;
   if (call.has("stop-after")) {
     options.stop_after_steps = std::atoll(call.flags.at("stop-after").c_str());
@@ -57,7 +60,7 @@ int run_verify_worker(Invocation const& call) {
         format("%d.%ld %a %s %s\n", view.stage + 1, static_cast<long>(view.step), view.loss,
                hash_of(view.network.parameters()).c_str(), hash_of(view.network.buffers()).c_str());
   };
-  train(options, call.comm);
+  train(options, place.comm());
   if (call.comm.rank() == 0) write_file_atomically(call.flags.at("worker"), lines);
   return 0;
 }

@@ -1,3 +1,11 @@
+# voxcycle_mpi_test(name target ranks): the program on so many ranks, as mpi<ranks>.<name>.
+function(voxcycle_mpi_test name target ranks)
+  set(test mpi${ranks}.${name})
+  add_test(NAME ${test} COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} $<TARGET_FILE:${target}>)
+  set_tests_properties(${test} PROPERTIES LABELS mpi TIMEOUT 120 PROCESSORS 2
+    ENVIRONMENT "OMP_NUM_THREADS=1;OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;OMPI_MCA_hwloc_base_binding_policy=none;OMPI_MCA_btl_vader_single_copy_mechanism=none;OMPI_MCA_mpi_yield_when_idle=1;ASAN_OPTIONS=detect_leaks=0")
+endfunction()
+
 # voxcycle_test_directory(DIRECTORY dir PREFIX prefix MAIN target RANKS n...)
 #   One program a *_test.cpp below dir/<module>; names are <prefix>.<module>.<x>; a status of 77 is
 #   Skipped. MAIN holds main(). With RANKS each is run through mpiexec once a count, as
@@ -24,10 +32,7 @@ function(voxcycle_test_directory)
         LABELS ${ARG_PREFIX} TIMEOUT 120 SKIP_RETURN_CODE 77 ENVIRONMENT "OMP_NUM_THREADS=1")
     else()
       foreach(ranks IN LISTS ARG_RANKS)
-        set(test mpi${ranks}.${module}.${name})
-        add_test(NAME ${test} COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} $<TARGET_FILE:${target}>)
-        set_tests_properties(${test} PROPERTIES LABELS mpi TIMEOUT 120 PROCESSORS 2
-          ENVIRONMENT "OMP_NUM_THREADS=1;OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;OMPI_MCA_hwloc_base_binding_policy=none;OMPI_MCA_btl_vader_single_copy_mechanism=none;OMPI_MCA_mpi_yield_when_idle=1;ASAN_OPTIONS=detect_leaks=0")
+        voxcycle_mpi_test(${module}.${name} ${target} ${ranks})
       endforeach()
     endif()
   endforeach()

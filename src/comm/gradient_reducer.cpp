@@ -148,13 +148,7 @@ void GradientReducer::Impl::finish_exact() {
                                                : sum_fixed_point<float>(units[s], scale, sums);
     next += sums.numel();
   }
-  if (fixed.is_cuda() && comm.size() > 1) {
-    at::Tensor staged = fixed.cpu();  // communicators exchange what the host has
-    comm.all_reduce(staged, ReduceOperation::sum);
-    fixed.copy_(staged);
-  } else if (fixed.is_cpu()) {
-    comm.all_reduce(fixed, ReduceOperation::sum);
-  }
+  comm.all_reduce(fixed, ReduceOperation::sum);
   next = 0;
   for (std::size_t s = 0; s < parameters.size(); ++s) {
     if (exponents[s] <= kAllZero) continue;
@@ -208,7 +202,7 @@ void GradientReducer::add_unit(at::Tensor const& parameter, at::Tensor const& gr
 }
 
 void GradientReducer::set_total(at::Tensor const& parameter, at::Tensor const& gradient) {
-  impl_->totals[impl_->slot(parameter)] = gradient.to(parameter.scalar_type());
+  impl_->totals[impl_->slot(parameter)] = gradient.to(parameter.options());
 }
 
 void GradientReducer::close(at::Tensor const& parameter) {

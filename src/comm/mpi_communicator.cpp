@@ -62,9 +62,20 @@ void in_pieces(at::Tensor const& values, Call const& call) {
   }
 }
 
+/// Applies `operation` to the values in the host's memory, wherever they are.
+template <class Operation>
+void on_host(at::Tensor& values, Operation const& operation) {
+  if (values.is_cpu()) return operation(values);
+  at::Tensor host = values.cpu();
+  operation(host);
+  values.copy_(host);
+}
+
 class MpiReduction final : public PendingReduction {
  public:
-  explicit MpiReduction(at::Tensor const& values) : values_(values) {}
+  /// @param host    what MPI reduces
+  /// @param values  where the result goes
+  MpiReduction(at::Tensor const& host, at::Tensor const& values) : values_(host), to_(values) {}
   /// Without wait() an error is on its way to main's abort: waiting for ranks that will not come
   /// would hang, so MPI keeps the memory that it may still write to.
   ~MpiReduction() override {
@@ -78,11 +89,13 @@ class MpiReduction final : public PendingReduction {
         MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
     requests_.clear();
     check_mpi(status, "MPI_Waitall");
+    if (!to_.is_same(values_)) to_.copy_(values_);
   }
   MPI_Request* add() { return &requests_.emplace_back(MPI_REQUEST_NULL); }
 
  private:
   at::Tensor values_;
+  at::Tensor to_;
   std::vector<MPI_Request> requests_;
 };
 
@@ -114,18 +127,21 @@ class MpiCommunicator final : public Communicator {
   std::string transport() const override { return "MPI (" + mpi_version() + ")"; }
 
   void all_reduce(at::Tensor& values, ReduceOperation operation) const override {
-    in_pieces(values, [&](void* data, int count) {
-      check_mpi(MPI_Allreduce(MPI_IN_PLACE, data, count, datatype_of(values),
-                              operation_of(operation), comm_),
-                "MPI_Allreduce");
+    on_host(values, [&](at::Tensor& host) {
+      in_pieces(host, [&](void* data, int count) {
+        check_mpi(MPI_Allreduce(MPI_IN_PLACE, data, count, datatype_of(host),
+                                operation_of(operation), comm_),
+                  "MPI_Allreduce");
+      });
     });
   }
 
   std::unique_ptr<PendingReduction> start_all_reduce(at::Tensor& values,
                                                      ReduceOperation operation) const override {
-    auto reduction = std::make_unique<MpiReduction>(values);
-    in_pieces(values, [&](void* data, int count) {
-      check_mpi(MPI_Iallreduce(MPI_IN_PLACE, data, count, datatype_of(values),
+    at::Tensor const host = values.cpu();
+    auto reduction = std::make_unique<MpiReduction>(host, values);
+    in_pieces(host, [&](void* data, int count) {
+      check_mpi(MPI_Iallreduce(MPI_IN_PLACE, data, count, datatype_of(host),
                                operation_of(operation), comm_, reduction->add()),
                 "MPI_Iallreduce");
     });
@@ -133,8 +149,10 @@ class MpiCommunicator final : public Communicator {
   }
 
   void broadcast(at::Tensor& values, int root) const override {
-    in_pieces(values, [&](void* data, int count) {
-      check_mpi(MPI_Bcast(data, count, datatype_of(values), root, comm_), "MPI_Bcast");
+    on_host(values, [&](at::Tensor& host) {
+      in_pieces(host, [&](void* data, int count) {
+        check_mpi(MPI_Bcast(data, count, datatype_of(host), root, comm_), "MPI_Bcast");
+      });
     });
   }
 

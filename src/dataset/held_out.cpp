@@ -14,11 +14,11 @@ namespace voxcycle {
 namespace {
 
 void require_references(ShardInfo const& info) {
-  VOXCYCLE_REQUIRE(info.has_reference, "the held-out shards of grid "
-                                           << info.grid.name()
-                                           << " hold no reference solutions (errors "
-                                           << "cannot be measured). Generate them with "
-                                           << "references.");
+  VOXCYCLE_REQUIRE(info.has_reference,
+                   "the " << info.split << " shards of grid " << info.grid.name()
+                          << " hold no reference solutions (errors cannot be measured). "
+                             "Training samples get them with data.train_references = yes "
+                             "and another data.directory.");
 }
 
 /// Shards and the parts of them that were read and kept.

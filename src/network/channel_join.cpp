@@ -98,6 +98,7 @@ struct JoinFunction : torch::autograd::Function<JoinFunction> {
 
 Units join_channels(Pass const& pass, Units const& a, Units const& b) {
   return each(a, b, [&](at::Tensor const& x, at::Tensor const& y) {
+    if (x.is_cuda()) return at::cat({x, y}, 1).contiguous(pass.layout);
     return JoinFunction::apply(x, y, pass.layout);
   });
 }

@@ -44,6 +44,10 @@ std::int64_t level_of(Grid3 const& grid) {
   return *std::max_element(grid.voxels.begin(), grid.voxels.end());
 }
 
+at::Device device_of(Network const& network) {
+  return network.parameters().front().device();
+}
+
 std::vector<std::string> network_names() {
   std::vector<std::string> names;
   for (auto const& entry : kNetworks) names.push_back(entry.first);

@@ -61,9 +61,9 @@ at::ScalarType solution_type(Pass const& pass) {
 
 NodalFrame const& FrameCache::at(Pass const& pass, Grid3 const& grid) {
   auto const type = solution_type(pass);
-  auto [place, is_new] = frames_.try_emplace({grid.name(), type});
+  auto [place, is_new] = frames_.try_emplace({grid.name(), type, pass.device.str()});
   if (is_new) {
-    NodalFrame const frame = make_(grid);
+    NodalFrame const frame = make_(grid, pass.device);
     place->second = {frame.lift.to(type), frame.mask.to(type), frame.smoother};
   }
   return place->second;

@@ -29,10 +29,20 @@ struct Affine {
   at::Tensor shift;
 };
 
+/// @param compute  device and type that the loops compute in
 Affine affine_of(Moments const& moments, at::Tensor const& gamma, at::Tensor const& beta,
-                 at::ScalarType compute) {
+                 at::TensorOptions const& compute) {
   at::Tensor const scale = gamma * moments.inverse_std;
   return {scale.to(compute), (beta - moments.mean * scale).to(compute)};
+}
+
+at::TensorOptions compute_options(at::Tensor const& x) {
+  return at::TensorOptions(x.device()).dtype(norm_loops::compute_type(x));
+}
+
+/// What statistics and coefficients are computed in: float64 on the CPU, wherever the fields are.
+at::Tensor on_host(at::Tensor const& values) {
+  return values.to(at::kCPU, at::kDouble);
 }
 
 /// Sums of each unit's samples, as terms of an exact sum: [units, columns].
@@ -68,9 +78,9 @@ struct NormActFunction : torch::autograd::Function<NormActFunction> {
                                at::Tensor const& beta, std::vector<Moments> const& moments,
                                Statistics statistics, NormOptions const& options,
                                Pass const* pass) {
-    at::Tensor const g = gamma.to(at::kDouble);
-    at::Tensor const b = beta.to(at::kDouble);
-    auto const compute = norm_loops::compute_type(x.front());
+    at::Tensor const g = on_host(gamma);
+    at::Tensor const b = on_host(beta);
+    auto const compute = compute_options(x.front());
     variable_list saved(x.begin(), x.end());
     saved.insert(saved.end(), {gamma, beta});
     std::vector<Affine> affine;
@@ -103,23 +113,24 @@ struct NormActFunction : torch::autograd::Function<NormActFunction> {
     at::Tensor const& beta = saved[units + 1];
     std::size_t const sets = (saved.size() - units - 2) / 4;
     auto const set_of = [&](std::size_t k) { return &saved[units + 2 + 4 * (sets == 1 ? 0 : k)]; };
-    at::Tensor const g = gamma.to(at::kDouble);
+    at::Tensor const g = on_host(gamma);
     std::int64_t const channels = gamma.numel();
-    auto const compute = norm_loops::compute_type(saved.front());
+    auto const compute = compute_options(saved.front());
 
     // Per sample: sum of g and of g * xhat, [n, 2C].
     std::vector<at::Tensor> sums;
     for (std::size_t k = 0; k < units; ++k) {
       auto const* set = set_of(k);
       dy[k] = dy[k].contiguous(pass.layout);
-      at::Tensor moments =
-          norm_loops::backward_moments(dy[k], saved[k], set[2], set[3], set[0], slope);
+      at::Tensor const mean = set[0].to(dy[k].device());
+      at::Tensor const moments =
+          on_host(norm_loops::backward_moments(dy[k], saved[k], set[2], set[3], mean, slope));
       moments.narrow(1, channels, channels).mul_(set[1]);
       sums.push_back(moments);
     }
     at::Tensor const totals = exact_sum(pass.comm, unit_terms(sums), pass.total_units);
-    at::Tensor const dbeta = totals.narrow(0, 0, channels).to(beta.scalar_type());
-    at::Tensor const dgamma = totals.narrow(0, channels, channels).to(gamma.scalar_type());
+    at::Tensor const dbeta = totals.narrow(0, 0, channels).to(beta.options());
+    at::Tensor const dgamma = totals.narrow(0, channels, channels).to(gamma.options());
 
     // dx = inverse_std (gamma g - k1 - xhat k2) = scale g + linear x + constant: k1, k2 are the
     // means of gamma g and gamma g xhat over the voxels that share statistics.
@@ -165,7 +176,7 @@ void take_in(at::Tensor& running, at::Tensor const& fresh, double weight) {
   if (weight == 1.0) {
     running.copy_(fresh);
   } else {
-    running.lerp_(fresh.to(running.scalar_type()), weight);
+    running.lerp_(fresh.to(running.options()), weight);
   }
 }
 
@@ -184,7 +195,7 @@ double weight_of_batch(Pass const& pass, NormOptions const& options, at::Tensor 
 Moments batch_moments(Pass const& pass, Units const& x, NormOptions const& options,
                       at::Tensor& running_mean, at::Tensor& running_var) {
   std::vector<at::Tensor> sums;
-  for (auto const& unit : x) sums.push_back(norm_loops::moments(unit));
+  for (auto const& unit : x) sums.push_back(on_host(norm_loops::moments(unit)));
   at::Tensor const totals = exact_sum(pass.comm, unit_terms(sums), pass.total_units);
   auto const count =
       static_cast<double>(pass.total_samples) * static_cast<double>(voxels_of(x.front()));
@@ -199,7 +210,7 @@ Moments batch_moments(Pass const& pass, Units const& x, NormOptions const& optio
 }
 
 Moments grouped_moments(at::Tensor const& x, NormOptions const& options) {
-  at::Tensor const sums = norm_loops::moments(x) / static_cast<double>(voxels_of(x));
+  at::Tensor const sums = on_host(norm_loops::moments(x)) / static_cast<double>(voxels_of(x));
   at::Tensor const mean = group_mean(sums.narrow(1, 0, options.channels), options.groups);
   at::Tensor const square =
       group_mean(sums.narrow(1, options.channels, options.channels), options.groups);
@@ -250,8 +261,8 @@ std::vector<Moments> NormAct::take_moments(Pass const& pass, Units const& x) {
     return {batch_moments(pass, x, options_, running_mean, running_var)};
   }
   if (options_.norm == Norm::sync_batch) {
-    at::Tensor const var = running_var.to(at::kDouble).unsqueeze(0);
-    return {{running_mean.to(at::kDouble).unsqueeze(0), (var + options_.epsilon).rsqrt_()}};
+    at::Tensor const var = on_host(running_var).unsqueeze(0);
+    return {{on_host(running_mean).unsqueeze(0), (var + options_.epsilon).rsqrt_()}};
   }
   if (options_.norm == Norm::none) {
     at::Tensor const zero = at::zeros({1, options_.channels}, at::kDouble);

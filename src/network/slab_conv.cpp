@@ -235,9 +235,13 @@ at::Tensor weight_gradient_in_slabs(ConvKind kind, at::Tensor const& slope, at::
 }
 
 bool goes_in_slabs(at::TensorList x) {
+  std::int64_t elements = 0;
+  for (auto const& part : x) elements += part.numel();
   // Slabs are cut out of channels-last fields without copies.
-  return std::all_of(x.begin(), x.end(), [](at::Tensor const& part) {
-    return part.size(0) > 0 && part.is_contiguous(kLayout) && voxels_of(part) >= many_voxels;
+  return std::all_of(x.begin(), x.end(), [&](at::Tensor const& part) {
+    bool const is_large =
+        part.is_cuda() ? elements > kMostElements : voxels_of(part) >= many_voxels;
+    return part.size(0) > 0 && part.is_contiguous(kLayout) && is_large;
   });
 }
 

@@ -25,7 +25,8 @@ Geometry geometry_of(ConvKind kind);
 /// Planes along x whose results are computed together.
 constexpr std::int64_t default_planes = 16;
 
-/// Voxels of x from which on slabs pay: below, whole convolutions are a tenth faster.
+/// Voxels of x from which on slabs pay on a CPU: below, whole convolutions are a tenth faster. GPUs
+/// take whatever an operation may count.
 constexpr std::int64_t many_voxels = std::int64_t{256} * 256 * 256;
 
 /// Voxels of a plane of a weight gradient's part: the oneDNN of torch 2.11 crashes on sixteen

@@ -21,7 +21,8 @@ class Adam final : public Optimizer {
     for (auto const& group : groups_) {
       auto& moments = moments_.emplace_back();
       for (auto const& p : group.parameters) {
-        moments.push_back({at::zeros_like(p), at::zeros_like(p), at::zeros({1}, at::kFloat)});
+        moments.push_back(
+            {at::zeros_like(p), at::zeros_like(p), at::zeros({1}, p.options().dtype(at::kFloat))});
       }
     }
   }

@@ -42,15 +42,15 @@ Lbfgs::Lbfgs(Communicator const& comm, Objective& objective, at::Tensor const& d
                                               << "length above zero.");
 }
 
-/// Evaluates at x again, where it had `value`: the objective's own state then fits x, too.
+/// Back to x, where the objective had `value`: its own state then fits x, too.
 void Lbfgs::revisit(at::Tensor const& x, double value) {
   ++report_.evaluations;
-  Evaluation const again = objective_.evaluate(x);
-  VOXCYCLE_REQUIRE(same_bits(again.value, value),
+  double const again = objective_.value(x);
+  VOXCYCLE_REQUIRE(same_bits(again, value),
                    format("L-BFGS: two evaluations at the same point gave %.17g and %.17g (the "
                           "objective is no function: random layers, or other samples each time). "
                           "Use a first-order optimiser.",
-                          value, again.value));
+                          value, again));
 }
 
 void Lbfgs::begin() {

@@ -73,7 +73,7 @@ void substitute(double const* factor, double* x, std::int64_t n) {
 }  // namespace
 
 CoarsestSolver::CoarsestSolver(LevelOperator const& level, at::Tensor const& mask,
-                               std::int64_t batch, at::ScalarType dtype) {
+                               std::int64_t batch, at::TensorOptions const& fields) {
   Grid3 const& grid = level.grid();
   std::int64_t const nodes = grid.node_count();
   VOXCYCLE_REQUIRE(nodes <= node_limit, "multigrid ends on a grid of "
@@ -84,9 +84,9 @@ CoarsestSolver::CoarsestSolver(LevelOperator const& level, at::Tensor const& mas
   factor_ = at::zeros({batch, nodes, nodes}, at::kDouble);
   for (std::int64_t comb = 0; comb < 27; ++comb) {
     std::array<std::int64_t, 3> const first{comb / 9, comb / 3 % 3, comb % 3};
-    at::Tensor unit = at::zeros({batch, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)}, dtype);
+    at::Tensor unit = at::zeros({batch, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)}, fields);
     unit.slice(2, first[0], {}, 3).slice(3, first[1], {}, 3).slice(4, first[2], {}, 3).fill_(1.0);
-    scatter_columns(level.apply(unit).to(at::kDouble), grid, first, factor_);
+    scatter_columns(level.apply(unit).to(at::kCPU, at::kDouble), grid, first, factor_);
   }
   factor_.mul_(mask_.unsqueeze(1)).mul_(mask_.unsqueeze(2));
   at::Tensor const scale = factor_.diagonal(0, 1, 2).amax(1).view({batch, 1, 1});
@@ -101,11 +101,18 @@ CoarsestSolver::CoarsestSolver(LevelOperator const& level, at::Tensor const& mas
                                                   << " is not positive definite (multigrid needs "
                                                      "nu > 0 everywhere). Check the coefficient.");
   }
+  if (fields.device().is_cpu()) return;
+  inverse_ = at::cholesky_inverse(factor_).to(fields.device());
+  mask_ = mask_.to(fields.device());
+  factor_.reset();
 }
 
 at::Tensor CoarsestSolver::solve(at::Tensor const& b) const {
   std::int64_t const nodes = mask_.size(1);
   at::Tensor x = b.reshape({b.size(0), nodes}).to(at::kDouble) * mask_;
+  if (inverse_.defined()) {
+    return at::bmm(inverse_, x.unsqueeze(2)).to(b.scalar_type()).view_as(b);
+  }
   auto const* const factor = factor_.const_data_ptr<double>();
   auto* const values = x.mutable_data_ptr<double>();
   parallel_for(b.size(0), nodes * nodes, [&](std::int64_t begin, std::int64_t end) {

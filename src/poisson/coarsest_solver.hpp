@@ -8,7 +8,8 @@ namespace voxcycle {
 
 /// Direct solver of the coarsest grid: a dense Cholesky factor a sample, in float64. With no
 /// Dirichlet node the solution's mean is fixed. Written out rather than taken from LAPACK, whose
-/// bits depend on the number of threads and on the batch.
+/// bits depend on the number of threads and on the batch. On a GPU, where substitution is slow, the
+/// factors become inverse matrices.
 class CoarsestSolver {
  public:
   /// Grids with more nodes are refused.
@@ -16,17 +17,18 @@ class CoarsestSolver {
 
   /// @param mask   1 on free nodes, 0 on Dirichlet nodes, float64 [1, 1, nodes]
   /// @param batch  samples of `level`
-  /// @param dtype  of the fields that `level` works on
+  /// @param fields  device and type of the fields that `level` works on
   /// @throws Error beyond node_limit, or if a sample's matrix is not positive definite.
   CoarsestSolver(LevelOperator const& level, at::Tensor const& mask, std::int64_t batch,
-                 at::ScalarType dtype);
+                 at::TensorOptions const& fields);
 
   /// K^-1 b on free nodes, zero on Dirichlet nodes: [B, 1, nodes].
   at::Tensor solve(at::Tensor const& b) const;
 
  private:
-  at::Tensor mask_;    // [1, nodes]
-  at::Tensor factor_;  // [B, nodes, nodes], lower triangle
+  at::Tensor mask_;     // [1, nodes]
+  at::Tensor factor_;   // [B, nodes, nodes], lower triangle
+  at::Tensor inverse_;  // [B, nodes, nodes]; on a GPU, instead of the factor
 };
 
 }  // namespace voxcycle

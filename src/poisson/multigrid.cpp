@@ -32,7 +32,7 @@ struct Level {
 struct Multigrid::Impl {
   Impl(Grid3 const& grid, Boundary const& boundary, at::Tensor const& nu,
        MultigridOptions const& options_in)
-      : options(options_in) {
+      : options(options_in), fields(at::TensorOptions(nu.device()).dtype(options_in.dtype)) {
     add_level(make_voxel_operator(grid, nu.to(options.dtype).contiguous()), boundary);
     while (!is_coarsest(levels.back().op->grid())) {
       Coarsening coarse = levels.back().op->coarsened(options.coarse);
@@ -41,7 +41,7 @@ struct Multigrid::Impl {
     }
     LevelOperator const& last = *levels.back().op;
     coarsest = std::make_unique<CoarsestSolver>(
-        last, free_node_mask(last.grid(), boundary, at::kDouble), nu.size(0), options.dtype);
+        last, free_node_mask(last.grid(), boundary, at::kDouble), nu.size(0), fields);
   }
 
   at::Tensor smooth(Level const& level, at::Tensor const& x, at::Tensor const& b) const {
@@ -49,7 +49,7 @@ struct Multigrid::Impl {
   }
 
   void add_level(std::unique_ptr<LevelOperator> op, Boundary const& boundary) {
-    at::Tensor const mask = free_node_mask(op->grid(), boundary, options.dtype);
+    at::Tensor const mask = free_node_mask(op->grid(), boundary, options.dtype).to(fields);
     at::Tensor const inverse = inverse_diagonal(*op, mask);
     levels.push_back({std::move(op), nullptr, inverse});
   }
@@ -81,6 +81,7 @@ struct Multigrid::Impl {
   }
 
   MultigridOptions options;
+  at::TensorOptions fields;  // device and type of all fields
   std::vector<Level> levels;
   std::unique_ptr<CoarsestSolver> coarsest;
 };

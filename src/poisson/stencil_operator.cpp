@@ -7,6 +7,7 @@
 #include "black_box.hpp"
 #include "level_operator.hpp"
 #include "row_loops.hpp"
+#include "tensor_forms.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
@@ -22,51 +23,60 @@ constexpr double allowance = 1.15;
 
 class StencilOperator : public LevelOperator {
  public:
-  StencilOperator(Grid3 const& grid, at::Tensor const& couplings)
-      : LevelOperator(grid), couplings_(couplings), top_(largest_ratio()) {}
+  StencilOperator(Grid3 const& grid, at::Tensor const& couplings, at::Device device)
+      : LevelOperator(grid), couplings_(couplings), top_(largest_ratio()) {
+    couplings_ = couplings_.to(device);
+  }
 
   at::Tensor apply(at::Tensor const& x) const override {
+    if (x.is_cuda()) return tensor_forms::apply_couplings(couplings_, x);
     at::Tensor out = at::empty_like(x);
     AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "stencil_apply", [&] {
       auto const& loops = row_loops::loops<scalar_t>();
       auto const* const u = x.const_data_ptr<scalar_t>();
       // (K u)_i = sum_j K_ij (u_j - u_i): constants are in the null space whatever the rounding.
       gather<scalar_t>(
-          out, [&](scalar_t* row, scalar_t const* a, std::int64_t centre, std::int64_t other,
-                   std::int64_t count) { loops.couple(row, a, u + other, u + centre, count); });
+          couplings_, out,
+          [&](scalar_t* row, scalar_t const* a, std::int64_t centre, std::int64_t other,
+              std::int64_t count) { loops.couple(row, a, u + other, u + centre, count); });
     });
     return out;
   }
 
   at::Tensor diagonal() const override {
-    at::Tensor out =
-        at::empty({couplings_.size(0), 1, grid().nodes(0), grid().nodes(1), grid().nodes(2)},
-                  couplings_.options());
-    AT_DISPATCH_FLOATING_TYPES(out.scalar_type(), "stencil_diagonal", [&] {
-      gather<scalar_t>(out, [](scalar_t* row, scalar_t const* a, std::int64_t, std::int64_t,
-                               std::int64_t count) {
-        for (std::int64_t k = 0; k < count; ++k) row[k] -= a[k];
-      });
-    });
-    return out;
+    return diagonal_of(couplings_.cpu()).to(couplings_.device());
   }
 
   double top() const override { return top_; }
 
   Coarsening coarsened(CoarseOperator) const override {
-    return coarsen_black_box(*coupling_stencil(grid(), couplings_));
+    return coarsen_black_box(*coupling_stencil(grid(), couplings_.cpu()), couplings_.device());
   }
 
  private:
+  at::Tensor diagonal_of(at::Tensor const& couplings) const {
+    at::Tensor out =
+        at::empty({couplings.size(0), 1, grid().nodes(0), grid().nodes(1), grid().nodes(2)},
+                  couplings.options());
+    AT_DISPATCH_FLOATING_TYPES(out.scalar_type(), "stencil_diagonal", [&] {
+      gather<scalar_t>(
+          couplings, out,
+          [](scalar_t* row, scalar_t const* a, std::int64_t, std::int64_t, std::int64_t count) {
+            for (std::int64_t k = 0; k < count; ++k) row[k] -= a[k];
+          });
+    });
+    return out;
+  }
+
   // Calls body(row of out, couplings, first node, the neighbour of that, how many) for each stretch
   // of nodes along z and each of their neighbours; nodes are numbered through the batch.
   template <class T, class Body>
-  void gather(at::Tensor& out, Body const& body) const {
+  void gather(at::Tensor const& all, at::Tensor& out, Body const& body) const {
     std::int64_t const nx = grid().nodes(0), ny = grid().nodes(1), nz = grid().nodes(2);
     std::int64_t const nodes = grid().node_count();
-    auto const* const couplings = couplings_.const_data_ptr<T>();
+    auto const* const couplings = all.const_data_ptr<T>();
     auto* const result = out.mutable_data_ptr<T>();
-    parallel_for(couplings_.size(0) * nx * ny, 16 * nz, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(all.size(0) * nx * ny, 16 * nz, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         std::int64_t const sample = i / (nx * ny), x = i / ny % nx, y = i % ny;
         std::int64_t const centre = i * nz;
@@ -89,7 +99,7 @@ class StencilOperator : public LevelOperator {
 
   // Of D^-1 K, over all samples.
   double largest_ratio() const {
-    at::Tensor const d = diagonal();
+    at::Tensor const d = diagonal_of(couplings_);
     at::Tensor x = at::empty_like(d);
     double largest = 0.0;
     AT_DISPATCH_FLOATING_TYPES(d.scalar_type(), "largest_ratio", [&] {
@@ -122,11 +132,11 @@ class StencilOperator : public LevelOperator {
 
 }  // namespace
 
-Coarsening coarsen_black_box(StencilSource const& fine) {
+Coarsening coarsen_black_box(StencilSource const& fine, at::Device device) {
   at::Tensor const weights = black_box_weights(fine);
   return {std::make_unique<StencilOperator>(fine.grid().coarsened(),
-                                            black_box_couplings(fine, weights)),
-          black_box_transfer(fine.grid(), weights)};
+                                            black_box_couplings(fine, weights), device),
+          black_box_transfer(fine.grid(), weights.to(device))};
 }
 
 }  // namespace voxcycle

@@ -89,13 +89,14 @@ class Descent {
 
 // A residual with a share of every mode: white noise times the root of K's diagonal.
 at::Tensor random_residual(Problem const& problem, at::Tensor const& nu, System const& system) {
-  at::Tensor r = stiffness_diagonal(nu, problem.grid).sqrt_();
+  at::Tensor r = stiffness_diagonal(nu, problem.grid).sqrt_().cpu();
   auto* const values = r.mutable_data_ptr<double>();
   parallel_for(r.numel(), 8, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       values[i] *= 2.0 * hash_uniform({probe_seed, static_cast<std::uint64_t>(i)}) - 1.0;
     }
   });
+  r = r.to(nu.device());
   system.project(r);
   return r;
 }

@@ -16,7 +16,7 @@ constexpr double smooth_jump = 2.0;
 
 // The largest quotient of nu in two voxels that share a face.
 double largest_jump(at::Tensor const& nu) {
-  at::Tensor const voxels = nu.contiguous();
+  at::Tensor const voxels = nu.cpu().contiguous();
   std::int64_t const nx = nu.size(2), ny = nu.size(3), nz = nu.size(4);
   std::vector<double> largest(nu.size(0) * nx, 1.0);
   AT_DISPATCH_FLOATING_TYPES(nu.scalar_type(), "largest_jump", [&] {

@@ -43,7 +43,7 @@ System::System(Problem const& problem, at::Tensor const& nu, std::optional<at::T
                    "load has shape " << b->sizes() << " and type " << b->scalar_type()
                                      << ", expected " << at::IntArrayRef(shape)
                                      << " in float64. Make it with load_of_source.");
-  load_ = b->contiguous();
+  load_ = b->to(nu.device()).contiguous();
   double const total = field_sum(load_);
   double const magnitude = field_sum(load_.abs());
   VOXCYCLE_REQUIRE(std::isfinite(magnitude),
@@ -90,7 +90,7 @@ void System::project(at::Tensor& r) const {
 }
 
 at::Tensor System::lifted() const {
-  return lift(problem_.grid, problem_.boundary, at::kDouble);
+  return lift(problem_.grid, problem_.boundary, at::kDouble).to(nu_.device());
 }
 
 void System::require_fits(char const* name, at::Tensor const& start,

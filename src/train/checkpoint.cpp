@@ -28,7 +28,7 @@ NamedArrays values_of(Network const& network) {
 
 void add_all(ArchiveWriter& archive, std::string const& prefix, NamedArrays const& tensors) {
   for (auto const& [name, tensor] : tensors) {
-    at::Tensor const values = tensor.detach().contiguous();
+    at::Tensor const values = tensor.detach().cpu().contiguous();
     auto const count = static_cast<std::size_t>(values.numel());
     auto const shape = values.sizes().vec();
     if (values.scalar_type() == at::kDouble) {

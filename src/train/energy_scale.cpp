@@ -32,7 +32,7 @@ double least_eigenvalue(LossProblem const& problem) {
 EnergyScale::EnergyScale(std::string const& loss, LossProblem const& problem)
     : grid_(problem.grid),
       source_(problem),
-      lift_(lift(problem.grid, problem.boundary, at::kDouble)) {
+      lift_(lift(problem.grid, problem.boundary, at::kDouble).to(problem.device)) {
   VOXCYCLE_REQUIRE(!source_.is_zero() || problem.boundary.has_different_values(),
                    "loss " << loss
                            << ": the boundary values are all equal and the source is zero, "

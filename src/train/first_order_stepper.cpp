@@ -33,8 +33,8 @@ class FirstOrderStepper final : public Stepper {
              .first_step = setup.state.position().step,
              .ranks = setup.comm.size(),
              .rank = setup.comm.rank(),
-             .references = setup.loss.needs_reference() ? ReadReference::yes : ReadReference::no}) {
-  }
+             .references = setup.loss.needs_reference() ? ReadReference::yes : ReadReference::no,
+             .pinned = options_.device.is_cuda()}) {}
 
   StepResult step(StageMoment const& moment) override {
     double const rate = peak_rate_ * scheduled_rate(options_.decay, moment.progress,

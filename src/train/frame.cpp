@@ -39,11 +39,12 @@ class EquationSmoother final : public FieldSmoother {
 }  // namespace
 
 FrameOfGrid frame_of(Boundary const& boundary, Source const& source, int smoothing) {
-  return [=](Grid3 const& grid) {
-    NodalFrame frame{lift(grid, boundary, at::kFloat), free_node_mask(grid, boundary, at::kFloat)};
+  return [=](Grid3 const& grid, at::Device device) {
+    NodalFrame frame{lift(grid, boundary, at::kFloat).to(device),
+                     free_node_mask(grid, boundary, at::kFloat).to(device)};
     if (smoothing > 0) {
-      frame.smoother = std::make_shared<EquationSmoother>(LossProblem{grid, boundary, source},
-                                                          frame.mask, smoothing);
+      LossProblem const problem{grid, boundary, source, device};
+      frame.smoother = std::make_shared<EquationSmoother>(problem, frame.mask, smoothing);
     }
     return frame;
   };

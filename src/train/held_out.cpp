@@ -18,13 +18,16 @@ at::ScalarType evaluation_type(Grid3 const& grid, at::ScalarType training) {
 at::Tensor predict(Communicator const& comm, Network& network, Grid3 const& grid,
                    at::Tensor const& nu, at::Tensor const& f, at::ScalarType dtype) {
   at::NoGradGuard const no_grad;
+  at::Device const device = device_of(network);
   Pass const pass{.comm = comm,
+                  .device = device,
                   .training = false,
                   .dtype = dtype,
                   .total_units = 1,
                   .total_samples = nu.size(0)};
   auto const value_type = dtype == at::kDouble ? at::kDouble : at::kFloat;
-  return network.forward(pass, grid, {network_input(nu.to(value_type), f)}).front();
+  at::Tensor const source = f.defined() ? f.to(device) : f;
+  return network.forward(pass, grid, {network_input(nu.to(device, value_type), source)}).front();
 }
 
 HeldOutErrors evaluate_held_out(Communicator const& comm, Network& network,
@@ -35,7 +38,8 @@ HeldOutErrors evaluate_held_out(Communicator const& comm, Network& network,
        units_of_rank(samples.count, options.unit_size, comm.size(), comm.rank())) {
     HeldOutSet const set = samples.read(unit.begin, unit.end);
     at::Tensor const u = predict(comm, network, set.grid, set.nu, set.f, options.dtype);
-    FieldErrors const of_unit = field_errors(u, set.u_ref, set.nu, set.grid);
+    FieldErrors const of_unit =
+        field_errors(u, set.u_ref.to(u.device()), set.nu.to(u.device()), set.grid);
     errors[0].narrow(0, unit.begin, unit.size()).copy_(of_unit.rel_l2);
     errors[1].narrow(0, unit.begin, unit.size()).copy_(of_unit.energy_gap);
     errors[2].narrow(0, unit.begin, unit.size()).copy_(of_unit.energy_norm_error);

@@ -47,7 +47,8 @@ SampleObjective::Open opener(StageSetup const& setup, std::int64_t batch) {
             .period = count,
             .ranks = setup.comm.size(),
             .rank = setup.comm.rank(),
-            .references = setup.loss.needs_reference() ? ReadReference::yes : ReadReference::no});
+            .references = setup.loss.needs_reference() ? ReadReference::yes : ReadReference::no,
+            .pinned = setup.options.device.is_cuda()});
   };
 }
 

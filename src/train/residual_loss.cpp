@@ -15,8 +15,8 @@ class ResidualLoss final : public Loss {
   explicit ResidualLoss(LossProblem const& problem)
       : grid_(problem.grid),
         source_(problem),
-        lift_(lift(problem.grid, problem.boundary, at::kDouble)),
-        mask_(free_node_mask(problem.grid, problem.boundary, at::kDouble)) {
+        lift_(lift(problem.grid, problem.boundary, at::kDouble).to(problem.device)),
+        mask_(free_node_mask(problem.grid, problem.boundary, at::kDouble).to(problem.device)) {
     VOXCYCLE_REQUIRE(!source_.is_zero() || problem.boundary.has_different_values(),
                      "loss residual: the boundary values are all equal and the source is zero, so "
                      "there are no forces to divide by. Give two faces different values, or set a "

@@ -50,7 +50,18 @@ RunState::RunState(TrainOptions const& options, Communicator const& comm, std::v
     network_->to(at::kDouble);
     averaged_.network().to(at::kDouble);
   }
+  network_->to(o_.device);
+  averaged_.network().to(o_.device);
   position_.identity = o_.identity;
+}
+
+void require_start(TrainOptions const& options) {
+  if (options.start.empty()) return;
+  std::string const path = checkpoint_path(options.start);
+  VOXCYCLE_REQUIRE(std::filesystem::exists(path) && CheckpointReader(path).header().finished,
+                   "train.start = '" << options.start
+                                     << "' holds no finished run. Train that one first, or leave "
+                                        "train.start empty.");
 }
 
 void RunState::open() {
@@ -63,15 +74,17 @@ void RunState::open() {
                                   << "). Choose another run.directory, or start over with "
                                      "--fresh.");
     position_ = resumed_->header();
-    resumed_->restore_network(*network_);
-    resumed_->restore_average(averaged_.network());
-    carried_ = resumed_->carried();
+    restore_weights(*resumed_);
     if (position_.finished) {
       log_info(o_.directory + " holds the finished run already. Start over with --fresh.");
     } else {
       log_info(format("going on with stage %d after %ld of its steps", position_.stage + 1,
                       static_cast<long>(position_.step)));
     }
+  } else if (!o_.start.empty()) {
+    require_start(o_);
+    restore_weights(CheckpointReader(checkpoint_path(o_.start)));
+    log_info("starting with the weights of " + o_.start);
   }
   auto rows =
       position_.metrics.empty() ? std::vector<MetricRow>{} : metrics_from_csv(position_.metrics);
@@ -83,6 +96,12 @@ void RunState::open() {
     if (finest && row.step > 0) best_gap_ = std::min(best_gap_, row.energy_gap_mean);
   }
   if (comm_.rank() == 0) record_.emplace(o_.directory, std::move(rows));
+}
+
+void RunState::restore_weights(CheckpointReader const& checkpoint) {
+  checkpoint.restore_network(*network_);
+  checkpoint.restore_average(averaged_.network());
+  carried_ = checkpoint.carried();
 }
 
 std::vector<MetricRow> RunState::rows() const {

@@ -21,8 +21,9 @@ class RunState {
  public:
   RunState(TrainOptions const& options, Communicator const& comm, std::vector<Stage> stages);
 
-  /// Takes up the run directory's checkpoint if there is one to go on with, then opens the record.
-  /// @throws Error on all ranks if it belongs to another config.
+  /// Takes up the run directory's checkpoint if there is one to go on with, else the weights of the
+  /// run to start from; then opens the record.
+  /// @throws Error on all ranks if it belongs to another config, or the start to another network.
   void open();
 
   Network& network() { return *network_; }
@@ -48,6 +49,7 @@ class RunState {
   void save(NamedArrays const& optimizer);
 
  private:
+  void restore_weights(CheckpointReader const& checkpoint);
   MetricRow row() const;
   bool best_so_far(double gap);
 

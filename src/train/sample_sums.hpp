@@ -10,6 +10,7 @@ namespace voxcycle {
 /// sum_i a_i b_i of each sample in float64, in a fixed order: [n]. Fields are contiguous and of one
 /// type, float32 or float64.
 inline at::Tensor sample_dots(at::Tensor const& a, at::Tensor const& b) {
+  if (a.is_cuda()) return at::mul(a.to(at::kDouble), b).flatten(1).sum(1);
   at::Tensor sums = at::empty({a.size(0)}, at::kDouble);
   std::int64_t const count = a[0].numel();
   AT_DISPATCH_FLOATING_TYPES(a.scalar_type(), "sample_dots", [&] {

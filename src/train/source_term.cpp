@@ -15,7 +15,7 @@ Ledger::Held plan_load(BookedFields const& unit, Source const& source) {
 
 SourceTerm::SourceTerm(LossProblem const& problem) : grid_(problem.grid), source_(problem.source) {
   if (source_.kind != SourceKind::constant || source_.is_zero()) return;
-  load_ = load_of_source(source_.value, grid_);
+  load_ = load_of_source(source_.value, grid_).to(problem.device);
 }
 
 std::optional<at::Tensor> SourceTerm::load(LossInput const& in) const {
@@ -26,7 +26,7 @@ std::optional<at::Tensor> SourceTerm::load(LossInput const& in) const {
 
 at::Tensor SourceTerm::mean_square(LossInput const& in) const {
   if (source_.kind == SourceKind::constant) {
-    return at::full({1}, source_.value * source_.value, at::kDouble);
+    return at::full({1}, source_.value * source_.value, in.nu.options().dtype(at::kDouble));
   }
   return sample_dots(in.f, in.f).div_(static_cast<double>(grid_.voxel_count()));
 }

@@ -2,6 +2,7 @@
 #include "voxcycle/train/train_step.hpp"
 
 #include "voxcycle/comm/exact_sum.hpp"
+#include "voxcycle/core/device.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/timer.hpp"
@@ -17,12 +18,14 @@ namespace voxcycle {
 namespace {
 
 /// What losses look at, unit by unit, but u. A rank without units takes part with an empty one.
-std::vector<LossInput> local_inputs(BatchContext const& c, LocalBatch const& batch) {
-  auto const type = c.dtype == at::kDouble ? at::kDouble : at::kFloat;
+std::vector<LossInput> local_inputs(BatchContext const& c, LocalBatch const& batch,
+                                    at::Device device) {
+  auto const type =
+      at::TensorOptions(device).dtype(c.dtype == at::kDouble ? at::kDouble : at::kFloat);
   std::vector<LossInput> units;
   for (std::size_t k = 0; k < batch.nu.size(); ++k) {
     auto const field = [&](std::vector<at::Tensor> const& all) {
-      return all.empty() ? at::Tensor() : all[k].to(type);
+      return all.empty() ? at::Tensor() : all[k].to(type, /*non_blocking=*/true);
     };
     units.push_back({{}, field(batch.nu), field(batch.f), field(batch.u_ref)});
   }
@@ -32,6 +35,11 @@ std::vector<LossInput> local_inputs(BatchContext const& c, LocalBatch const& bat
     units.push_back({{}, none, c.source == SourceKind::sampled ? none : at::Tensor(), {}});
   }
   return units;
+}
+
+/// Without it the parts of a step would be charged with what others have started on a GPU.
+void wait_for_device(at::Device device) {
+  if (device.is_cuda()) wait_for(current_queue(device.index()));
 }
 
 /// The loss of one unit, which may be empty.
@@ -94,13 +102,16 @@ BatchResult batch_gradient(BatchContext const& c, LocalBatch const& batch,
   at::AutoGradMode const grad_mode(options.gradient);
   BatchResult result;
   Timer timer;
+  at::Device const device = device_of(c.network);
   auto const lap = [&](double& part) {
+    wait_for_device(device);
     part = timer.seconds();
     timer.restart();
   };
 
   Pass const pass{.comm = c.comm,
                   .reducer = &c.reducer,
+                  .device = device,
                   .training = options.training,
                   .statistics_weight = options.statistics_weight,
                   .dtype = c.dtype,
@@ -109,7 +120,7 @@ BatchResult batch_gradient(BatchContext const& c, LocalBatch const& batch,
                   .total_samples = options.samples,
                   .recompute = c.recompute};
   c.reducer.begin(pass.total_units);
-  auto units = local_inputs(c, batch);
+  auto units = local_inputs(c, batch, device);
   Units x;
   for (auto const& unit : units) x.push_back(network_input(unit.nu, unit.f));
   Units u = c.network.forward(pass, c.grid, x);
@@ -124,7 +135,7 @@ BatchResult batch_gradient(BatchContext const& c, LocalBatch const& batch,
     sums.push_back(terms.back().values.sum().view({1}));
     slopes.push_back(terms.back().gradient.div_(static_cast<double>(options.samples)));
   }
-  result.loss = exact_sum(c.comm, at::stack(sums), pass.total_units).item<double>() /
+  result.loss = exact_sum(c.comm, at::stack(sums).cpu(), pass.total_units).item<double>() /
                 static_cast<double>(options.samples);
   lap(result.times.loss);
   if (!std::isfinite(result.loss)) result.bad_samples = describe_bad_samples(batch, terms);
@@ -147,6 +158,7 @@ StepResult train_step(StepContext const& c, LocalBatch const& batch, double rate
   Timer const timer;
   c.optimizer.step(rate);
   c.averaged.update();
+  wait_for_device(device_of(c.on.network));
   StepResult result{gradient.loss, gradient.times, rate, c.batch, {}};
   result.times.update = timer.seconds();
   return result;

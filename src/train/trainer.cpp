@@ -57,8 +57,7 @@ class Trainer {
     for (auto const& stage : state_.stages()) {
       // Refuse unknown names and data that do not fit together before the first step.
       require_stepper(o_, stage, samples_of(stage));
-      require_inputs(o_.loss, *make_loss(o_.loss, {stage.plan.grid, o_.boundary, o_.source}),
-                     samples_of(stage).info());
+      require_inputs(o_.loss, *make_loss(o_.loss, loss_problem(stage)), samples_of(stage).info());
     }
     state_.open();
   }
@@ -76,6 +75,9 @@ class Trainer {
   /// Those of data.directory, or made on the fly.
   std::unique_ptr<SampleSource> training_samples(Grid3 const& grid) const;
   Mixture samples_of(Stage const& stage) const;
+  LossProblem loss_problem(Stage const& stage) const {
+    return {stage.plan.grid, o_.boundary, o_.source, o_.device};
+  }
   bool run_stage(Stage const& stage);
   void step(Stage const& stage, Budget const& budget, Stepper& stepper);
   void evaluate(Stage const& stage, HeldOutSamples const& held_out);
@@ -220,7 +222,7 @@ bool Trainer::run_stage(Stage const& stage) {
   auto& at = state_.position();
   auto const& plan = stage.plan;
   keep_freed_memory(plan.grid.voxel_count());
-  auto const loss = make_loss(o_.loss, {plan.grid, o_.boundary, o_.source});
+  auto const loss = make_loss(o_.loss, loss_problem(stage));
   auto const held_out = held_out_samples(shard_directory(o_.data, "held_out", plan.grid));
   Budget const budget = stage_budget(o_, plan, samples_of(stage).samples());
   StageSetup const setup{o_,       stage, comm_,  state_,
@@ -254,8 +256,8 @@ bool Trainer::run_stage(Stage const& stage) {
   progress_.finish();
   if (!stepper->summary().empty()) log_info(stepper->summary());
   auto const next = static_cast<std::size_t>(stage.number) + 1;
-  bool const wanted =
-      next < state_.stages().size() && state_.stages()[next].plan.optimizer == kLbfgs;
+  bool const last = next == state_.stages().size();  // of a run that others may start from
+  bool const wanted = last || state_.stages()[next].plan.optimizer == kLbfgs;
   clock(checkpoint_, [&] { state_.end_stage(wanted ? stepper->second_moments() : NamedArrays{}); });
   return true;
 }

@@ -82,6 +82,20 @@ class Evaluate(harness.Case):
         self.assertEqual(result.status, 1)
         self.assertIn("--precision = 'f16' is not valid. Choose one of bf16, f32, f64.", result.err)
 
+    def test_training_samples(self):
+        for split, message in (("train", "the train shards of grid 16x16x16 hold no reference"),
+                               ("test", "--split test is no split. Choose held_out or train.")):
+            result = self.run_program("evaluate", "--config", "small.cfg", "--split", split)
+            self.assertEqual(result.status, 1)
+            self.assertIn(message, result.err)
+        self.succeed("generate", "--config", "small.cfg", "--data.directory", "more",
+                     "--data.train_references", "yes")
+        figures, out = self.evaluate("--split", "train", "--data.directory", "more",
+                                     "--data.train_references", "yes")
+        self.assertIn("training samples at 16^3", out)
+        self.assertEqual(len(figures["per_sample"]), 24)
+        self.assertTrue((self.scratch / "run/evaluation_train.csv").exists())
+
 
 if __name__ == "__main__":
     harness.main()

@@ -62,13 +62,14 @@ class Info(harness.Case):
         line = json.loads((self.scratch / "energy.json").read_text())
         self.assertEqual(line["grid"], 16)
         self.assertGreater(line["ratio_to_copy"], 0)
-        self.assertEqual(line["device"], "cpu")
-        on_gpu = self.run_program("bench", "energy", "--grid", "16", "--device", "cuda")
+        self.assertEqual(line["device"], "the CPU")
+        on_gpu = self.run_program("bench", "energy", "--grid", "16", "--run.device", "cuda")
         if on_gpu.status:
             self.assertRegex(on_gpu.err, r"GPU: .*\(.*\)\. ")
         else:
-            self.assertIn('"device": "cuda"', on_gpu.out)
-        self.assertIn("Choose cpu or cuda", self.run_program("bench", "energy", "--device", "tpu").err)
+            self.assertIn('"device": "GPU 0 ', on_gpu.out)
+        wrong = self.run_program("bench", "energy", "--run.device", "tpu")
+        self.assertIn("Choose one of auto, cpu, cuda", wrong.err)
         self.succeed("bench", "step", "--grid", "8", "--batch", "4", "--reduction", "exact,fast",
                      "--json", "step.json", ranks=2)
         line = json.loads((self.scratch / "step.json").read_text())

@@ -64,18 +64,63 @@ done
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+# bench NAME OPTION...: one benchmark on the GPU, its line into the results.
+bench() {
+  timed "$voxcycle" bench "$@" --run.device cuda --json "$scratch/line.json"
+  if ((status == 0)); then
+    benches+=("$(cat "$scratch/line.json")")
+  else
+    echo "bench $*: status $status"
+    failed=1
+  fi
+}
 for precision in f32 f64; do
   for grid in 64 128 256 512; do
-    timed "$voxcycle" bench energy --device cuda --grid "$grid" --train.precision "$precision" \
-      --json "$scratch/line.json"
-    if ((status == 0)); then
-      benches+=("$(cat "$scratch/line.json")")
-    else
-      echo "bench energy $grid $precision: status $status"
-      failed=1
-    fi
+    bench energy --grid "$grid" --train.precision "$precision"
   done
 done
+channels=4:64,8:64,16:32,32:16,64:8,128:8,256:8,512:8
+bench step --grid 32 --batch 16 --reduction exact,fast
+bench step --grid 64 --batch 4
+for grid in 128 256 512; do
+  bench step --grid "$grid" --batch 1 --no-baseline --train.unit_size 1 --network.channels "$channels"
+done
+for grid in 128 256; do
+  bench reference --grid "$grid" --field kl
+  bench reference --grid "$grid" --field two-phase
+done
+
+# check NAME COMMAND...: a command that passes or fails, in the scratch directory.
+check() {
+  local name=$1
+  shift
+  timed env -C "$scratch" "$@"
+  local word=passed
+  ((status == 0)) || word="failed ($status)" failed=1
+  echo "$name: $word ($seconds s)"
+  tests+=("{\"test\": \"$name\", \"result\": \"$word\", \"seconds\": $seconds}")
+}
+voxcycle=$(readlink -f "$voxcycle")
+run=(--run.device cuda --data.directory data --data.train_samples '64, 32'
+  --data.held_out_samples 8 --network.channels '4:32, 8:32, 16:16' --cycle.levels '8, 16'
+  --cycle.steps '20, 20')
+check generate "$voxcycle" generate "${run[@]}"
+if type -P mpiexec >/dev/null; then
+  check 'same bits on 1, 2, 3 processes' "$voxcycle" verify "${run[@]}" --ranks 1,2,3 --steps 20 \
+    --run.directory verify
+else
+  echo 'same bits on 1, 2, 3 processes: skipped, there is no mpiexec'
+fi
+# The network beside multigrid on the same GPU: train a little, then solve a field with both.
+model=(--run.device cuda --run.directory model --data.directory solve --data.on_the_fly yes
+  --data.train_samples '512, 256, 64, 8' --data.held_out_samples 1 --network.channels "$channels"
+  --cycle.levels '32, 64, 128, 256' --cycle.steps '300, 100, 30, 4' --cycle.batch '8, 4, 1, 1')
+check 'generate up to 256^3' "$voxcycle" generate "${model[@]}"
+check 'train up to 256^3' "$voxcycle" train "${model[@]}"
+field=$(printf '%s\n' "$scratch"/solve/held_out/256x256x256/shard-*.h5 | head -n 1)
+check 'solve at 256^3' "$voxcycle" solve --nu "$field:/nu[0]" --model model/checkpoint.h5 --compare \
+  --run.device cuda --json solve.json
+[[ -s $scratch/solve.json ]] && benches+=("$(cat "$scratch/solve.json")")
 
 lines=()
 while IFS= read -r line; do lines+=("\"$(quote "$line")\""); done <<<"$info"

@@ -20,8 +20,9 @@ class PendingReduction {
 };
 
 /// A group of processes that act together. Every member marked **Collective** must be called by all
-/// ranks in the same order. Tensors are contiguous, on the CPU, of type int64, int32, uint8,
-/// float32 or float64. Back ends: self (one process, no MPI) and MPI.
+/// ranks in the same order. Tensors are contiguous, on the CPU or on this process's GPU, of type
+/// int64, int32, uint8, float32 or float64. Back ends: self (one process, no MPI), MPI, which sends
+/// what is on GPUs through the host's memory, and NCCL (comm/nccl.hpp).
 class Communicator {
  public:
   virtual ~Communicator() = default;

@@ -74,6 +74,33 @@ DeviceQueue current_queue(int device);
 /// Waits until all work in the queue is done. @throws Error if some of it failed.
 void wait_for(DeviceQueue const& queue);
 
+/// A queue of its own beside torch's. @throws Error if there is no such device.
+class SideQueue {
+ public:
+  explicit SideQueue(int device);
+  ~SideQueue();
+  SideQueue(SideQueue const&) = delete;
+  SideQueue& operator=(SideQueue const&) = delete;
+  DeviceQueue const& queue() const { return queue_; }
+
+ private:
+  DeviceQueue queue_;
+};
+
+/// Order between queues of a device: what was in one when it was recorded is done before another
+/// that waits goes on. The host waits for neither.
+class QueueMark {
+ public:
+  explicit QueueMark(DeviceQueue const& recorded);
+  ~QueueMark();
+  QueueMark(QueueMark const&) = delete;
+  QueueMark& operator=(QueueMark const&) = delete;
+  void hold(DeviceQueue const& waiting) const;
+
+ private:
+  void* event_ = nullptr;  ///< a cudaEvent_t
+};
+
 /// @throws Error with the CUDA run-time library's own words unless `status`, a cudaError_t, is
 /// success.
 void require_cuda_success(char const* what, int status);

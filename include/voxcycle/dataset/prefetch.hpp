@@ -34,6 +34,7 @@ struct PrefetchOptions {
   int rank = 0;
   int depth = 2;  ///< most batches read ahead; 1 where they are large
   ReadReference references = ReadReference::no;
+  bool pinned = false;  ///< in memory that a GPU copies from while it computes
 };
 
 /// Batches that are ready or being read while one is worked on: options.depth, or 1 where a rank's

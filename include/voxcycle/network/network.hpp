@@ -76,6 +76,9 @@ class Network : public torch::nn::Module, public Scripted {
 /// Largest voxel count along an axis: names the level of a grid.
 std::int64_t level_of(Grid3 const& grid);
 
+/// Where the network's weights are.
+at::Device device_of(Network const& network);
+
 /// Names accepted by make_network.
 std::vector<std::string> network_names();
 /// @throws Error for an unknown name or options out of range, naming the valid ones.

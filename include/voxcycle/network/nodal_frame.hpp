@@ -9,7 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
+#include <tuple>
 
 #include <ATen/core/Tensor.h>
 
@@ -33,7 +33,7 @@ struct NodalFrame {
   at::Tensor mask;  ///< the same shape; 0 on Dirichlet nodes, 1 elsewhere
   std::shared_ptr<FieldSmoother const> smoother = {};  ///< null: none
 };
-using FrameOfGrid = std::function<NodalFrame(Grid3 const&)>;
+using FrameOfGrid = std::function<NodalFrame(Grid3 const&, at::Device)>;
 
 /// Whether neighbouring Dirichlet nodes have different values, as where two faces meet: a field
 /// prolonged from the coarser grid then lacks the exact values beside the shared edge.
@@ -54,14 +54,14 @@ Field plan_correction(Tape& tape, Field const& base, Field const& head);
 class FrameCache {
  public:
   explicit FrameCache(FrameOfGrid make) : make_(std::move(make)) {}
-  /// The grid's frame in solution_type(pass); stays valid.
+  /// The grid's frame in solution_type(pass) on pass.device; stays valid.
   NodalFrame const& at(Pass const& pass, Grid3 const& grid);
   /// Units of u on the grid with the exact Dirichlet values, which a prolonged u may lack.
   Units with_dirichlet_values(Pass const& pass, Grid3 const& grid, Units const& u);
 
  private:
   FrameOfGrid make_;
-  std::map<std::pair<std::string, at::ScalarType>, NodalFrame> frames_;
+  std::map<std::tuple<std::string, at::ScalarType, std::string>, NodalFrame> frames_;
   std::map<std::string, bool> has_steps_;  ///< by grid
 };
 

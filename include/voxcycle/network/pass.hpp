@@ -25,7 +25,8 @@ struct Pass {
   /// Where weight gradients go, unit by unit. Null: they flow to the parameters by autograd, summed
   /// over this rank alone (tests, single-process use).
   GradientReducer* reducer = nullptr;
-  bool training = true;  ///< batch statistics (true) or running statistics
+  at::Device device = at::kCPU;  ///< where the network and its units are
+  bool training = true;          ///< batch statistics (true) or running statistics
   /// Weight of this batch in running statistics, 1: they become its own; negative: as the layers
   /// were made (NormOptions::momentum).
   double statistics_weight = -1.0;

@@ -32,7 +32,8 @@ at::ScalarType evaluation_type(Grid3 const& grid, at::ScalarType training);
 HeldOutErrors evaluate_held_out(Communicator const& comm, Network& network,
                                 HeldOutSamples const& samples, HeldOutOptions const& options = {});
 
-/// The network's solution for some samples, [n, 1, nx+1, ...], on this rank alone.
+/// The network's solution for some samples, [n, 1, nx+1, ...], on this rank alone, where the
+/// network's weights are.
 /// @param nu  [n, 1, nx, ny, nz]
 /// @param f   shape of nu where every sample has a source of its own, else undefined
 at::Tensor predict(Communicator const& comm, Network& network, Grid3 const& grid,

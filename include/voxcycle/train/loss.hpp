@@ -20,6 +20,7 @@ struct LossProblem {
   Grid3 grid;
   Boundary boundary;
   Source source{};
+  at::Device device = at::kCPU;  ///< of the fields
 };
 
 /// What a loss may look at: one unit of n samples, n > 0. All fields are contiguous and of u's

@@ -67,6 +67,9 @@ struct TrainOptions {
   std::vector<MoreData> more_data;  ///< mixed into training, not into held-out samples
   std::string identity;             ///< resolved config of all that the result depends on
   Restart restart = Restart::resume;
+  /// Run directory of a finished run whose last weights this one begins with, and whose second
+  /// moments its first stage may take over; empty: random weights.
+  std::string start;
 
   LevelPath path;
   std::vector<LevelPlan> levels;  ///< coarsest first
@@ -80,6 +83,7 @@ struct TrainOptions {
   std::string loss = "energy_multigrid";
 
   std::uint64_t seed = 1;
+  at::Device device = at::kCPU;                                ///< of this process, where it trains
   at::ScalarType dtype = at::kBFloat16;                        ///< of convolutions and activations
   at::MemoryFormat layout = at::MemoryFormat::ChannelsLast3d;  ///< of the same
   GradientMode reduction = GradientMode::exact;
@@ -118,6 +122,9 @@ std::int64_t samples_a_step(TrainOptions const& options, LevelPlan const& plan,
 /// The budget of a visit in steps and seconds. An epoch of L-BFGS on its fixed set is one
 /// iteration.
 Budget stage_budget(TrainOptions const& options, LevelPlan const& plan, std::int64_t available);
+
+/// @throws Error unless TrainOptions::start is empty or holds a finished run.
+void require_start(TrainOptions const& options);
 
 /// <directory>/checkpoint.h5
 std::string checkpoint_path(std::string const& directory);

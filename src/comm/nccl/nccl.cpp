@@ -1,12 +1,176 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/comm/nccl.hpp"
 
+#include "voxcycle/core/device.hpp"
+#include "voxcycle/core/error.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+
+#include <ATen/ATen.h>
+#include <dlfcn.h>
 #include <nccl.h>
 
 namespace voxcycle {
+namespace {
+
+/// A function of the library that torch has loaded: linking with one of our own might bring another
+/// version.
+template <class Function>
+Function* function(char const* name) {
+  auto* const found = reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+  VOXCYCLE_REQUIRE(found != nullptr, "NCCL: " << name
+                                              << " is missing in the library that torch loaded. "
+                                                 "./dev setup --cuda installs one that has it.");
+  return found;
+}
+
+struct Library {
+  decltype(&ncclGetErrorString) error_string =
+      function<decltype(ncclGetErrorString)>("ncclGetErrorString");
+  decltype(&ncclGetUniqueId) unique_id = function<decltype(ncclGetUniqueId)>("ncclGetUniqueId");
+  decltype(&ncclCommInitRank) init = function<decltype(ncclCommInitRank)>("ncclCommInitRank");
+  decltype(&ncclCommDestroy) destroy = function<decltype(ncclCommDestroy)>("ncclCommDestroy");
+  decltype(&ncclCommAbort) abort = function<decltype(ncclCommAbort)>("ncclCommAbort");
+  decltype(&ncclAllReduce) all_reduce = function<decltype(ncclAllReduce)>("ncclAllReduce");
+  decltype(&ncclBroadcast) broadcast = function<decltype(ncclBroadcast)>("ncclBroadcast");
+
+  void check(ncclResult_t result, char const* call) const {
+    VOXCYCLE_REQUIRE(result == ncclSuccess, "NCCL: " << call << " failed: " << error_string(result)
+                                                     << ". NCCL_DEBUG=WARN makes it say more.");
+  }
+};
+
+ncclDataType_t datatype_of(at::Tensor const& values) {
+  switch (values.scalar_type()) {
+    case at::kLong:
+      return ncclInt64;
+    case at::kInt:
+      return ncclInt32;
+    case at::kByte:
+      return ncclUint8;
+    case at::kFloat:
+      return ncclFloat32;
+    case at::kDouble:
+      return ncclFloat64;
+    default:
+      throw Error(std::string("NCCL: no datatype for ") + at::toString(values.scalar_type()) + '.');
+  }
+}
+
+ncclRedOp_t operation_of(ReduceOperation operation) {
+  switch (operation) {
+    case ReduceOperation::sum:
+      return ncclSum;
+    case ReduceOperation::max:
+      return ncclMax;
+    case ReduceOperation::min:
+      return ncclMin;
+  }
+  throw Error("NCCL: unknown reduction.");
+}
+
+/// The current stream waits for the result, the host does not.
+class NcclReduction final : public PendingReduction {
+ public:
+  NcclReduction(at::Tensor values, DeviceQueue const& side)
+      : values_(std::move(values)), done_(side) {}
+  void wait() override { done_.hold(current_queue(values_.device().index())); }
+
+ private:
+  at::Tensor values_;  // keeps the memory
+  QueueMark done_;
+};
+
+class NcclCommunicator final : public Communicator {
+ public:
+  NcclCommunicator(Communicator const& host, int device)
+      : host_(host), device_(device), side_(device) {
+    ncclUniqueId id{};
+    if (host.rank() == 0) library_.check(library_.unique_id(&id), "ncclGetUniqueId");
+    at::Tensor bytes = at::empty({static_cast<std::int64_t>(sizeof id)}, at::kByte);
+    std::memcpy(bytes.data_ptr(), &id, sizeof id);
+    host.broadcast(bytes, 0);
+    std::memcpy(&id, bytes.data_ptr(), sizeof id);
+    library_.check(library_.init(&comm_, host.size(), id, host.rank()), "ncclCommInitRank");
+  }
+  /// Without an error on its way all reductions were waited for; with one, other ranks may not
+  /// come.
+  ~NcclCommunicator() override {
+    std::uncaught_exceptions() > 0 ? library_.abort(comm_) : library_.destroy(comm_);
+  }
+  NcclCommunicator(NcclCommunicator const&) = delete;
+  NcclCommunicator& operator=(NcclCommunicator const&) = delete;
+
+  int rank() const override { return host_.rank(); }
+  int size() const override { return host_.size(); }
+  std::string transport() const override {
+    return "NCCL " + library_version_text(NCCL_VERSION_CODE) + " and " + host_.transport();
+  }
+
+  void all_reduce(at::Tensor& values, ReduceOperation operation) const override {
+    if (values.is_cpu()) return host_.all_reduce(values, operation);
+    reduce(values, operation, current());
+  }
+
+  std::unique_ptr<PendingReduction> start_all_reduce(at::Tensor& values,
+                                                     ReduceOperation operation) const override {
+    if (values.is_cpu()) return host_.start_all_reduce(values, operation);
+    QueueMark(current()).hold(side_.queue());
+    reduce(values, operation, side_.queue());
+    return std::make_unique<NcclReduction>(values, side_.queue());
+  }
+
+  void broadcast(at::Tensor& values, int root) const override {
+    if (values.is_cpu()) return host_.broadcast(values, root);
+    library_.check(library_.broadcast(values.data_ptr(), values.data_ptr(), count_of(values),
+                                      datatype_of(values), root, comm_, stream_of(current())),
+                   "ncclBroadcast");
+  }
+
+  at::Tensor all_gather(at::Tensor const& values) const override {
+    return host_.all_gather(values);
+  }
+  void barrier() const override { host_.barrier(); }
+  [[noreturn]] void abort(int code) const noexcept override {
+    host_.abort(code);
+    std::_Exit(code);
+  }
+
+ private:
+  DeviceQueue current() const { return current_queue(device_); }
+  static cudaStream_t stream_of(DeviceQueue const& queue) {
+    return static_cast<cudaStream_t>(queue.stream);
+  }
+
+  static std::size_t count_of(at::Tensor const& values) {
+    VOXCYCLE_REQUIRE(values.is_contiguous(), "NCCL: a contiguous tensor is needed.");
+    return static_cast<std::size_t>(values.numel());
+  }
+
+  void reduce(at::Tensor const& values, ReduceOperation operation, DeviceQueue const& queue) const {
+    library_.check(
+        library_.all_reduce(values.data_ptr(), values.data_ptr(), count_of(values),
+                            datatype_of(values), operation_of(operation), comm_, stream_of(queue)),
+        "ncclAllReduce");
+  }
+
+  Communicator const& host_;
+  int device_;
+  Library library_;
+  ncclComm_t comm_ = nullptr;
+  SideQueue side_;
+};
+
+}  // namespace
 
 int nccl_header_version() {
   return NCCL_VERSION_CODE;
+}
+
+std::unique_ptr<Communicator> make_nccl_communicator(Communicator const& host, int device) {
+  return std::make_unique<NcclCommunicator>(host, device);
 }
 
 }  // namespace voxcycle

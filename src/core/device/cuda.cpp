@@ -31,6 +31,34 @@ void wait_for(DeviceQueue const& queue) {
   require_cuda_success("GPU", cudaStreamSynchronize(static_cast<cudaStream_t>(queue.stream)));
 }
 
+SideQueue::SideQueue(int device) : queue_{device, nullptr} {
+  require_cuda_success("GPU", cudaSetDevice(device));
+  cudaStream_t stream = nullptr;
+  require_cuda_success("GPU", cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  queue_.stream = stream;
+}
+
+SideQueue::~SideQueue() {
+  cudaStreamDestroy(static_cast<cudaStream_t>(queue_.stream));
+}
+
+QueueMark::QueueMark(DeviceQueue const& recorded) {
+  require_cuda_success("GPU", cudaSetDevice(recorded.device));
+  cudaEvent_t event = nullptr;
+  require_cuda_success("GPU", cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+  event_ = event;
+  require_cuda_success("GPU", cudaEventRecord(event, static_cast<cudaStream_t>(recorded.stream)));
+}
+
+QueueMark::~QueueMark() {
+  cudaEventDestroy(static_cast<cudaEvent_t>(event_));
+}
+
+void QueueMark::hold(DeviceQueue const& waiting) const {
+  require_cuda_success("GPU", cudaStreamWaitEvent(static_cast<cudaStream_t>(waiting.stream),
+                                                  static_cast<cudaEvent_t>(event_), 0));
+}
+
 void require_cuda_success(char const* what, int status) {
   VOXCYCLE_REQUIRE(
       status == cudaSuccess,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stages of train.optimizer = lbfgs, on 1, 2 and 3 ranks.
+// Stages of train.optimizer = lbfgs, on 1, 2, 3 and 4 ranks.
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/train/trainer.hpp"
 

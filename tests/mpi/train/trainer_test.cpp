@@ -11,6 +11,7 @@
 #include "training_runs.hpp"
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace voxcycle {
@@ -159,6 +160,39 @@ TEST_F(TrainerTest, KeepsTheBestWeightsAndThoseOfEachStage) {
     best_step = row.step;
   }
   EXPECT_EQ(CheckpointReader(best_path(options.directory)).header().step, best_step);
+}
+
+TEST_F(TrainerTest, BeginsWithTheWeightsOfAFinishedRun) {
+  auto first = options_for(root_, "start");
+  first.levels[0].optimizer = first.levels[1].optimizer = "adam";
+  train(first, *comm_);
+  comm_->barrier();
+  auto second = options_for(root_, "started");
+  second.start = first.directory;
+  second.path = {1};
+  second.levels[1].optimizer = "lbfgs";
+  auto const summary = train(second, *comm_);
+  auto const last = CheckpointReader(checkpoint_path(first.directory));
+  EXPECT_FALSE(last.carried().empty()) << "Adam's second moments, for L-BFGS";
+  if (comm_->rank() != 0) return;
+  auto const before = metrics_from_csv(last.header().metrics);
+  ASSERT_EQ(summary.rows.front().step, 0);
+  EXPECT_EQ(summary.rows.front().seconds, 0.0) << "its own time";
+  EXPECT_NEAR(summary.rows.front().energy_gap_mean, before.back().energy_gap_mean,
+              1e-8);  // as metrics.csv rounds it
+}
+
+TEST_F(TrainerTest, RefusesToBeginWithARunThatIsNotFinished) {
+  auto first = options_for(root_, "unfinished");
+  first.stop_after_steps = 2;
+  train(first, *comm_);
+  comm_->barrier();
+  for (auto const& start : {first.directory, root_ + "/nowhere"}) {
+    auto second = options_for(root_, "refused");
+    second.start = start;
+    EXPECT_THAT([&] { train(second, *comm_); },
+                ::testing::ThrowsMessage<Error>(::testing::HasSubstr("holds no finished run")));
+  }
 }
 
 TEST_F(TrainerTest, RefusesUnknownOptimisersOfLaterStagesBeforeTheFirstStep) {

@@ -109,7 +109,7 @@ TEST(MultigridNetwork, NewLevelReproducesTheProlongedCoarseSolution) {
 
 TEST(MultigridNetwork, HoldsDirichletValuesExactlyWhereFacesMeet) {
   // u = 1 at x = 0, -2 at y = 0; x wins on their edge. Beside it P averages the two.
-  auto const frame_of_faces = [](Grid3 const& grid) {
+  auto const frame_of_faces = [](Grid3 const& grid, at::Device) {
     std::vector<std::int64_t> const shape{1, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)};
     NodalFrame frame{at::full(shape, 0.25), at::ones(shape)};
     for (auto const& [axis, value] : {std::pair{3, -2.0}, std::pair{2, 1.0}}) {
@@ -118,7 +118,7 @@ TEST(MultigridNetwork, HoldsDirichletValuesExactlyWhereFacesMeet) {
     }
     return frame;
   };
-  EXPECT_TRUE(has_steps(frame_of_faces(Grid3::cube(4))));
+  EXPECT_TRUE(has_steps(frame_of_faces(Grid3::cube(4), at::kCPU)));
   EXPECT_FALSE(has_steps(default_frame(Grid3::cube(4))));
   auto const network = make_network({.channels = {{4, 8}, {8, 4}, {16, 2}}}, frame_of_faces);
   perturb(*network);

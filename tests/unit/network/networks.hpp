@@ -14,7 +14,7 @@
 namespace voxcycle::testing {
 
 /// Lift 1 - x and mask of the default boundary: u = 1 at x = 0, u = 0 at x = 1.
-inline NodalFrame default_frame(Grid3 const& grid) {
+inline NodalFrame default_frame(Grid3 const& grid, at::Device = at::kCPU) {
   auto const n = grid.voxels[0];
   std::vector<std::int64_t> const shape{1, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)};
   at::Tensor const x = at::arange(n + 1, at::kFloat) / static_cast<double>(n);

@@ -29,7 +29,7 @@ TEST_P(FrameOfSource, SmoothsTowardsTheSolutionOfItsOwnEquation) {
   at::Tensor const nu = voxels(box);
   bool const sampled = GetParam().kind == SourceKind::sampled;
   at::Tensor const f = sampled ? voxels(box) * 5.0 : at::Tensor();
-  NodalFrame const frame = frame_of(boundary, GetParam(), 3)(box);
+  NodalFrame const frame = frame_of(boundary, GetParam(), 3)(box, at::kCPU);
   at::Tensor const u = frame.lift.to(at::kDouble).expand({2, -1, -1, -1, -1}).contiguous();
   at::Tensor const source = sampled ? f : at::full_like(nu, GetParam().value);
   at::Tensor const expected = Smoother(box, free_node_mask(box, boundary, at::kDouble), nu, 3)
@@ -43,7 +43,7 @@ TEST_P(FrameOfSource, BackpropagatesThroughTheSmoother) {
   at::manual_seed(3);
   bool const sampled = GetParam().kind == SourceKind::sampled;
   at::Tensor const nu = voxels(box), f = sampled ? voxels(box) : at::Tensor();
-  NodalFrame const frame = frame_of(boundary, GetParam(), 4)(box);
+  NodalFrame const frame = frame_of(boundary, GetParam(), 4)(box, at::kCPU);
   at::Tensor const mask = frame.mask.to(at::kDouble), lift = frame.lift.to(at::kDouble);
   Units const x{network_input(nu, f)};
   auto const value_of = [&](at::Tensor const& n) {
@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(Sources, FrameOfSource,
                                            Source{.kind = SourceKind::sampled}));
 
 TEST(Frame, HasNoSmootherWithoutSteps) {
-  EXPECT_EQ(frame_of(boundary, {}, 0)(box).smoother, nullptr);
+  EXPECT_EQ(frame_of(boundary, {}, 0)(box, at::kCPU).smoother, nullptr);
 }
 
 // The network changes its solution by smoothing, on every level.

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/device_choice.hpp"
+
+#include "voxcycle/comm/nccl.hpp"
+#include "voxcycle/core/device.hpp"
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/log.hpp"
+#include "voxcycle/core/text.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "cli/memory_check.hpp"
+#include "cli/options.hpp"
+#include <ATen/ATen.h>
+
+namespace voxcycle {
+namespace {
+
+int local_number() {
+  for (char const* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}) {
+    if (char const* text = std::getenv(name)) return std::max(0, std::atoi(text));
+  }
+  return 0;
+}
+
+/// What require_cuda says; "" if the GPUs can be used.
+std::string problem_with(CudaNeeds const& needs) {
+  try {
+    require_cuda(needs);
+  } catch (Error const& error) {
+    return error.what();
+  }
+  return {};
+}
+
+}  // namespace
+
+GpuShare gpu_share(int local, int local_processes, int gpus) {
+  int const device = local % gpus;
+  return {device, std::max(1, (local_processes - device + gpus - 1) / gpus)};
+}
+
+DeviceChoice::DeviceChoice(Config const& config, Communicator const& host) : host_(host) {
+  auto const wanted = one_of(config, "run.device", {"cpu", "cuda", "auto"});
+  if (wanted == "cpu") return;
+  bool const bfloat16 = config.text("train.precision") == "bf16";
+  auto const gpus = static_cast<int>(cuda_report().gpus.size());
+  bool const crowded = gpus > 0 && local_processes() > gpus;
+  bool const by_nccl = host.size() > 1 && largest_of(host, crowded ? 1 : 0) == 0;
+  auto const problem = problem_with(
+      {.bfloat16_convolutions = bfloat16, .nccl_header = by_nccl ? nccl_header_version() : 0});
+  if (wanted == "auto" && largest_of(host, problem.empty() ? 0 : 1) == 1) return;
+  host.agree_on_error(problem);
+  use_gpu(config);
+  if (by_nccl) nccl_ = make_nccl_communicator(host, device_.index());
+  if (host.size() > 1 && !by_nccl && host.rank() == 0) {
+    log_warning(
+        "several processes share a GPU: their sums go through the host's memory, which is slow. "
+        "Start one process a GPU.");
+  }
+}
+
+DeviceChoice::~DeviceChoice() = default;
+
+void DeviceChoice::use_gpu(Config const& config) {
+  auto const report = cuda_report();
+  auto const share =
+      gpu_share(local_number(), local_processes(), static_cast<int>(report.gpus.size()));
+  auto const& gpu = report.gpus.at(static_cast<std::size_t>(share.device));
+  device_ = at::Device(at::kCUDA, static_cast<at::DeviceIndex>(share.device));
+  memory_ = gpu.memory / share.processes;
+  name_ = format("GPU %d (%s)", share.device, gpu.name.c_str());
+  at::globalContext().setAllowTF32CuDNN(false);
+  at::globalContext().setAllowTF32CuBLAS(false);
+  bool const exact = config.text("train.reduction") == "exact";
+  at::globalContext().setDeterministicCuDNN(exact);
+  at::globalContext().setBenchmarkCuDNN(!exact);
+}
+
+}  // namespace voxcycle

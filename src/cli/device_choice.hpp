@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/cli/config.hpp"
+#include "voxcycle/comm/communicator.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <ATen/core/Tensor.h>
+
+namespace voxcycle {
+
+/// Which GPU a process gets, and who shares it.
+struct GpuShare {
+  int device = 0;     ///< its number
+  int processes = 1;  ///< of this machine that work on it
+};
+/// Processes of one machine go round its GPUs: number 5 of 6 processes on 4 GPUs gets GPU 1, which
+/// it shares with number 1. @param local  number of the process on its machine
+GpuShare gpu_share(int local, int local_processes, int gpus);
+
+/// Where a command computes, as run.device says, and what connects its processes there: the
+/// launcher's communicator, or NCCL beside it where every process has a GPU of its own.
+class DeviceChoice {
+ public:
+  /// Also settles what torch does there: no TF32 and, with train.reduction = exact, algorithms that
+  /// give the same bits every time.
+  /// @throws Error on all ranks if run.device asks for a GPU that cannot be used by one of them.
+  /// **Collective**.
+  DeviceChoice(Config const& config, Communicator const& host);
+  ~DeviceChoice();
+  DeviceChoice(DeviceChoice const&) = delete;
+  DeviceChoice& operator=(DeviceChoice const&) = delete;
+
+  at::Device device() const { return device_; }
+  Communicator const& comm() const { return nccl_ ? *nccl_ : host_; }
+  /// Memory of the GPU for this process alone, bytes; 0 on a CPU.
+  std::int64_t memory() const { return memory_; }
+  /// For people, e.g. "GPU 0 (NVIDIA H100)" or "the CPU".
+  std::string const& name() const { return name_; }
+
+ private:
+  void use_gpu(Config const& config);
+
+  Communicator const& host_;
+  std::unique_ptr<Communicator> nccl_;
+  at::Device device_ = at::kCPU;
+  std::int64_t memory_ = 0;
+  std::string name_ = "the CPU";
+};
+
+}  // namespace voxcycle

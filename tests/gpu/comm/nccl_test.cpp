@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/comm/nccl.hpp"
+
+#include "voxcycle/core/device.hpp"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+namespace voxcycle {
+namespace {
+
+/// One process: that the library is found, takes the types and keeps the order of work.
+TEST(NcclCommunicator, ReducesWhereTensorsAre) {
+  if (nccl_header_version() == 0) GTEST_SKIP() << "built without NCCL";
+  require_cuda({.nccl_header = nccl_header_version()});
+  auto const host = make_self_communicator();
+  auto const comm = make_nccl_communicator(*host, 0);
+  for (auto type : {at::kLong, at::kInt, at::kByte, at::kFloat, at::kDouble}) {
+    at::Tensor values = at::arange(1000).to(type).cuda();
+    at::Tensor const expected = values.clone();
+    comm->all_reduce(values, ReduceOperation::sum);
+    comm->broadcast(values, 0);
+    auto const pending = comm->start_all_reduce(values, ReduceOperation::max);
+    pending->wait();
+    EXPECT_TRUE(at::equal(values, expected)) << at::toString(type);
+  }
+  at::Tensor on_host = at::ones({3});
+  comm->all_reduce(on_host, ReduceOperation::min);
+  EXPECT_TRUE(at::equal(on_host, at::ones({3})));
+  EXPECT_EQ(comm->size(), 1);
+}
+
+}  // namespace
+}  // namespace voxcycle

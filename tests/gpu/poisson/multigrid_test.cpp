@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/poisson/multigrid.hpp"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+namespace voxcycle {
+namespace {
+
+double difference(at::Tensor const& on_gpu, at::Tensor const& expected) {
+  return ((on_gpu.cpu() - expected).abs().max() / expected.abs().max()).item<double>();
+}
+
+/// Of a cycle's some hundred operations a node, and of a direct solve.
+double rounding(at::ScalarType dtype) {
+  return dtype == at::kDouble ? 1e-10 : 1e-3;
+}
+
+TEST(MultigridOnGpu, CyclesAreThoseOfTheCpu) {
+  at::manual_seed(1);
+  Grid3 const grid{{32, 16, 48}, {1.0, 0.5, 1.5}};
+  at::Tensor const nu = at::exp(at::randn({2, 1, 32, 16, 48}, at::kDouble));
+  at::Tensor const r = at::randn({2, 1, 33, 17, 49}, at::kDouble);
+  Boundary floating;
+  for (auto& face : floating.faces) face = {};
+  for (auto const& boundary : {Boundary{}, floating}) {
+    for (auto coarse : {CoarseOperator::average, CoarseOperator::black_box}) {
+      for (auto dtype : {at::kDouble, at::kFloat}) {
+        MultigridOptions const options{.coarse = coarse, .dtype = dtype};
+        Multigrid const here(grid, boundary, nu, options),
+            there(grid, boundary, nu.cuda(), options);
+        at::Tensor const b = boundary.has_dirichlet() ? r : r - r.mean({1, 2, 3, 4}, true);
+        EXPECT_TRUE(there.cycle(b.cuda()).is_cuda());
+        EXPECT_LT(difference(there.cycle(b.cuda()), here.cycle(b)), rounding(dtype));
+        EXPECT_LT(difference(there.full_cycle(b.cuda()), here.full_cycle(b)), rounding(dtype));
+        EXPECT_TRUE(at::equal(there.cycle(b.cuda()), there.cycle(b.cuda()))) << "the same bits";
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace voxcycle

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "../../../src/cli/device_choice.hpp"
+
+#include "voxcycle/core/device.hpp"
+#include "voxcycle/core/error.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace voxcycle {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+TEST(GpuShare, GoesRoundTheGpus) {
+  EXPECT_EQ(gpu_share(0, 1, 4).device, 0);
+  EXPECT_EQ(gpu_share(3, 4, 4).device, 3);
+  EXPECT_EQ(gpu_share(5, 6, 4).device, 1);
+}
+
+TEST(GpuShare, CountsTheProcessesOfAGpu) {
+  for (int processes = 1; processes < 12; ++processes) {
+    for (int gpus = 1; gpus < 6; ++gpus) {
+      std::vector<int> expected(static_cast<std::size_t>(gpus), 0);
+      for (int p = 0; p < processes; ++p) ++expected[static_cast<std::size_t>(p % gpus)];
+      for (int p = 0; p < processes; ++p) {
+        auto const share = gpu_share(p, processes, gpus);
+        EXPECT_EQ(share.processes, expected[static_cast<std::size_t>(share.device)]);
+      }
+    }
+  }
+}
+
+TEST(DeviceChoice, IsTheCpuUnlessAskedForMore) {
+  auto const comm = make_self_communicator();
+  DeviceChoice const place(Config(), *comm);
+  EXPECT_TRUE(place.device().is_cpu());
+  EXPECT_EQ(place.memory(), 0);
+  EXPECT_EQ(&place.comm(), comm.get());
+}
+
+TEST(DeviceChoice, RefusesOrPassesOverGpusThatAreNotThere) {
+  if (cuda_problem(cuda_report()).empty()) GTEST_SKIP() << "there is one";
+  auto const comm = make_self_communicator();
+  Config config;
+  config.set("run.device", "auto");
+  EXPECT_TRUE(DeviceChoice(config, *comm).device().is_cpu());
+  config.set("run.device", "cuda");
+  EXPECT_THAT([&] { DeviceChoice const place(config, *comm); },
+              ThrowsMessage<Error>(HasSubstr("GPU: ")));
+}
+
+}  // namespace
+}  // namespace voxcycle
