@@ -45,7 +45,8 @@ std::int64_t level_of(Grid3 const& grid) {
 }
 
 at::Device device_of(Network const& network) {
-  return network.parameters().front().device();
+  auto const all = network.parameters();
+  return all.empty() ? at::Device(at::kCPU) : all.front().device();
 }
 
 std::vector<std::string> network_names() {

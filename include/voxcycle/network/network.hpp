@@ -76,7 +76,7 @@ class Network : public torch::nn::Module, public Scripted {
 /// Largest voxel count along an axis: names the level of a grid.
 std::int64_t level_of(Grid3 const& grid);
 
-/// Where the network's weights are.
+/// Where the network's weights are; the CPU if it has none.
 at::Device device_of(Network const& network);
 
 /// Names accepted by make_network.
