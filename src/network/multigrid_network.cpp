@@ -5,8 +5,10 @@
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/network/block.hpp"
 
+#include <array>
 #include <iterator>
 
+#include "network/prolongation.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
@@ -158,10 +160,9 @@ MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, Grid3 con
     });
     Output const coarse = run_level(pass, grid.coarsened(), pooled, level.down->forward(pass, h));
     std::tie(g, head) = level.decode(pass, h, coarse.g);
-    // Node k of the coarse grid is node 2k of the fine one: trilinear with aligned corners.
-    std::vector<std::int64_t> const nodes{grid.nodes(0), grid.nodes(1), grid.nodes(2)};
+    std::array<std::int64_t, 3> const nodes{grid.nodes(0), grid.nodes(1), grid.nodes(2)};
     u = each(coarse.u, [&](at::Tensor const& uc) {
-      if (uc.size(0) > 0) return at::upsample_trilinear3d(uc, nodes, /*align_corners=*/true);
+      if (uc.size(0) > 0) return prolonged(uc, nodes);
       // No sample: any padding has the right shape, and keeps coarser levels in the backward pass.
       return at::constant_pad_nd(
           uc, {0, nodes[2] - uc.size(4), 0, nodes[1] - uc.size(3), 0, nodes[0] - uc.size(2)});
