@@ -50,7 +50,10 @@ DeviceChoice::DeviceChoice(Config const& config, Communicator const& host) : hos
   bool const by_nccl = host.size() > 1 && largest_of(host, crowded ? 1 : 0) == 0;
   auto const problem = problem_with(
       {.bfloat16_convolutions = bfloat16, .nccl_header = by_nccl ? nccl_header_version() : 0});
-  if (wanted == "auto" && largest_of(host, problem.empty() ? 0 : 1) == 1) return;
+  if (wanted == "auto" && largest_of(host, problem.empty() ? 0 : 1) == 1) {
+    if (!problem.empty()) log_info("computing on the CPU. " + problem);
+    return;
+  }
   host.agree_on_error(problem);
   use_gpu(config);
   if (by_nccl) nccl_ = make_nccl_communicator(host, device_.index());

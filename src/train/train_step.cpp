@@ -50,17 +50,20 @@ LossTerms evaluate(Loss const& loss, LossInput const& unit) {
 
 /// Samples whose loss is not finite, in words; empty if all are.
 std::string describe_bad_samples(LocalBatch const& batch, std::vector<LossTerms> const& terms) {
+  constexpr int most = 8;
   std::string text;
+  int count = 0;
   for (std::size_t k = 0; k < batch.origin.size(); ++k) {
     for (std::size_t i = 0; i < batch.origin[k].size(); ++i) {
       double const value = terms[k].values[static_cast<std::int64_t>(i)].item<double>();
-      if (std::isfinite(value)) continue;
+      if (std::isfinite(value) || ++count > most) continue;
       auto const& origin = batch.origin[k][i];
       text += format(" %ld", static_cast<long>(origin.index));
       if (origin.set > 0) text += format(" (data set %d)", origin.set + 1);
     }
   }
-  if (text.empty()) return text;
+  if (count == 0) return text;
+  if (count > most) text += format(" and %d more", count - most);
   return format(
       "the loss is not finite for the samples%s. Lower the rate, or look at these samples.",
       text.c_str());
