@@ -8,7 +8,6 @@
 #include "voxcycle/core/text.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "cli/memory_check.hpp"
 #include "cli/options.hpp"
@@ -16,13 +15,6 @@
 
 namespace voxcycle {
 namespace {
-
-int local_number() {
-  for (char const* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}) {
-    if (char const* text = std::getenv(name)) return std::max(0, std::atoi(text));
-  }
-  return 0;
-}
 
 /// What require_cuda says; "" if the GPUs can be used.
 std::string problem_with(CudaNeeds const& needs) {
