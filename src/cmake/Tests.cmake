@@ -6,12 +6,12 @@ function(voxcycle_mpi_test name target ranks)
     ENVIRONMENT "OMP_NUM_THREADS=1;OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;OMPI_MCA_hwloc_base_binding_policy=none;OMPI_MCA_btl_vader_single_copy_mechanism=none;OMPI_MCA_mpi_yield_when_idle=1;ASAN_OPTIONS=detect_leaks=0")
 endfunction()
 
-# voxcycle_test_directory(DIRECTORY dir PREFIX prefix MAIN target RANKS n...)
+# voxcycle_test_directory(DIRECTORY dir PREFIX prefix MAIN target... RANKS n...)
 #   One program a *_test.cpp below dir/<module>; names are <prefix>.<module>.<x>; a status of 77 is
-#   Skipped. MAIN holds main(). With RANKS each is run through mpiexec once a count, as
-#   mpi<N>.<module>.<x>.
+#   Skipped. MAIN: what holds main(), and what else is to be linked in front of the modules. With
+#   RANKS each is run through mpiexec once a count, as mpi<N>.<module>.<x>.
 function(voxcycle_test_directory)
-  cmake_parse_arguments(ARG "" "DIRECTORY;PREFIX;MAIN" "RANKS" ${ARGN})
+  cmake_parse_arguments(ARG "" "DIRECTORY;PREFIX" "MAIN;RANKS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${ARG_DIRECTORY}/*/*_test.cpp)
   foreach(source IN LISTS sources)
     cmake_path(GET source STEM stem)

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "memory.hpp"
+
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include <ATen/ATen.h>
+#include <c10/core/CachingDeviceAllocator.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace voxcycle::emulated_gpu {
+namespace {
+
+constexpr unsigned char kPoison = 0xff;  // NaN in every floating type
+
+/// A signal handler may only do this much.
+void on_forbidden_touch(int /*signal*/, siginfo_t* info, void* /*context*/) {
+  if (device_of(info->si_addr) >= 0) {
+    constexpr char text[] = "emulated GPU: the host touched GPU memory.\n";
+    [[maybe_unused]] auto const written = write(STDERR_FILENO, text, sizeof text - 1);
+  }
+  std::signal(SIGSEGV, SIG_DFL);  // the instruction is repeated, now with the usual end
+}
+
+/// All memory of one GPU: pages that are mapped twice, closed where tensors say they are and open
+/// where kernels see them.
+class Memory {
+ public:
+  Memory() {
+    int const pages = memfd_create("emulated_gpu", 0);
+    TORCH_CHECK(pages >= 0 && ftruncate(pages, memory_of_gpu) == 0, "emulated GPU: no memory");
+    closed_ = map(pages, PROT_NONE);
+    open_ = map(pages, PROT_READ | PROT_WRITE);
+    close(pages);
+  }
+
+  bool holds(void const* address) const {
+    auto const* const byte = static_cast<char const*>(address);
+    return byte >= closed_ && byte < closed_ + memory_of_gpu;
+  }
+
+  void* open(void const* address) const {
+    return open_ + (static_cast<char const*>(address) - closed_);
+  }
+
+  void* allocate(std::size_t bytes) {
+    std::lock_guard const lock(mutex_);
+    std::size_t size = 512;
+    while (size < bytes) size *= 2;
+    auto& free = free_[size];
+    if (free.empty()) {
+      // OutOfMemoryError is what torch throws for GPUs.
+      TORCH_CHECK_WITH(OutOfMemoryError, end_ + size <= static_cast<std::size_t>(memory_of_gpu),
+                       "CUDA out of memory. Tried to allocate ", bytes, " bytes.");
+      free.push_back(closed_ + end_);
+      end_ += size;
+    }
+    void* const address = free.back();
+    free.pop_back();
+    size_[address] = size;
+    used_ += size;
+    peak_ = std::max(peak_, used_);
+    std::memset(open(address), kPoison, bytes);
+    return address;
+  }
+
+  void release(void* address) {
+    std::lock_guard const lock(mutex_);
+    auto const found = size_.find(address);
+    std::size_t const size = found->second;
+    size_.erase(found);
+    used_ -= size;
+    std::memset(open(address), kPoison, size);
+    free_[size].push_back(address);
+  }
+
+  std::int64_t peak() const { return static_cast<std::int64_t>(peak_); }
+
+ private:
+  static char* map(int pages, int protection) {
+    void* const at = mmap(nullptr, memory_of_gpu, protection, MAP_SHARED | MAP_NORESERVE, pages, 0);
+    TORCH_CHECK(at != MAP_FAILED, "emulated GPU: no address space");
+    return static_cast<char*>(at);
+  }
+
+  char* closed_ = nullptr;
+  char* open_ = nullptr;
+  std::mutex mutex_;
+  std::size_t end_ = 0, used_ = 0, peak_ = 0;
+  std::unordered_map<std::size_t, std::vector<void*>> free_;  ///< by size
+  std::unordered_map<void*, std::size_t> size_;               ///< of what is in use
+};
+
+/// For ever: torch releases tensors till the very end.
+std::vector<Memory>& memories() {
+  static auto* const all = [] {
+    struct sigaction action {};
+    action.sa_sigaction = on_forbidden_touch;
+    action.sa_flags = SA_SIGINFO;
+    sigaction(SIGSEGV, &action, nullptr);
+    return new std::vector<Memory>(static_cast<std::size_t>(device_count()));
+  }();
+  return *all;
+}
+
+Memory& memory(int device) {
+  return memories().at(static_cast<std::size_t>(device));
+}
+
+void release(void* address) {
+  if (address != nullptr) memory(device_of(address)).release(address);
+}
+
+class Allocator final : public c10::DeviceAllocator {
+ public:
+  c10::DataPtr allocate(std::size_t bytes) override {
+    c10::Device const device = c10::impl::getDeviceGuardImpl(c10::kCUDA)->getDevice();
+    void* const address = bytes == 0 ? nullptr : memory(device.index()).allocate(bytes);
+    return {address, address, release, device};
+  }
+  c10::DeleterFnPtr raw_deleter() const override { return release; }
+  void copy_data(void* to, void const* from, std::size_t bytes) const override {
+    std::memcpy(kernel_view(device_of(to), to), kernel_view(device_of(from), from), bytes);
+  }
+
+  bool initialized() override { return true; }
+  void emptyCache(c10::MempoolId_t /*pool*/) override {}
+  void recordStream(c10::DataPtr const& /*data*/, c10::Stream /*stream*/) override {}
+  c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex device) override {
+    c10::CachingDeviceAllocator::DeviceStats stats;
+    for (auto& stat : stats.allocated_bytes) stat.peak = memory(device).peak();
+    return stats;
+  }
+  void resetAccumulatedStats(c10::DeviceIndex /*device*/) override {}
+  void resetPeakStats(c10::DeviceIndex /*device*/) override {}
+};
+
+bool const registered = [] {
+  c10::SetAllocator(c10::kCUDA, new Allocator);
+  return true;
+}();
+
+}  // namespace
+
+int device_count() {
+  static int const count = [] {
+    char const* const text = std::getenv("VOXCYCLE_EMULATED_GPUS");
+    return text == nullptr ? 1 : std::atoi(text);
+  }();
+  return count;
+}
+
+int device_of(void const* address) {
+  for (int device = 0; device < device_count(); ++device) {
+    if (memory(device).holds(address)) return device;
+  }
+  return -1;
+}
+
+void* kernel_view(int device, void const* address) {
+  if (address == nullptr) return nullptr;
+  TORCH_CHECK(device >= 0 && memory(device).holds(address), "emulated GPU: an address that is ",
+              device_of(address) < 0 ? "the host's" : "another GPU's", " for GPU ", device);
+  return memory(device).open(address);
+}
+
+}  // namespace voxcycle::emulated_gpu

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// GPUs played by the CPU, so that what the program does with GPUs can be run and tested where there
+// is none: tensors with device cuda:N, kernels as block programs, streams and events, NCCL. Linked
+// in front of the modules it takes the place of the CUDA run-time library, of torch's CUDA
+// libraries and of the compiled kernels, and of nothing else.
+//
+// It is strict where a GPU is lenient or silent: the host's first touch of GPU memory ends the
+// process, fresh and freed memory holds NaNs, an operation on tensors of two devices fails, work in
+// side streams is put off until something waits for it. It says nothing of speed, of cuDNN's
+// rounding or of races within a stream.
+//
+//   VOXCYCLE_EMULATED_GPUS   how many there are (default 1)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace voxcycle::emulated_gpu {
+
+/// What is told of each GPU, in bytes.
+constexpr std::int64_t memory_of_gpu = std::int64_t{16} << 30;
+
+int device_count();
+
+/// The GPU whose memory holds the address, or -1: the host's.
+int device_of(void const* address);
+
+/// Where kernels see GPU memory. Addresses of GPU memory, those that tensors have, cannot be read
+/// or written. @throws c10::Error if the address is not in memory of this GPU.
+void* kernel_view(int device, void const* address);
+
+}  // namespace voxcycle::emulated_gpu

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// torch's operators on tensors of an emulated GPU: the operators of the CPU, on views of the same
+// memory that the CPU may touch.
+#include <string>
+#include <vector>
+
+#include "memory.hpp"
+#include <ATen/ATen.h>
+#include <ATen/EmptyTensor.h>
+#include <ATen/NativeFunctions.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <torch/library.h>
+
+namespace voxcycle::emulated_gpu {
+namespace {
+
+constexpr c10::DispatchKeySet kKeys(c10::DispatchKey::CUDA);
+
+/// The tensor as the CPU may touch it; tensors of the host are themselves.
+at::Tensor view_of(at::Tensor const& x) {
+  if (!x.defined() || !x.is_cuda()) return x;
+  // Without elements it may be a result that gets its shape from the operator.
+  if (x.numel() == 0) return at::empty_like(x, x.options().device(at::kCPU));
+  void* const data = kernel_view(x.device().index(), x.const_data_ptr());
+  return at::from_blob(data, x.sizes(), x.strides(), x.options().device(at::kCPU));
+}
+
+/// A tensor of the host moved to a GPU.
+at::Tensor moved(at::Tensor const& x, at::Device device) {
+  if (!x.defined()) return x;
+  at::Tensor there = at::empty_strided(x.sizes(), x.strides(), x.options().device(device));
+  view_of(there).copy_(x);
+  return there;
+}
+
+/// An operator's arguments on their way to the CPU.
+class Arguments {
+ public:
+  explicit Arguments(std::string name) : name_(std::move(name)) {}
+
+  at::Tensor operator()(at::Tensor const& x) {
+    if (!x.defined()) return x;
+    if (x.is_cuda()) {
+      TORCH_CHECK(!device_ || device_->index() == x.device().index(), name_,
+                  ": tensors of two GPUs");
+      device_ = x.device();
+    } else {
+      host_ = host_ || x.dim() > 0;  // numbers may come from anywhere
+    }
+    return view_of(x);
+  }
+
+  c10::IValue operator()(c10::IValue const& value) {
+    if (value.isTensor()) return (*this)(value.toTensor());
+    if (value.isTensorList()) {
+      c10::List<at::Tensor> list;
+      for (at::Tensor const& x : value.toTensorVector()) list.push_back((*this)(x));
+      return list;
+    }
+    if (value.isOptionalTensorList()) {
+      c10::List<std::optional<at::Tensor>> list;
+      for (std::optional<at::Tensor> const& x : value.toOptionalTensorVector()) {
+        list.push_back(x ? std::optional((*this)(*x)) : x);
+      }
+      return list;
+    }
+    if (value.isDevice()) {
+      if (value.toDevice().is_cuda()) {
+        device_ = value.toDevice().has_index()
+                      ? value.toDevice()
+                      : c10::impl::getDeviceGuardImpl(c10::kCUDA)->getDevice();
+      }
+      return at::Device(at::kCPU);
+    }
+    return value;
+  }
+
+  at::Device device() const {
+    TORCH_CHECK(!host_, name_, ": a tensor of the host among those of a GPU");
+    TORCH_CHECK(device_, name_, ": no tensor of a GPU");
+    return *device_;
+  }
+
+ private:
+  std::string name_;
+  std::optional<at::Device> device_;
+  bool host_ = false;
+};
+
+/// The argument that a result is, where the schema says so ("Tensor(a!)"), or null.
+c10::IValue const* same_as(c10::Argument const& result, c10::FunctionSchema const& schema,
+                           std::vector<c10::IValue> const& arguments) {
+  auto const* const alias = result.alias_info();
+  if (alias == nullptr) return nullptr;
+  TORCH_CHECK(alias->isWrite(), schema.name(), ": a view, which the emulated GPU does not know");
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    auto const* const other = schema.arguments()[i].alias_info();
+    if (other != nullptr && other->beforeSets() == alias->beforeSets()) return &arguments[i];
+  }
+  return nullptr;
+}
+
+c10::IValue moved(c10::IValue const& value, at::Device device) {
+  if (value.isTensor()) return moved(value.toTensor(), device);
+  if (!value.isTensorList()) return value;
+  c10::List<at::Tensor> list;
+  for (at::Tensor const& x : value.toTensorVector()) list.push_back(moved(x, device));
+  return list;
+}
+
+/// An operator has given `result`, which had no elements, the shape and values of `found`.
+void take_shape(at::Tensor const& result, at::Tensor const& found) {
+  if (result.sizes() == found.sizes()) return;
+  TORCH_CHECK(result.numel() == 0, "emulated GPU: a result that changes its shape");
+  at::Tensor const there = moved(found, result.device());
+  auto* const impl = result.unsafeGetTensorImpl();
+  impl->set_storage_keep_dtype(there.storage());
+  impl->set_sizes_and_strides(there.sizes(), there.strides());
+}
+
+void by_cpu(c10::OperatorHandle const& op, torch::jit::Stack* stack) {
+  auto const& schema = op.schema();
+  std::vector<c10::IValue> const originals = torch::jit::pop(*stack, schema.arguments().size());
+  Arguments to_cpu(schema.name());
+  for (auto const& value : originals) stack->push_back(to_cpu(value));
+  at::Device const device = to_cpu.device();
+  op.callBoxed(stack);
+  auto const results = torch::jit::pop(*stack, schema.returns().size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    auto const* const original = same_as(schema.returns()[i], schema, originals);
+    if (original != nullptr) take_shape(original->toTensor(), results[i].toTensor());
+    stack->push_back(original != nullptr ? *original : moved(results[i], device));
+  }
+}
+
+at::Tensor empty(at::IntArrayRef size, std::optional<at::ScalarType> type,
+                 std::optional<at::Layout> /*layout*/, std::optional<at::Device> device,
+                 std::optional<bool> /*pinned*/, std::optional<at::MemoryFormat> format) {
+  c10::OptionalDeviceGuard const guard(device);
+  return at::detail::empty_generic(size, c10::GetAllocator(c10::kCUDA), kKeys,
+                                   c10::dtype_or_default(type), format);
+}
+
+at::Tensor empty_strided(at::IntArrayRef size, at::IntArrayRef stride,
+                         std::optional<at::ScalarType> type, std::optional<at::Layout> /*layout*/,
+                         std::optional<at::Device> device, std::optional<bool> /*pinned*/) {
+  c10::OptionalDeviceGuard const guard(device);
+  return at::detail::empty_strided_generic(size, stride, c10::GetAllocator(c10::kCUDA), kKeys,
+                                           c10::dtype_or_default(type));
+}
+
+/// Between host and GPU and within a GPU.
+at::Tensor& copy(at::Tensor& to, at::Tensor const& from, bool /*non_blocking*/) {
+  view_of(to).copy_(view_of(from));
+  return to;
+}
+
+TORCH_LIBRARY_IMPL(_, CUDA, m) {
+  m.fallback(torch::CppFunction::makeFromBoxedFunction<&by_cpu>());
+}
+
+TORCH_LIBRARY_IMPL(aten, CUDA, m) {
+  m.impl("empty.memory_format", &empty);
+  m.impl("empty_strided", &empty_strided);
+  m.impl("copy_", &copy);
+  m.impl("as_strided", &at::native::as_strided_tensorimpl);
+  m.impl("view",
+         static_cast<at::Tensor (*)(at::Tensor const&, at::IntArrayRef)>(&at::native::view));
+  m.impl("_reshape_alias", &at::native::_reshape_alias);
+  m.impl("unfold", &at::native::unfold);
+  // These would ask for a GPU's own libraries.
+  m.impl("convolution", torch::CppFunction::makeFromBoxedFunction<&by_cpu>());
+  m.impl("convolution_backward", torch::CppFunction::makeFromBoxedFunction<&by_cpu>());
+}
+
+}  // namespace
+}  // namespace voxcycle::emulated_gpu
