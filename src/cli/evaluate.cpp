@@ -17,6 +17,7 @@
 #include <map>
 #include <sstream>
 
+#include "cli/device_choice.hpp"
 #include "cli/model.hpp"
 #include "cli/options.hpp"
 #include "cli/sample_sets.hpp"
@@ -113,6 +114,7 @@ ReportInput report_input(Config const& config, CheckpointHeader const& header,
 }
 
 int evaluate(Invocation const& call) {
+  DeviceChoice const place(call.config, call.comm);
   auto const options = train_options(call.config);
   auto const path =
       call.has("checkpoint") ? call.flags.at("checkpoint") : checkpoint_path(options.directory);
@@ -122,11 +124,12 @@ int evaluate(Invocation const& call) {
   CheckpointReader const checkpoint(path);
   require_same_model(path, checkpoint.header().identity, options.identity);
   auto const network = make_network(options.network, options.boundary, options.source);
-  checkpoint.restore_average(*network);
   auto const dtype = parse_precision(
       "--precision", call.has("precision") ? call.flags.at("precision") : std::string("f32"));
   if (dtype == at::kDouble) network->to(at::kDouble);
+  checkpoint.restore_average(*network);
   Grid3 const grid = grid_of(call);
+  network->to(place.device());
   network->require_fits(grid);
 
   std::string const split = call.has("split") ? call.flags.at("split") : "held_out";
@@ -139,8 +142,9 @@ int evaluate(Invocation const& call) {
       evaluate_network(call.comm, *network, set, {.dtype = dtype, .unit_size = options.unit_size});
   if (call.comm.rank() != 0) return 0;
 
-  std::printf("%s at %s, averaged weights, %s\n%s", samples_of(split).c_str(), grid.label().c_str(),
-              evaluation.precision.c_str(), evaluation_table(evaluation, kRowsOnTerminal).c_str());
+  std::printf("%s at %s, averaged weights, %s on %s\n%s", samples_of(split).c_str(),
+              grid.label().c_str(), evaluation.precision.c_str(), place.name().c_str(),
+              evaluation_table(evaluation, kRowsOnTerminal).c_str());
   if (call.has("compare")) {
     evaluation.comparison =
         compare_methods(call.comm, *network, set,

@@ -89,17 +89,11 @@ struct CheckpointReader::Impl {
   void restore(std::string const& prefix, NamedArrays const& tensors) const {
     at::NoGradGuard const no_grad;
     for (auto const& [name, tensor] : tensors) {
-      VOXCYCLE_REQUIRE(archive.has(prefix + name),
-                       path << " holds no " << prefix << name
-                            << " (it was written for another network or optimiser). Use the "
-                               "config it was written with.");
-      VOXCYCLE_REQUIRE(archive.shape(prefix + name) == tensor.sizes().vec(),
+      at::Tensor const values = read(prefix + name);
+      VOXCYCLE_REQUIRE(values.sizes() == tensor.sizes(),
                        path << ": " << prefix << name
                             << " has another shape. Use the config it was written with.");
-      at::Tensor const values = tensor.scalar_type() == at::kDouble
-                                    ? at::tensor(archive.read_double(prefix + name))
-                                    : at::tensor(archive.read_float(prefix + name));
-      tensor.copy_(values.view(tensor.sizes()));
+      tensor.copy_(values);
     }
   }
 };

@@ -64,6 +64,19 @@ class Evaluate(harness.Case):
         self.assertNotIn("compare", figures)
         self.assertNotIn("F-cycle", out)
 
+    def test_models_trained_in_float64(self):
+        keys = ("--train.precision", "f64", "--run.directory", "double")
+        self.succeed("train", "--config", "small.cfg", *keys)
+        single, _ = self.evaluate(*keys)
+        double, _ = self.evaluate(*keys, "--precision", "f64")
+        for name in ("rel_l2_mean", "energy_norm_error_mean"):
+            self.assertNotEqual(single[name], double[name])
+            self.assertAlmostEqual(single[name], double[name], delta=1e-4 * double[name])
+        field = next(self.scratch.glob("data/held_out/16x16x16/*.h5"))
+        solved = self.succeed("solve", "--nu", f"{field}:/nu[0]", "--f", f"{field}:/f[0]",
+                              "--model", "double/checkpoint.h5")
+        self.assertIn("network", solved.out)
+
     def test_precision(self):
         figures = {}
         for name in ("f32", "f64", "bf16"):
