@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include <c10/util/Exception.h>
 #include <unistd.h>
 
 namespace {
@@ -22,6 +23,12 @@ std::string host_name() {
   std::array<char, 256> name{};
   ::gethostname(name.data(), name.size() - 1);
   return name.data();
+}
+
+/// torch's own errors bring the stack along.
+std::string words_of(std::exception const& error) {
+  auto const* const of_torch = dynamic_cast<c10::Error const*>(&error);
+  return of_torch != nullptr ? of_torch->what_without_backtrace() : error.what();
 }
 
 }  // namespace
@@ -42,7 +49,7 @@ int main(int argc, char** argv) {
     int const wait = rank == 0 ? 0 : 800 + 50 * std::min(rank, 20);
     std::this_thread::sleep_for(std::chrono::milliseconds(wait));
     std::string const where = comm && comm->size() > 1 ? "on " + host_name() + ": " : "";
-    log_error(where + error.what());
+    log_error(where + words_of(error));
     if (!comm || comm->size() == 1) return 1;
     comm->abort(1);
   }

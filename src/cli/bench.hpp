@@ -4,8 +4,8 @@
 #pragma once
 
 #include "voxcycle/cli/command.hpp"
+#include "voxcycle/core/device_timer.hpp"
 #include "voxcycle/core/json.hpp"
-#include "voxcycle/core/timer.hpp"
 
 #include <cstdint>
 #include <string>
@@ -18,10 +18,10 @@ namespace voxcycle {
 inline constexpr int kBenchRepeats = 11;
 inline constexpr int kBenchWarmUps = 2;
 
-/// Seconds that `work` takes.
+/// Seconds that `work` takes. @param gpu  number of the GPU that does it, or -1
 template <class Work>
-double seconds_of(Work const& work) {
-  Timer const timer;
+double seconds_of(Work const& work, int gpu = -1) {
+  DeviceTimer const timer(gpu);
   work();
   return timer.seconds();
 }
@@ -36,15 +36,16 @@ int bench_report(Invocation const& call, json::Members const& members);
 /// CPU or a GPU.
 int bench_energy(Invocation const& call);
 
-/// Whole training steps on random fields, in turns with the same in torch's default layout and
-/// float32, with exact or fast reduction or both.
+/// Whole training steps on random fields, in turns with the same in float32 and, on a CPU, torch's
+/// default layout, with exact or fast reduction or both.
 int bench_step(Invocation const& call);
 
 /// The network's convolutions in bf16 and float32, channels last, against torch's default layout in
-/// float32.
+/// float32, on the CPU or a GPU.
 int bench_conv(Invocation const& call);
 
-/// Each loss on random fields, unit by unit as the step does, against the default one.
+/// Each loss on random fields, unit by unit as the step does, against the default one, on the CPU
+/// or a GPU.
 int bench_loss(Invocation const& call);
 
 /// Iterations, seconds and cost in applications of K of multigrid PCG on smooth and rough fields.

@@ -3,12 +3,12 @@
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/network/unit_conv.hpp"
 
-#include <array>
 #include <cstdio>
 #include <memory>
 #include <vector>
 
 #include "cli/bench.hpp"
+#include "cli/device_choice.hpp"
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 
@@ -37,11 +37,14 @@ struct Way {
   at::ScalarType dtype;
   at::MemoryFormat layout;
 };
-constexpr std::array<Way, 3> kWays{{
-    {"bf16", at::kBFloat16, at::MemoryFormat::ChannelsLast3d},
-    {"f32", at::kFloat, at::MemoryFormat::ChannelsLast3d},
-    {"baseline", at::kFloat, at::MemoryFormat::Contiguous},
-}};
+constexpr Way kBf16{"bf16", at::kBFloat16, at::MemoryFormat::ChannelsLast3d};
+constexpr Way kF32{"f32", at::kFloat, at::MemoryFormat::ChannelsLast3d};
+constexpr Way kBaseline{"baseline", at::kFloat, at::MemoryFormat::Contiguous};
+
+/// Torch's default layout is not for GPUs, as in training.
+std::vector<Way> ways_on(at::Device device) {
+  return device.is_cpu() ? std::vector<Way>{kBf16, kF32, kBaseline} : std::vector<Way>{kBf16, kF32};
+}
 
 struct Size {
   std::int64_t n;  ///< voxels an axis
@@ -51,11 +54,17 @@ struct Size {
 /// A layer set up in one way, and the seconds that it took.
 class Trial {
  public:
-  Trial(Layer const& layer, Way const& way, Size const& size, Communicator const& comm)
-      : pass_{.comm = comm, .dtype = way.dtype, .layout = way.layout, .total_samples = size.batch},
+  Trial(Layer const& layer, Way const& way, Size const& size, DeviceChoice const& place)
+      : pass_{.comm = place.comm(),
+              .device = place.device(),
+              .dtype = way.dtype,
+              .layout = way.layout,
+              .total_samples = size.batch},
         conv_(layer.options) {
+    conv_.to(place.device());
     std::int64_t const edge = layer.coarse_input ? size.n / 2 : size.n;
-    x_ = as_features(pass_, {at::randn({size.batch, layer.options.in, edge, edge, edge})});
+    x_ = as_features(
+        pass_, {at::randn({size.batch, layer.options.in, edge, edge, edge}).to(pass_.device)});
     x_[0].requires_grad_(layer.options.in > 1);  // nobody asks for the slope in the coefficient
     at::NoGradGuard const no_grad;
     for (auto& parameter : conv_.parameters()) parameter.uniform_(-0.1, 0.1);
@@ -66,8 +75,9 @@ class Trial {
     x_[0].mutable_grad().reset();
     conv_.zero_grad();
     Units y;
-    double const forward = seconds_of([&] { y = conv_.forward(pass_, x_); });
-    double const backward = seconds_of([&] { y[0].backward(slope_); });
+    int const gpu = pass_.device.index();
+    double const forward = seconds_of([&] { y = conv_.forward(pass_, x_); }, gpu);
+    double const backward = seconds_of([&] { y[0].backward(slope_); }, gpu);
     if (turn < kBenchWarmUps) return;
     forward_.push_back(forward);
     both_.push_back(forward + backward);
@@ -86,10 +96,11 @@ class Trial {
 };
 
 /// Prints a row of the table. @return the same as JSON
-std::string measure(Layer const& layer, Size const& size, Communicator const& comm) {
+std::string measure(Layer const& layer, Size const& size, DeviceChoice const& place) {
   std::vector<std::unique_ptr<Trial>> trials;
-  for (auto const& way : kWays) {
-    trials.push_back(std::make_unique<Trial>(layer, way, size, comm));
+  auto const ways = ways_on(place.device());
+  for (auto const& way : ways) {
+    trials.push_back(std::make_unique<Trial>(layer, way, size, place));
   }
   for (int turn = 0; turn < kBenchWarmUps + kBenchRepeats; ++turn) {
     for (auto const& trial : trials) trial->measure(turn);
@@ -97,15 +108,16 @@ std::string measure(Layer const& layer, Size const& size, Communicator const& co
   auto const& baseline = *trials.back();
   json::Members members{{"layer", json::text(layer.name)}};
   std::string row = format("%-8s", layer.name);
-  for (std::size_t w = 0; w < kWays.size(); ++w) {
-    std::string const prefix = std::string(kWays[w].name) + "_";
+  for (std::size_t w = 0; w < ways.size(); ++w) {
+    std::string const prefix = std::string(ways[w].name) + "_";
     members.emplace_back(prefix + "forward_seconds", json::number(trials[w]->forward()));
     members.emplace_back(prefix + "seconds", json::number(trials[w]->both()));
     row += format(" %9.2f %9.2f", 1e3 * trials[w]->forward(), 1e3 * trials[w]->both());
   }
   double const forward_speedup = baseline.forward() / trials[0]->forward();
   double const speedup = baseline.both() / trials[0]->both();
-  if (comm.rank() == 0) std::printf("%s %8.1f %8.1f\n", row.c_str(), forward_speedup, speedup);
+  if (place.comm().rank() == 0)
+    std::printf("%s %8.1f %8.1f\n", row.c_str(), forward_speedup, speedup);
   members.emplace_back("forward_speedup", json::number(forward_speedup));
   members.emplace_back("speedup", json::number(speedup));
   return json::object(members);
@@ -116,16 +128,21 @@ std::string measure(Layer const& layer, Size const& size, Communicator const& co
 int bench_conv(Invocation const& call) {
   Size const size{bench_number(call, "grid", 32), bench_number(call, "batch", 2)};
   std::int64_t const channels = bench_number(call, "channels", 16);
+  DeviceChoice const place(call.config, call.comm);
   if (call.comm.rank() == 0) {
-    std::printf("milliseconds of forward and of forward with backward; speed-up of bf16\n%-8s", "");
-    for (char const* name : {"bf16", "f32", "default layout"}) std::printf(" %19s", name);
+    std::printf(
+        "milliseconds of forward and of forward with backward; speed-up of bf16 over the last "
+        "(baseline: torch's default layout, f32)\n%-8s",
+        "");
+    for (auto const& way : ways_on(place.device())) std::printf(" %19s", way.name);
     std::printf(" %17s\n", "speed-up");
   }
   std::vector<std::string> lines;
   for (auto const& layer : layers_with(channels)) {
-    lines.push_back(measure(layer, size, call.comm));
+    lines.push_back(measure(layer, size, place));
   }
   return bench_report(call, {{"bench", json::text("conv")},
+                             {"device", json::text(place.name())},
                              {"grid", std::to_string(size.n)},
                              {"channels", std::to_string(channels)},
                              {"batch", std::to_string(size.batch)},

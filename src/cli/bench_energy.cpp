@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "voxcycle/core/device.hpp"
 #include "voxcycle/core/median.hpp"
 #include "voxcycle/core/parallel.hpp"
-#include "voxcycle/core/timer.hpp"
 #include "voxcycle/poisson/energy.hpp"
 
 #include <cstring>
@@ -18,10 +16,10 @@ namespace {
 /// Seconds of one call of work, of `calls` in a row. A GPU's are waited for together.
 template <class Work>
 double seconds_a_call(at::Device device, int calls, Work const& work) {
-  Timer const timer;
-  for (int i = 0; i < calls; ++i) work();
-  if (device.is_cuda()) wait_for(current_queue(device.index()));
-  return timer.seconds() / calls;
+  auto const all = [&] {
+    for (int i = 0; i < calls; ++i) work();
+  };
+  return seconds_of(all, device.index()) / calls;
 }
 
 void copy_bytes(at::Tensor const& from, at::Tensor const& to) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/bench.hpp"
+#include "cli/device_choice.hpp"
 #include "cli/options.hpp"
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -15,32 +16,36 @@
 namespace voxcycle {
 
 int bench_loss(Invocation const& call) {
+  DeviceChoice const place(call.config, call.comm);
+  at::Device const device = place.device();
   auto const options = train_options(call.config);
   std::int64_t const n = bench_number(call, "grid", 32);
   std::int64_t const batch = bench_number(call, "batch", 8);
   auto const dtype = options.dtype == at::kDouble ? at::kDouble : at::kFloat;
-  LossProblem const problem{Grid3::cube(n), options.boundary, options.source};
+  LossProblem const problem{Grid3::cube(n), options.boundary, options.source, device};
   auto const names = loss_names();
   std::vector<std::unique_ptr<Loss>> losses;
   for (auto const& name : names) losses.push_back(make_loss(name, problem));
   std::vector<LossInput> units;
   for (auto const& unit : units_of_rank(batch, options.unit_size, 1, 0)) {
-    at::Tensor const u = at::rand({unit.size(), 1, n + 1, n + 1, n + 1}, dtype);
-    at::Tensor const nu = at::rand({unit.size(), 1, n, n, n}, dtype) + 0.5;
+    at::Tensor const u = at::rand({unit.size(), 1, n + 1, n + 1, n + 1}, dtype).to(device);
+    at::Tensor const nu = at::rand({unit.size(), 1, n, n, n}, dtype).add_(0.5).to(device);
     units.push_back({u, nu, at::rand_like(nu), at::rand_like(u)});
   }
   std::vector<std::vector<double>> seconds(losses.size());
   for (int k = 0; k < kBenchRepeats + kBenchWarmUps; ++k) {
     for (std::size_t l = 0; l < losses.size(); ++l) {
-      double const taken = seconds_of([&] {
+      auto const evaluate_all = [&] {
         for (auto const& unit : units) losses[l]->evaluate(unit);
-      });
+      };
+      double const taken = seconds_of(evaluate_all, device.index());
       if (k >= kBenchWarmUps) seconds[l].push_back(taken);
     }
   }
   auto const standard = std::find(names.begin(), names.end(), "energy_normalised") - names.begin();
   double const unity = median(seconds[static_cast<std::size_t>(standard)]);
   json::Members members{{"bench", json::text("loss")},
+                        {"device", json::text(place.name())},
                         {"grid", std::to_string(n)},
                         {"batch", std::to_string(batch)},
                         {"precision", json::text(dtype == at::kDouble ? "f64" : "f32")},

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "voxcycle/core/device.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/median.hpp"
 #include "voxcycle/core/text.hpp"
-#include "voxcycle/core/timer.hpp"
 #include "voxcycle/field/family.hpp"
 #include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/reference/full_multigrid.hpp"
@@ -78,10 +76,7 @@ double apply_seconds(at::Tensor const& nu, Grid3 const& grid) {
   at::Tensor const u = at::rand({1, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)}, nu.options());
   std::vector<double> seconds;
   for (int k = 0; k < kApplies; ++k) {
-    Timer const timer;
-    apply_stiffness(u, nu, grid);
-    if (nu.is_cuda()) wait_for(current_queue(nu.device().index()));
-    seconds.push_back(timer.seconds());
+    seconds.push_back(seconds_of([&] { apply_stiffness(u, nu, grid); }, nu.device().index()));
   }
   return median(seconds);
 }
@@ -94,7 +89,7 @@ std::string measure(BenchField const& field, Problem const& problem, CoarseOpera
   bool const chosen = options.coarse == coarse;
   options.coarse = coarse;
   double const apply = apply_seconds(nu, problem.grid);
-  Timer timer;
+  DeviceTimer timer(device.index());
   Multigrid const multigrid(problem.grid, problem.boundary, nu, options);
   double const setup = timer.seconds();
   timer.restart();

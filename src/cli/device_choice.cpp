@@ -59,6 +59,10 @@ DeviceChoice::DeviceChoice(Config const& config, Communicator const& host) : hos
 DeviceChoice::~DeviceChoice() = default;
 
 void DeviceChoice::use_gpu(Config const& config) {
+  VOXCYCLE_REQUIRE(config.text("train.layout") == "channels_last",
+                   "train.layout = " << config.text("train.layout")
+                                     << " is not for GPUs (our kernels there know channels-last "
+                                        "tensors alone). Leave it out, or set run.device = cpu.");
   auto const report = cuda_report();
   auto const share =
       gpu_share(local_number(), local_processes(), static_cast<int>(report.gpus.size()));

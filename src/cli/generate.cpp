@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "cli/device_choice.hpp"
 #include "cli/options.hpp"
 #include "cli/sample_sets.hpp"
 #include <ATen/ATen.h>
@@ -86,10 +87,11 @@ bool is_done(CoefficientFamily const& family, ShardJob const& job) {
 /// Adds the reference solution by multigrid-preconditioned conjugate gradients, which converge for
 /// contrasts that the FFTW preconditioner cannot cope with and are faster on smooth fields, too.
 SolveResult solve_reference(Problem const& problem, Source const& source, double tolerance,
-                            ShardSample& sample) {
+                            at::Device device, ShardSample& sample) {
   auto const& n = problem.grid.voxels;
   auto const voxels = [&](std::vector<float>& values) {
-    return at::from_blob(values.data(), {1, 1, n[0], n[1], n[2]}, at::kFloat).to(at::kDouble);
+    return at::from_blob(values.data(), {1, 1, n[0], n[1], n[2]}, at::kFloat)
+        .to(device, at::kDouble);
   };
   at::Tensor const nu = voxels(sample.nu);
   std::optional<at::Tensor> b;
@@ -98,29 +100,32 @@ SolveResult solve_reference(Problem const& problem, Source const& source, double
                          : load_of_source(voxels(sample.f), problem.grid);
   }
   auto result = solve_multigrid_pcg(problem, nu, {.tolerance = tolerance}, {}, b);
-  at::Tensor const u = result.u.contiguous();
+  at::Tensor const u = result.u.cpu().contiguous();
   sample.u_ref.assign(u.const_data_ptr<double>(), u.const_data_ptr<double>() + u.numel());
   return result;
 }
 
 void make_shard(Config const& config, CoefficientFamily const& family, ShardJob const& job,
-                SolveStatistics& statistics) {
+                at::Device device, SolveStatistics& statistics) {
   auto const& info = job.info;
   double const tolerance = config.real("data.reference_tolerance", 1e-13, 1e-2);
   std::vector<ShardSample> samples(static_cast<std::size_t>(info.samples));
   std::vector<SolveResult> results(info.has_reference ? samples.size() : 0);
   Problem const problem{info.grid, boundary_of(config)};
   Source const source = source_of(config);
+  auto const solve = [&](std::size_t k) {
+    results[k] = solve_reference(problem, source, tolerance, device, samples[k]);
+  };
   // One sample a thread: the solver itself then runs serially and no thread waits.
   parallel_for(info.samples, info.grid.voxel_count(), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t k = begin; k < end; ++k) {
       auto const at = static_cast<std::size_t>(k);
       samples[at] = make_sample(family, info, job.origin, info.first_index + k);
-      if (info.has_reference) {
-        results[at] = solve_reference(problem, source, tolerance, samples[at]);
-      }
+      if (info.has_reference && device.is_cpu()) solve(at);
     }
   });
+  // A GPU is busy with one sample.
+  for (std::size_t k = 0; k < results.size() && !device.is_cpu(); ++k) solve(k);
   for (std::size_t k = 0; k < results.size(); ++k) {
     VOXCYCLE_REQUIRE(results[k].converged, "reference solution "
                                                << info.first_index + static_cast<std::int64_t>(k)
@@ -146,6 +151,7 @@ int generate(Invocation const& call) {
 }  // namespace
 
 void generate_shards(Config const& config, Communicator const& comm) {
+  DeviceChoice const place(config, comm);
   Timer timer;
   auto const family = make_family(family_options(config));
   auto const jobs = plan_jobs(config, *family);
@@ -158,7 +164,7 @@ void generate_shards(Config const& config, Communicator const& comm) {
     }
     ++mine;
     if (is_done(*family, jobs[k])) continue;
-    make_shard(config, *family, jobs[k], statistics);
+    make_shard(config, *family, jobs[k], place.device(), statistics);
     ++made;
     log_info(format("shard %zu of %zu: %s, %ld samples at %s%s", k + 1, jobs.size(),
                     jobs[k].info.split.c_str(), static_cast<long>(jobs[k].info.samples),

@@ -6,7 +6,8 @@
 
 namespace voxcycle {
 
-/// Makes all shards of the config that are not there yet, shared out over the ranks.
+/// Makes all shards of the config that are not there yet, shared out over the ranks; references are
+/// solved where run.device says.
 /// **Collective**. @throws Error for a shard of other data, a solve that does not converge, or a
 /// full disk.
 void generate_shards(Config const& config, Communicator const& comm);

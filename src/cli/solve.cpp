@@ -166,8 +166,8 @@ int solve(Invocation const& call) {
   if (call.has("compare")) report.from_lift = solve_from_lift(options, solver, nu, grid, f);
   if (call.has("conductivity")) {
     at::Tensor const voxels = nu.view({1, 1, grid.voxels[0], grid.voxels[1], grid.voxels[2]});
-    report.conductivity =
-        effective_conductivity(grid, voxels, {options.tolerance, options.max_iterations});
+    report.conductivity = effective_conductivity(grid, voxels.to(options.device),
+                                                 {options.tolerance, options.max_iterations});
   }
   std::fputs(solve_text(report).c_str(), stdout);
   write_files(call, report, nu);

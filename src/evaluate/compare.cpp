@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/evaluate/compare.hpp"
 
+#include "voxcycle/core/device_timer.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/median.hpp"
-#include "voxcycle/core/timer.hpp"
 #include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/poisson/errors.hpp"
 #include "voxcycle/reference/full_multigrid.hpp"
@@ -43,6 +43,8 @@ class Methods {
   Methods(Communicator const& comm, Network& network, Grid3 const& grid,
           CompareOptions const& options)
       : comm_(comm), network_(network), problem_{grid, options.boundary}, options_(options) {}
+
+  at::Device device() const { return device_of(network_); }
 
   at::Tensor predicted(at::Tensor const& nu, at::Tensor const& f) const {
     return predict(comm_, network_, problem_.grid, nu, f, options_.dtype);
@@ -85,7 +87,7 @@ class Methods {
   }
 
   std::pair<Multigrid, double> timed_hierarchy(at::Tensor const& nu) const {
-    Timer const timer;
+    DeviceTimer const timer(nu.device().index());
     Multigrid hierarchy(problem_.grid, problem_.boundary, nu, multigrid_options_for(nu));
     return {std::move(hierarchy), timer.seconds()};
   }
@@ -111,13 +113,13 @@ struct Row {
   double iterations = 0.0;
 
   void measure(Sample const& sample, at::Tensor const& u_ref, Grid3 const& grid) {
-    Timer const timer;
+    DeviceTimer const timer(sample.nu.device().index());
     Solved const solved = solve(sample);
     seconds.push_back(timer.seconds());
     setup_seconds.push_back(solved.setup_seconds);
     iterations += solved.iterations;
     method.converged = method.converged && solved.converged;
-    auto const errors = field_errors(solved.u, u_ref, sample.nu, grid);
+    auto const errors = field_errors(solved.u, u_ref.to(sample.nu.device()), sample.nu, grid);
     rel_l2.push_back(errors.rel_l2.item<double>());
     energy_norm_error.push_back(errors.energy_norm_error.item<double>());
   }
@@ -145,12 +147,13 @@ struct Row {
 /// Median seconds a sample of the network on `batch` samples at once.
 double seconds_batched(Methods const& methods, HeldOutSet const& set, std::int64_t batch) {
   auto const part = [&](at::Tensor const& all) {
-    return all.defined() ? all.narrow(0, 0, batch) : all;
+    return all.defined() ? all.narrow(0, 0, batch).to(methods.device()) : all;
   };
   std::vector<double> seconds;
+  at::Tensor const nu = part(set.nu), f = part(set.f);
   for (int k = 0; k < kBatchRepeats + 1; ++k) {
-    Timer const timer;
-    methods.predicted(part(set.nu), part(set.f));
+    DeviceTimer const timer(methods.device().index());
+    methods.predicted(nu, f);
     if (k > 0) seconds.push_back(timer.seconds() / static_cast<double>(batch));
   }
   return median(seconds);
@@ -177,7 +180,10 @@ Comparison compare_methods(Communicator const& comm, Network& network, HeldOutSe
       row("pcg_from_network", "multigrid PCG from the network", false, &Methods::pcg_from_network),
   };
   auto const sample = [&](std::int64_t k) {
-    return Sample{set.nu.narrow(0, k, 1), set.f.defined() ? set.f.narrow(0, k, 1) : set.f};
+    auto const field = [&](at::Tensor const& all) {
+      return all.defined() ? all.narrow(0, k, 1).to(methods.device()) : all;
+    };
+    return Sample{field(set.nu), field(set.f)};
   };
   for (auto const& r : rows) r.solve(sample(0));
   for (std::int64_t k = 0; k < samples; ++k) {

@@ -44,7 +44,7 @@ SamplePictures pictures_of(Communicator const& comm, Network& network, HeldOutSe
   auto const nu = set.nu.narrow(0, errors.index, 1);
   auto const f = set.f.defined() ? set.f.narrow(0, errors.index, 1) : set.f;
   auto const reference = middle_plane(set.u_ref.narrow(0, errors.index, 1));
-  auto const u = middle_plane(predict(comm, network, set.grid, nu, f, dtype));
+  auto const u = middle_plane(predict(comm, network, set.grid, nu, f, dtype).cpu());
   auto const log_nu = middle_plane(nu.log10());
   auto const error = u - reference;
   Range const of_u = range_of(reference);

@@ -27,7 +27,7 @@ EffectiveConductivity effective_conductivity(Grid3 const& grid, at::Tensor const
   for (std::size_t axis = 0; axis < 3; ++axis) {
     Problem const problem{grid, unit_difference(axis)};
     auto const solved = solve_multigrid_pcg(problem, nu, options);
-    auto const flows = face_flows(solved.u, nu, grid, problem.boundary);
+    auto const flows = face_flows(solved.u.cpu(), nu.cpu(), grid, problem.boundary);
     double const through = 0.5 * (flows.into[2 * axis] - flows.into[2 * axis + 1]);
     double const length = grid.lengths[axis];
     result.value[axis] = through * length / (volume / length);

@@ -2,10 +2,9 @@
 #include "voxcycle/train/train_step.hpp"
 
 #include "voxcycle/comm/exact_sum.hpp"
-#include "voxcycle/core/device.hpp"
+#include "voxcycle/core/device_timer.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
-#include "voxcycle/core/timer.hpp"
 #include "voxcycle/grid/units.hpp"
 #include "voxcycle/network/backward.hpp"
 
@@ -35,11 +34,6 @@ std::vector<LossInput> local_inputs(BatchContext const& c, LocalBatch const& bat
     units.push_back({{}, none, c.source == SourceKind::sampled ? none : at::Tensor(), {}});
   }
   return units;
-}
-
-/// Without it the parts of a step would be charged with what others have started on a GPU.
-void wait_for_device(at::Device device) {
-  if (device.is_cuda()) wait_for(current_queue(device.index()));
 }
 
 /// The loss of one unit, which may be empty.
@@ -104,10 +98,9 @@ BatchResult batch_gradient(BatchContext const& c, LocalBatch const& batch,
                            BatchOptions const& options) {
   at::AutoGradMode const grad_mode(options.gradient);
   BatchResult result;
-  Timer timer;
   at::Device const device = device_of(c.network);
+  DeviceTimer timer(device.index());
   auto const lap = [&](double& part) {
-    wait_for_device(device);
     part = timer.seconds();
     timer.restart();
   };
@@ -158,10 +151,9 @@ StepResult train_step(StepContext const& c, LocalBatch const& batch, double rate
     c.on.comm.agree_on_error(gradient.bad_samples);
     throw Error("the loss is not finite, though each sample's is. Lower the rate.");
   }
-  Timer const timer;
+  DeviceTimer const timer(device_of(c.on.network).index());
   c.optimizer.step(rate);
   c.averaged.update();
-  wait_for_device(device_of(c.on.network));
   StepResult result{gradient.loss, gradient.times, rate, c.batch, {}};
   result.times.update = timer.seconds();
   return result;

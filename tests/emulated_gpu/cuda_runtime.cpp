@@ -69,7 +69,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int /*device*/) 
   *properties = {};
   std::strcpy(properties->name, "emulated GPU");
   properties->major = 9;
-  properties->totalGlobalMem = voxcycle::emulated_gpu::memory_of_gpu;
+  properties->totalGlobalMem = voxcycle::emulated_gpu::memory_of_gpu();
   return cudaSuccess;
 }
 

@@ -19,6 +19,17 @@ namespace {
 
 constexpr unsigned char kPoison = 0xff;  // NaN in every floating type
 
+int number(char const* variable, int otherwise) {
+  char const* const text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::atoi(text);
+}
+
+std::size_t free_memory() {
+  auto const mebibytes =
+      number("VOXCYCLE_EMULATED_GPU_FREE", static_cast<int>(memory_of_gpu() >> 20));
+  return static_cast<std::size_t>(mebibytes) << 20;
+}
+
 /// A signal handler may only do this much.
 void on_forbidden_touch(int /*signal*/, siginfo_t* info, void* /*context*/) {
   if (device_of(info->si_addr) >= 0) {
@@ -34,7 +45,7 @@ class Memory {
  public:
   Memory() {
     int const pages = memfd_create("emulated_gpu", 0);
-    TORCH_CHECK(pages >= 0 && ftruncate(pages, memory_of_gpu) == 0, "emulated GPU: no memory");
+    TORCH_CHECK(pages >= 0 && ftruncate(pages, memory_of_gpu()) == 0, "emulated GPU: no memory");
     closed_ = map(pages, PROT_NONE);
     open_ = map(pages, PROT_READ | PROT_WRITE);
     close(pages);
@@ -42,7 +53,7 @@ class Memory {
 
   bool holds(void const* address) const {
     auto const* const byte = static_cast<char const*>(address);
-    return byte >= closed_ && byte < closed_ + memory_of_gpu;
+    return byte >= closed_ && byte < closed_ + memory_of_gpu();
   }
 
   void* open(void const* address) const {
@@ -56,15 +67,15 @@ class Memory {
     auto& free = free_[size];
     if (free.empty()) {
       // OutOfMemoryError is what torch throws for GPUs.
-      TORCH_CHECK_WITH(OutOfMemoryError, end_ + size <= static_cast<std::size_t>(memory_of_gpu),
+      TORCH_CHECK_WITH(OutOfMemoryError, end_ + size <= free_memory(),
                        "CUDA out of memory. Tried to allocate ", bytes, " bytes.");
       free.push_back(closed_ + end_);
       end_ += size;
     }
     void* const address = free.back();
     free.pop_back();
-    size_[address] = size;
-    used_ += size;
+    in_use_[address] = {size, bytes};
+    used_ += bytes;
     peak_ = std::max(peak_, used_);
     std::memset(open(address), kPoison, bytes);
     return address;
@@ -72,19 +83,21 @@ class Memory {
 
   void release(void* address) {
     std::lock_guard const lock(mutex_);
-    auto const found = size_.find(address);
-    std::size_t const size = found->second;
-    size_.erase(found);
-    used_ -= size;
-    std::memset(open(address), kPoison, size);
+    auto const found = in_use_.find(address);
+    auto const [size, bytes] = found->second;
+    in_use_.erase(found);
+    used_ -= bytes;
+    std::memset(open(address), kPoison, bytes);
     free_[size].push_back(address);
   }
 
+  /// The most bytes that were asked for and in use at a time.
   std::int64_t peak() const { return static_cast<std::int64_t>(peak_); }
 
  private:
   static char* map(int pages, int protection) {
-    void* const at = mmap(nullptr, memory_of_gpu, protection, MAP_SHARED | MAP_NORESERVE, pages, 0);
+    void* const at = mmap(nullptr, static_cast<std::size_t>(memory_of_gpu()), protection,
+                          MAP_SHARED | MAP_NORESERVE, pages, 0);
     TORCH_CHECK(at != MAP_FAILED, "emulated GPU: no address space");
     return static_cast<char*>(at);
   }
@@ -94,7 +107,8 @@ class Memory {
   std::mutex mutex_;
   std::size_t end_ = 0, used_ = 0, peak_ = 0;
   std::unordered_map<std::size_t, std::vector<void*>> free_;  ///< by size
-  std::unordered_map<void*, std::size_t> size_;               ///< of what is in use
+  std::unordered_map<void*, std::pair<std::size_t, std::size_t>>
+      in_use_;  ///< size, bytes asked for
 };
 
 /// For ever: torch releases tensors till the very end.
@@ -134,7 +148,7 @@ class Allocator final : public c10::DeviceAllocator {
   void recordStream(c10::DataPtr const& /*data*/, c10::Stream /*stream*/) override {}
   c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex device) override {
     c10::CachingDeviceAllocator::DeviceStats stats;
-    for (auto& stat : stats.allocated_bytes) stat.peak = memory(device).peak();
+    for (auto& stat : stats.reserved_bytes) stat.peak = memory(device).peak();
     return stats;
   }
   void resetAccumulatedStats(c10::DeviceIndex /*device*/) override {}
@@ -149,11 +163,13 @@ bool const registered = [] {
 }  // namespace
 
 int device_count() {
-  static int const count = [] {
-    char const* const text = std::getenv("VOXCYCLE_EMULATED_GPUS");
-    return text == nullptr ? 1 : std::atoi(text);
-  }();
+  static int const count = number("VOXCYCLE_EMULATED_GPUS", 1);
   return count;
+}
+
+std::int64_t memory_of_gpu() {
+  static int const mebibytes = number("VOXCYCLE_EMULATED_GPU_MEMORY", 16384);
+  return std::int64_t{mebibytes} << 20;
 }
 
 int device_of(void const* address) {

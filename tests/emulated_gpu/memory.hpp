@@ -9,7 +9,9 @@
 // side streams is put off until something waits for it. It says nothing of speed, of cuDNN's
 // rounding or of races within a stream.
 //
-//   VOXCYCLE_EMULATED_GPUS   how many there are (default 1)
+//   VOXCYCLE_EMULATED_GPUS         how many there are (default 1)
+//   VOXCYCLE_EMULATED_GPU_MEMORY   MiB of each (default 16384)
+//   VOXCYCLE_EMULATED_GPU_FREE     MiB of it that other programs leave (default: all)
 #pragma once
 
 #include <cstddef>
@@ -17,10 +19,10 @@
 
 namespace voxcycle::emulated_gpu {
 
-/// What is told of each GPU, in bytes.
-constexpr std::int64_t memory_of_gpu = std::int64_t{16} << 30;
-
 int device_count();
+
+/// Of each GPU, in bytes.
+std::int64_t memory_of_gpu();
 
 /// The GPU whose memory holds the address, or -1: the host's.
 int device_of(void const* address);

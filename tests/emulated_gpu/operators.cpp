@@ -9,6 +9,7 @@
 #include <ATen/EmptyTensor.h>
 #include <ATen/NativeFunctions.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <c10/util/ParallelGuard.h>
 #include <torch/library.h>
 
 namespace voxcycle::emulated_gpu {
@@ -124,6 +125,7 @@ void by_cpu(c10::OperatorHandle const& op, torch::jit::Stack* stack) {
   Arguments to_cpu(schema.name());
   for (auto const& value : originals) stack->push_back(to_cpu(value));
   at::Device const device = to_cpu.device();
+  c10::ParallelGuard const serial(true);  // a GPU's bits do not depend on the host's threads
   op.callBoxed(stack);
   auto const results = torch::jit::pop(*stack, schema.returns().size());
   for (std::size_t i = 0; i < results.size(); ++i) {

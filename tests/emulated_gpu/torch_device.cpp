@@ -61,6 +61,7 @@ struct CUDAHooks final : at::CUDAHooksInterface {
   c10::DeviceIndex deviceCount() const override { return getNumGPUs(); }
   c10::DeviceIndex getCurrentDevice() const override { return current; }
   int getNumGPUs() const override { return device_count(); }
+  std::string showConfig() const override { return "emulated\n"; }
   at::Generator const& getDefaultGenerator(c10::DeviceIndex /*device*/) const override {
     static at::Generator const generator = at::detail::createCPUGenerator();
     return generator;

@@ -66,7 +66,7 @@ TEST(EmulatedGpu, PutsOffWorkInSideStreams) {
 }
 
 TEST(EmulatedGpu, RunsOutOfMemory) {
-  EXPECT_THROW(at::empty({emulated_gpu::memory_of_gpu}, kGpu), c10::OutOfMemoryError);
+  EXPECT_THROW(at::empty({emulated_gpu::memory_of_gpu()}, kGpu), c10::OutOfMemoryError);
 }
 
 TEST(EmulatedGpu, DifferentiatesInAThreadOfItsOwn) {

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Commands on GPUs, as users run them; the program is the one with emulated GPUs."""
+
+import json
+import os
+from unittest import mock
+
+import harness
+
+PROGRAM_ON_GPU = 3 << 29  # what the plan allows for besides tensors
+
+
+def gpus(count, **more):
+    variables = {"VOXCYCLE_EMULATED_GPUS": count, **more}
+    return mock.patch.dict(os.environ, {name: str(value) for name, value in variables.items()})
+
+
+class Gpus(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.config({"cycle.steps": "6, 4", "cycle.batch": "8", "run.device": "cuda"})
+
+    def generate(self, *options):
+        return self.succeed("generate", "--config", "small.cfg", *options)
+
+    def train(self, name, *options, ranks=0):
+        result = self.succeed("train", "--config", "small.cfg", "--run.directory", name, *options,
+                              ranks=ranks)
+        return result.err, self.timeless_metrics(name)
+
+    def figures(self, *arguments):
+        self.succeed(*arguments, "--json", "figures.json")
+        return json.loads((self.scratch / "figures.json").read_text())
+
+    def held_out(self):
+        return str(next(self.scratch.glob("data/held_out/16x16x16/*.h5"))) + ":/nu[0]"
+
+    def assert_close(self, found, expected, share):
+        self.assertLessEqual(abs(found - expected), share * abs(expected))
+
+
+class SameBits(Gpus):
+    def expect_same_bits(self, *options):
+        self.generate()
+        said, alone = self.train("alone", *options)
+        self.assertIn("process 0: GPU 0 (emulated GPU)", said)
+        self.assertEqual(len(harness.losses(alone)), 10)
+        for ranks in (1, 2, 3):
+            said, shared = self.train(f"shared{ranks}", *options, ranks=ranks)
+            self.assertEqual(shared, alone, f"{ranks} processes on one GPU")
+            self.assertEqual("several processes share a GPU" in said, ranks > 1)
+            self.assertNotIn("NCCL", said)
+        for ranks in (2, 3):
+            with gpus(ranks):
+                said, own = self.train(f"own{ranks}", *options, ranks=ranks)
+            self.assertEqual(own, alone, f"{ranks} processes with a GPU each")
+            self.assertNotIn("several processes share a GPU", said)
+            self.assertIn("NCCL", said)
+            self.assertIn(f"process {ranks - 1}: GPU {ranks - 1} (emulated GPU)", said)
+
+    def test_default(self):
+        self.expect_same_bits()
+
+    def test_lbfgs_in_batches_that_do_not_divide(self):
+        self.expect_same_bits("--train.optimizer", "muon, lbfgs", "--cycle.batch", "5",
+                              "--train.precision", "f32")
+
+    def test_fast_reduction_does_not_depend_on_the_transport(self):
+        self.generate()
+        fast = ("--train.reduction", "fast", "--train.precision", "f32")
+        _, shared = self.train("shared", *fast, ranks=2)
+        with gpus(2):
+            _, own = self.train("own", *fast, ranks=2)
+        self.assertEqual(own, shared)
+
+
+class Agreement(Gpus):
+    def test_with_the_cpu(self):
+        self.generate()
+        on_cpu = ("--run.device", "cpu")
+        double = ("--train.precision", "f64")  # in which rounding does not grow to be seen
+        self.train("gpu", *double)
+        self.train("cpu", *double, *on_cpu)
+        for there, here in zip(self.metrics("gpu"), self.metrics("cpu"), strict=True):
+            for name in ("loss", "rel_l2_mean", "energy_gap_mean", "energy_norm_error_mean"):
+                self.assertEqual(bool(there[name]), bool(here[name]))
+                if here[name]:
+                    self.assert_close(float(there[name]), float(here[name]), 1e-4)
+        evaluate = ("evaluate", "--config", "small.cfg", "--run.directory", "gpu", *double)
+        there = self.figures(*evaluate, "--compare")
+        here = self.figures(*evaluate, *on_cpu, "--compare")
+        self.assert_close(there["energy_norm_error_mean"], here["energy_norm_error_mean"], 1e-4)
+        for a, b in zip(there["compare"]["methods"], here["compare"]["methods"]):
+            self.assertEqual((a["method"], a["converged"]), (b["method"], b["converged"]))
+            self.assertLess(abs(a["rel_l2_mean"] - b["rel_l2_mean"]), 1e-5)
+
+        model = str(self.scratch / "gpu/checkpoint.h5")
+        solve = ("solve", "--nu", self.held_out(), "--model", model)
+        for task in ((), ("--certify",), ("--conductivity",)):
+            there = self.figures(*solve, *task, "--run.device", "cuda")
+            here = self.figures(*solve, *task, *on_cpu)
+            self.assertEqual(there["iterations"], here["iterations"])
+            for a, b in zip(there["flow_into_faces"], here["flow_into_faces"]):
+                self.assertLess(abs(a - b), 1e-6)
+            for a, b in zip(there.get("effective_conductivity", []),
+                            here.get("effective_conductivity", [])):
+                self.assert_close(a, b, 1e-6)
+
+    def test_references_made_there(self):
+        keys = ("--data.family", "inclusions", "--data.contrast", "1e4")
+        made = self.generate(*keys)
+        self.assertIn("8 reference solutions converged", made.err)
+        self.generate(*keys, "--data.directory", "other", "--run.device", "cpu")
+        self.train("run", *keys)
+        evaluate = ("evaluate", "--config", "small.cfg", *keys)
+        there = self.figures(*evaluate)
+        here = self.figures(*evaluate, "--data.directory", "other")
+        self.assert_close(there["energy_gap_mean"], here["energy_gap_mean"], 1e-4)
+
+
+class Benches(Gpus):
+    def test_all_that_compute(self):
+        for name, *options in (("energy",), ("step", "--batch", "2"), ("loss",), ("conv",),
+                               ("reference", "--field", "kl")):
+            with self.subTest(bench=name):
+                line = self.figures("bench", name, "--grid", "8", "--run.device", "cuda", *options)
+                self.assertEqual(line["device"], "GPU 0 (emulated GPU)")
+
+    def test_memory_is_what_was_planned(self):
+        step = ("bench", "step", "--batch", "2", "--no-baseline", "--run.device", "cuda",
+                "--network.channels", "4:16, 8:16, 16:16, 32:8")
+        single = ("--train.precision", "f32")
+        for options in ((16, *single), (32, *single), (32, *single, "--train.recompute", "yes")):
+            line = self.figures(*step, "--grid", *options)
+            self.assert_close(line["peak_bytes"], line["predicted_bytes"] - PROGRAM_ON_GPU, 0.05)
+        # With bfloat16 the plan leaves room for workspaces, which emulated convolutions do not need.
+        line = self.figures(*step, "--grid", 32)
+        self.assertLess(line["peak_bytes"], line["predicted_bytes"] - PROGRAM_ON_GPU)
+
+
+class Refusals(Gpus):
+    def refuse(self, *arguments, expect, ranks=0):
+        result = self.run_program(*arguments, ranks=ranks)
+        self.assertNotEqual(result.status, 0, result.text)
+        for text in expect:
+            self.assertIn(text, result.err)
+
+    def test_no_gpu(self):
+        train = ("train", "--config", "small.cfg")
+        with gpus(0):
+            self.generate("--run.device", "auto")
+            for ranks in (0, 2):
+                self.refuse(*train, expect=("lists no GPU", "CUDA_VISIBLE_DEVICES"), ranks=ranks)
+            result = self.succeed(*train, "--run.device", "auto")
+            self.assertIn("computing on the CPU", result.err)
+
+    def test_too_little_memory(self):
+        self.generate()
+        train = ("train", "--config", "small.cfg")
+        with gpus(1, VOXCYCLE_EMULATED_GPU_MEMORY=1540):
+            self.refuse(*train, expect=("1.5 GiB",))
+        for ranks in (0, 2):
+            with gpus(1, VOXCYCLE_EMULATED_GPU_FREE=2):
+                self.refuse(*train, expect=("the GPU is out of memory, though the plan was",
+                                            "nvidia-smi"), ranks=ranks)
+
+    def test_what_gpus_cannot_do(self):
+        self.generate()
+        self.refuse("train", "--config", "small.cfg", "--train.layout", "default",
+                    expect=("train.layout = default is not for GPUs",))
+        self.refuse("train", "--config", "small.cfg", "--run.device", "gpu",
+                    expect=("run.device", "auto, cpu, cuda"))
+
+
+if __name__ == "__main__":
+    harness.main()
