@@ -64,6 +64,8 @@ Command bench_command() {
        {"reduction", "LIST", "step: exact, fast or exact,fast (side by side)"},
        {"no-baseline", "",
         "step: no step in float32 (on a CPU in torch's default layout) beside it"},
+       {"profile", "FILE",
+        "step: events of one more step for Perfetto; shares of time in the line"},
        {"samples", "N", "io: of the shard (default: 32)"},
        {"field", "NAME", "reference: only fields whose names begin so"},
        {"json", "FILE", "where the line goes as well"}},

@@ -12,6 +12,7 @@
 #include "cli/device_choice.hpp"
 #include "cli/memory_check.hpp"
 #include "cli/options.hpp"
+#include "cli/step_profile.hpp"
 #include "cli/step_trial.hpp"
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -84,6 +85,22 @@ void add_shares(Contender const& contender, json::Members& members) {
   }
 }
 
+/// Of one more step, which all ranks make and rank 0 looks at.
+void add_profile(Invocation const& call, StepTrial& trial, DeviceChoice const& place,
+                 json::Members& members) {
+  if (call.comm.rank() != 0) {
+    trial.step();
+    return;
+  }
+  auto const profile = profile_of([&] { trial.step(); }, place.device(), call.flags.at("profile"));
+  members.emplace_back("profiled_seconds", json::number(profile.seconds));
+  members.emplace_back("convolution_share", json::number(profile.convolutions));
+  if (place.device().is_cpu()) return;
+  members.emplace_back("own_kernel_share", json::number(profile.own_kernels));
+  members.emplace_back("copy_share", json::number(profile.copies));
+  members.emplace_back("gpu_busy_share", json::number(profile.busy));
+}
+
 }  // namespace
 
 int bench_step(Invocation const& call) {
@@ -149,6 +166,7 @@ int bench_step(Invocation const& call) {
     members.emplace_back("speedup",
                          json::number(median(contenders.back().seconds) / median(first.seconds)));
   }
+  if (call.has("profile")) add_profile(call, *contenders.front().trial, place, members);
   members.emplace_back("peak_bytes", std::to_string(peak));
   members.emplace_back("predicted_bytes", std::to_string(predicted));
   return bench_report(call, members);

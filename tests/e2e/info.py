@@ -77,6 +77,12 @@ class Info(harness.Case):
         self.assertGreater(line["exact_seconds_median"], 0)
         self.assertAlmostEqual(line["baseline_seconds_median"] / line["exact_seconds_median"],
                                line["speedup"], delta=1e-3 * line["speedup"])
+        self.succeed("bench", "step", "--grid", "8", "--batch", "4", "--no-baseline", "--profile",
+                     "trace.json", "--json", "step.json", ranks=2)
+        line = json.loads((self.scratch / "step.json").read_text())
+        self.assertTrue(0 < line["convolution_share"] < 1)
+        names = {e.get("name") for e in json.loads((self.scratch / "trace.json").read_text())["traceEvents"]}
+        self.assertLessEqual({"aten::convolution", "aten::convolution_backward"}, names)
         self.succeed("bench", "conv", "--grid", "8", "--channels", "4", "--json", "conv.json")
         layers = json.loads((self.scratch / "conv.json").read_text())["layers"]
         self.assertEqual([layer["layer"] for layer in layers],

@@ -83,7 +83,8 @@ channels=4:64,8:64,16:32,32:16,64:8,128:8,256:8,512:8
 bench step --grid 32 --batch 16 --reduction exact,fast
 bench step --grid 64 --batch 4
 for grid in 128 256 512; do
-  bench step --grid "$grid" --batch 1 --no-baseline --train.unit_size 1 --network.channels "$channels"
+  bench step --grid "$grid" --batch 1 --no-baseline --train.unit_size 1 \
+    --network.channels "$channels" --profile "$scratch/trace.json"
 done
 for grid in 128 256; do
   bench reference --grid "$grid" --field kl

@@ -73,6 +73,7 @@ VENDORS = [
     vendor(r"torch/nn/.*", "network", "network"),
     vendor(r"torch/version\.h", "cli"),
     vendor(r"torch/(csrc/jit/.*|script\.h)", "train evaluate"),
+    vendor(r"torch/csrc/autograd/profiler_kineto\.h", "cli"),
     vendor(r"torch/(csrc/autograd/.*|autograd\.h)", "poisson comm network optim train evaluate",
            "network"),
     vendor(r"torch/.*", "network", "network"),
