@@ -39,13 +39,16 @@ fixed_point::Loops<T> const& loops() {
   }
 }
 
-/// Smallest e with |x| < 2^e for all x.
+/// Largest bit pattern of |x|, in the bits of its type.
+template <class T>
+std::int64_t largest_pattern(at::Tensor const& x) {
+  return loops<T>().largest_pattern(x.const_data_ptr<T>(), x.numel());
+}
+
+/// Smallest e with |x| < 2^e for all x, of which `pattern` is the largest.
 template <class T, class Bits>
-std::int64_t exponent_above(at::Tensor const& values) {
-  auto const largest = static_cast<Bits>(
-      values.is_cuda() ? fixed_point::on_gpu::largest_pattern(values)
-                       : loops<T>().largest_pattern(values.const_data_ptr<T>(), values.numel()));
-  T const magnitude = std::bit_cast<T>(largest);
+std::int64_t exponent_above(std::int64_t pattern) {
+  T const magnitude = std::bit_cast<T>(static_cast<Bits>(pattern));
   if (magnitude == T{0}) return kAllZero;
   return std::isfinite(magnitude) ? std::ilogb(magnitude) + 1 : kNotFinite;
 }
@@ -98,8 +101,9 @@ struct GradientReducer::Impl {
   std::unordered_map<void const*, std::size_t> slot_of;
   std::vector<std::vector<at::Tensor>> units;  ///< per slot: of local units, in memory order
   std::vector<std::int64_t> local_exponents;   ///< per slot
-  std::vector<at::Tensor> totals;              ///< per slot: already summed over all ranks
-  GradientBuckets buckets;                     ///< fast mode
+  std::vector<std::pair<std::size_t, at::Tensor>> patterns_on_gpu;  ///< slot, largest of a unit
+  std::vector<at::Tensor> totals;  ///< per slot: already summed over all ranks
+  GradientBuckets buckets;         ///< fast mode
 
   std::size_t slot(at::Tensor const& parameter) const {
     auto const found = slot_of.find(parameter.unsafeGetTensorImpl());
@@ -107,8 +111,28 @@ struct GradientReducer::Impl {
     return found->second;
   }
 
+  void add_pattern(std::size_t s, std::int64_t pattern) {
+    local_exponents[s] =
+        std::max(local_exponents[s], parameters[s].scalar_type() == at::kDouble
+                                         ? exponent_above<double, std::int64_t>(pattern)
+                                         : exponent_above<float, std::int32_t>(pattern));
+  }
+
+  /// One wait for the patterns of all parameters and units.
+  void add_patterns_on_gpu() {
+    if (patterns_on_gpu.empty()) return;
+    std::vector<at::Tensor> all;
+    for (auto const& entry : patterns_on_gpu) all.push_back(entry.second);
+    at::Tensor const patterns = at::cat(all).cpu();
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      add_pattern(patterns_on_gpu[k].first, patterns.const_data_ptr<std::int64_t>()[k]);
+    }
+    patterns_on_gpu.clear();
+  }
+
   /// Slots that at least one rank touched, with the common exponent of their values.
-  std::vector<std::int64_t> common_exponents() const {
+  std::vector<std::int64_t> common_exponents() {
+    add_patterns_on_gpu();
     at::Tensor exponents =
         at::full({static_cast<std::int64_t>(parameters.size())}, kUntouched, at::kLong);
     auto* exponent = exponents.mutable_data_ptr<std::int64_t>();
@@ -165,7 +189,7 @@ void GradientReducer::Impl::finish_exact() {
 GradientReducer::GradientReducer(Communicator const& comm, std::vector<at::Tensor> parameters,
                                  GradientMode mode)
     : impl_(std::make_unique<Impl>(
-          Impl{comm, std::move(parameters), mode, 1, {}, {}, {}, {}, GradientBuckets(comm)})) {
+          Impl{comm, std::move(parameters), mode, 1, {}, {}, {}, {}, {}, GradientBuckets(comm)})) {
   for (std::size_t s = 0; s < impl_->parameters.size(); ++s) {
     VOXCYCLE_REQUIRE(impl_->parameters[s].is_non_overlapping_and_dense(),
                      "gradient reducer: parameter " << s << " is strided.");
@@ -181,6 +205,7 @@ void GradientReducer::begin(std::int64_t total_units) {
   impl_->buckets.begin();
   impl_->units.assign(impl_->parameters.size(), {});
   impl_->local_exponents.assign(impl_->parameters.size(), kUntouched);
+  impl_->patterns_on_gpu.clear();
   impl_->totals.assign(impl_->parameters.size(), {});
 }
 
@@ -195,10 +220,12 @@ void GradientReducer::add_unit(at::Tensor const& parameter, at::Tensor const& gr
   }
   impl_->units[s].push_back(values);
   if (impl_->mode == GradientMode::fast) return;
-  impl_->local_exponents[s] =
-      std::max(impl_->local_exponents[s], values.scalar_type() == at::kDouble
-                                              ? exponent_above<double, std::int64_t>(values)
-                                              : exponent_above<float, std::int32_t>(values));
+  if (values.is_cuda()) {
+    impl_->patterns_on_gpu.emplace_back(s, fixed_point::on_gpu::largest_pattern(values));
+  } else {
+    impl_->add_pattern(s, values.scalar_type() == at::kDouble ? largest_pattern<double>(values)
+                                                              : largest_pattern<float>(values));
+  }
 }
 
 void GradientReducer::set_total(at::Tensor const& parameter, at::Tensor const& gradient) {

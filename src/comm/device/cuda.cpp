@@ -6,9 +6,9 @@
 
 namespace voxcycle::fixed_point::on_gpu {
 
-std::int64_t largest_pattern(at::Tensor const& x) {
-  if (x.numel() == 0) return 0;
+at::Tensor largest_pattern(at::Tensor const& x) {
   c10::DeviceGuard const guard(x.device());
+  if (x.numel() == 0) return at::zeros({1}, x.options().dtype(at::kLong));
   at::Tensor const all = at::empty({1}, x.options().dtype(at::kLong));
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "largest_pattern", [&] {
     LargestJob<scalar_t> job{x.const_data_ptr<scalar_t>(), x.numel(), largest_chunk, nullptr};
@@ -17,7 +17,7 @@ std::int64_t largest_pattern(at::Tensor const& x) {
     Launch<scalar_t>::largest(current_queue(x.device().index()), job,
                               all.mutable_data_ptr<std::int64_t>());
   });
-  return all.item<std::int64_t>();
+  return all;
 }
 
 void add(at::Tensor const& x, double scale, at::Tensor const& fixed) {

@@ -13,7 +13,7 @@ namespace {
 
 }  // namespace
 
-std::int64_t largest_pattern(at::Tensor const& /*x*/) {
+at::Tensor largest_pattern(at::Tensor const& /*x*/) {
   refuse();
 }
 
