@@ -41,8 +41,16 @@ at::TensorOptions compute_options(at::Tensor const& x) {
 }
 
 /// What statistics and coefficients are computed in: float64 on the CPU, wherever the fields are.
-at::Tensor on_host(at::Tensor const& values) {
-  return values.to(at::kCPU, at::kDouble);
+/// From a GPU all come in one copy, since the host waits for each.
+std::vector<at::Tensor> on_host(std::vector<at::Tensor> const& values) {
+  std::vector<at::Tensor> here;
+  if (values.empty() || values.front().is_cpu()) {
+    for (auto const& x : values) here.push_back(x.to(at::kDouble));
+    return here;
+  }
+  std::vector<std::int64_t> rows;
+  for (auto const& x : values) rows.push_back(x.size(0));
+  return at::cat(values).to(at::kCPU, at::kDouble).split_with_sizes(rows);
 }
 
 /// Sums of each unit's samples, as terms of an exact sum: [units, columns].
@@ -78,14 +86,13 @@ struct NormActFunction : torch::autograd::Function<NormActFunction> {
                                at::Tensor const& beta, std::vector<Moments> const& moments,
                                Statistics statistics, NormOptions const& options,
                                Pass const* pass) {
-    at::Tensor const g = on_host(gamma);
-    at::Tensor const b = on_host(beta);
+    auto const weights = on_host({gamma, beta});
     auto const compute = compute_options(x.front());
     variable_list saved(x.begin(), x.end());
-    saved.insert(saved.end(), {gamma, beta});
+    saved.insert(saved.end(), {gamma, beta, weights[0]});
     std::vector<Affine> affine;
     for (auto const& set : moments) {
-      affine.push_back(affine_of(set, g, b, compute));
+      affine.push_back(affine_of(set, weights[0], weights[1], compute));
       saved.insert(saved.end(),
                    {set.mean, set.inverse_std, affine.back().scale, affine.back().shift});
     }
@@ -111,9 +118,9 @@ struct NormActFunction : torch::autograd::Function<NormActFunction> {
     std::int64_t const groups = context->saved_data["groups"].toInt();
     at::Tensor const& gamma = saved[units];
     at::Tensor const& beta = saved[units + 1];
-    std::size_t const sets = (saved.size() - units - 2) / 4;
-    auto const set_of = [&](std::size_t k) { return &saved[units + 2 + 4 * (sets == 1 ? 0 : k)]; };
-    at::Tensor const g = on_host(gamma);
+    at::Tensor const& g = saved[units + 2];  // gamma on the host
+    std::size_t const sets = (saved.size() - units - 3) / 4;
+    auto const set_of = [&](std::size_t k) { return &saved[units + 3 + 4 * (sets == 1 ? 0 : k)]; };
     std::int64_t const channels = gamma.numel();
     auto const compute = compute_options(saved.front());
 
@@ -123,10 +130,11 @@ struct NormActFunction : torch::autograd::Function<NormActFunction> {
       auto const* set = set_of(k);
       dy[k] = dy[k].contiguous(pass.layout);
       at::Tensor const mean = set[0].to(dy[k].device());
-      at::Tensor const moments =
-          on_host(norm_loops::backward_moments(dy[k], saved[k], set[2], set[3], mean, slope));
-      moments.narrow(1, channels, channels).mul_(set[1]);
-      sums.push_back(moments);
+      sums.push_back(norm_loops::backward_moments(dy[k], saved[k], set[2], set[3], mean, slope));
+    }
+    sums = on_host(sums);
+    for (std::size_t k = 0; k < units; ++k) {
+      sums[k].narrow(1, channels, channels).mul_(set_of(k)[1]);
     }
     at::Tensor const totals = exact_sum(pass.comm, unit_terms(sums), pass.total_units);
     at::Tensor const dbeta = totals.narrow(0, 0, channels).to(beta.options());
@@ -184,8 +192,8 @@ void take_in(at::Tensor& running, at::Tensor const& fresh, double weight) {
 double weight_of_batch(Pass const& pass, NormOptions const& options, at::Tensor const& running_mean,
                        at::Tensor const& running_var) {
   if (pass.statistics_weight >= 0.0) return pass.statistics_weight;
-  bool const untouched =
-      running_mean.eq(0).all().item<bool>() && running_var.eq(1).all().item<bool>();
+  auto const running = on_host({running_mean, running_var});
+  bool const untouched = running[0].eq(0).all().item<bool>() && running[1].eq(1).all().item<bool>();
   if (untouched) return 1.0;
   double const batches = static_cast<double>(pass.total_samples) / kSamplesOfMomentum;
   return 1.0 - exact_exp(batches * exact_log(1.0 - options.momentum));
@@ -195,8 +203,8 @@ double weight_of_batch(Pass const& pass, NormOptions const& options, at::Tensor 
 Moments batch_moments(Pass const& pass, Units const& x, NormOptions const& options,
                       at::Tensor& running_mean, at::Tensor& running_var) {
   std::vector<at::Tensor> sums;
-  for (auto const& unit : x) sums.push_back(on_host(norm_loops::moments(unit)));
-  at::Tensor const totals = exact_sum(pass.comm, unit_terms(sums), pass.total_units);
+  for (auto const& unit : x) sums.push_back(norm_loops::moments(unit));
+  at::Tensor const totals = exact_sum(pass.comm, unit_terms(on_host(sums)), pass.total_units);
   auto const count =
       static_cast<double>(pass.total_samples) * static_cast<double>(voxels_of(x.front()));
   at::Tensor const mean = totals.narrow(0, 0, options.channels) / count;
@@ -209,8 +217,10 @@ Moments batch_moments(Pass const& pass, Units const& x, NormOptions const& optio
   return {mean.unsqueeze(0), (var + options.epsilon).rsqrt_().unsqueeze(0)};
 }
 
-Moments grouped_moments(at::Tensor const& x, NormOptions const& options) {
-  at::Tensor const sums = on_host(norm_loops::moments(x)) / static_cast<double>(voxels_of(x));
+/// @param sample_sums  of x and x^2, on the host
+Moments grouped_moments(at::Tensor const& sample_sums, std::int64_t voxels,
+                        NormOptions const& options) {
+  at::Tensor const sums = sample_sums / static_cast<double>(voxels);
   at::Tensor const mean = group_mean(sums.narrow(1, 0, options.channels), options.groups);
   at::Tensor const square =
       group_mean(sums.narrow(1, options.channels, options.channels), options.groups);
@@ -261,15 +271,20 @@ std::vector<Moments> NormAct::take_moments(Pass const& pass, Units const& x) {
     return {batch_moments(pass, x, options_, running_mean, running_var)};
   }
   if (options_.norm == Norm::sync_batch) {
-    at::Tensor const var = on_host(running_var).unsqueeze(0);
-    return {{on_host(running_mean).unsqueeze(0), (var + options_.epsilon).rsqrt_()}};
+    auto const running = on_host({running_mean, running_var});
+    at::Tensor const var = running[1].unsqueeze(0);
+    return {{running[0].unsqueeze(0), (var + options_.epsilon).rsqrt_()}};
   }
   if (options_.norm == Norm::none) {
     at::Tensor const zero = at::zeros({1, options_.channels}, at::kDouble);
     return {{zero, at::ones_like(zero)}};
   }
+  std::vector<at::Tensor> sums;
+  for (auto const& unit : x) sums.push_back(norm_loops::moments(unit));
   std::vector<Moments> moments;
-  for (auto const& unit : x) moments.push_back(grouped_moments(unit, options_));
+  for (auto const& of_unit : on_host(sums)) {
+    moments.push_back(grouped_moments(of_unit, voxels_of(x.front()), options_));
+  }
   return moments;
 }
 

@@ -82,11 +82,19 @@ CoarsestSolver::CoarsestSolver(LevelOperator const& level, at::Tensor const& mas
                                                "sizes with more factors of two.");
   mask_ = mask.view({1, nodes});
   factor_ = at::zeros({batch, nodes, nodes}, at::kDouble);
+  auto const first_of = [](std::int64_t comb) {
+    return std::array<std::int64_t, 3>{comb / 9, comb / 3 % 3, comb % 3};
+  };
+  std::vector<at::Tensor> combs;  // to the host together: it waits for each copy from a GPU
   for (std::int64_t comb = 0; comb < 27; ++comb) {
-    std::array<std::int64_t, 3> const first{comb / 9, comb / 3 % 3, comb % 3};
+    auto const first = first_of(comb);
     at::Tensor unit = at::zeros({batch, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)}, fields);
     unit.slice(2, first[0], {}, 3).slice(3, first[1], {}, 3).slice(4, first[2], {}, 3).fill_(1.0);
-    scatter_columns(level.apply(unit).to(at::kCPU, at::kDouble), grid, first, factor_);
+    combs.push_back(level.apply(unit));
+  }
+  at::Tensor const columns = at::stack(combs).to(at::kCPU, at::kDouble);
+  for (std::int64_t comb = 0; comb < 27; ++comb) {
+    scatter_columns(columns[comb], grid, first_of(comb), factor_);
   }
   factor_.mul_(mask_.unsqueeze(1)).mul_(mask_.unsqueeze(2));
   at::Tensor const scale = factor_.diagonal(0, 1, 2).amax(1).view({batch, 1, 1});

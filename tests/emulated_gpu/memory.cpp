@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "memory.hpp"
 
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -16,6 +17,9 @@
 
 namespace voxcycle::emulated_gpu {
 namespace {
+
+std::atomic<std::int64_t> reads = 0;
+thread_local int current = 0;
 
 constexpr unsigned char kPoison = 0xff;  // NaN in every floating type
 
@@ -167,9 +171,30 @@ int device_count() {
   return count;
 }
 
+int machine_number(int device) {
+  bool const alone = std::getenv("VOXCYCLE_EMULATED_GPU_PER_TASK") != nullptr;
+  return alone ? number("OMPI_COMM_WORLD_LOCAL_RANK", 0) : device;
+}
+
 std::int64_t memory_of_gpu() {
   static int const mebibytes = number("VOXCYCLE_EMULATED_GPU_MEMORY", 16384);
   return std::int64_t{mebibytes} << 20;
+}
+
+int current_device() {
+  return current;
+}
+
+void set_current_device(int device) {
+  current = device;
+}
+
+std::int64_t host_reads() {
+  return reads;
+}
+
+void count_host_read() {
+  ++reads;
 }
 
 int device_of(void const* address) {

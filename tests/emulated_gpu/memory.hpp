@@ -10,6 +10,7 @@
 // rounding or of races within a stream.
 //
 //   VOXCYCLE_EMULATED_GPUS         how many there are (default 1)
+//   VOXCYCLE_EMULATED_GPU_PER_TASK if set, Open MPI's local rank sees the GPU of its number alone
 //   VOXCYCLE_EMULATED_GPU_MEMORY   MiB of each (default 16384)
 //   VOXCYCLE_EMULATED_GPU_FREE     MiB of it that other programs leave (default: all)
 #pragma once
@@ -21,6 +22,13 @@ namespace voxcycle::emulated_gpu {
 
 int device_count();
 
+/// The calling thread's current GPU.
+int current_device();
+void set_current_device(int device);
+
+/// The machine's number of GPU `device`, which differs where processes see some GPUs alone.
+int machine_number(int device);
+
 /// Of each GPU, in bytes.
 std::int64_t memory_of_gpu();
 
@@ -30,5 +38,9 @@ int device_of(void const* address);
 /// Where kernels see GPU memory. Addresses of GPU memory, those that tensors have, cannot be read
 /// or written. @throws c10::Error if the address is not in memory of this GPU.
 void* kernel_view(int device, void const* address);
+
+/// How often the host has asked for values of a GPU so far; on a real one it waits each time.
+std::int64_t host_reads();
+void count_host_read();
 
 }  // namespace voxcycle::emulated_gpu
