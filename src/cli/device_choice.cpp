@@ -12,6 +12,7 @@
 #include "cli/memory_check.hpp"
 #include "cli/options.hpp"
 #include <ATen/ATen.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
 
 namespace voxcycle {
 namespace {
@@ -26,20 +27,31 @@ std::string problem_with(CudaNeeds const& needs) {
   return {};
 }
 
+std::string join_uuids(CudaReport const& report) {
+  std::vector<std::string> all;
+  for (auto const& gpu : report.gpus) all.push_back(gpu.uuid);
+  return join(all);
+}
+
 }  // namespace
 
-GpuShare gpu_share(int local, int local_processes, int gpus) {
-  int const device = local % gpus;
-  return {device, std::max(1, (local_processes - device + gpus - 1) / gpus)};
+GpuShare gpu_share(std::vector<std::string> const& seen, int rank, int gpus) {
+  auto const& mine = seen[static_cast<std::size_t>(rank)];
+  auto const before = static_cast<int>(std::count(seen.begin(), seen.begin() + rank, mine));
+  auto const all = static_cast<int>(std::count(seen.begin(), seen.end(), mine));
+  int const device = before % gpus;
+  return {device, (all - device + gpus - 1) / gpus};
 }
 
 DeviceChoice::DeviceChoice(Config const& config, Communicator const& host) : host_(host) {
   auto const wanted = one_of(config, "run.device", {"cpu", "cuda", "auto"});
   if (wanted == "cpu") return;
   bool const bfloat16 = config.text("train.precision") == "bf16";
-  auto const gpus = static_cast<int>(cuda_report().gpus.size());
-  bool const crowded = gpus > 0 && local_processes() > gpus;
-  bool const by_nccl = host.size() > 1 && largest_of(host, crowded ? 1 : 0) == 0;
+  auto const report = cuda_report();
+  auto const seen = host.all_gather_text(join_uuids(report));
+  auto const gpus = static_cast<int>(report.gpus.size());
+  GpuShare const share = gpus > 0 ? gpu_share(seen, host.rank(), gpus) : GpuShare{};
+  bool const by_nccl = host.size() > 1 && largest_of(host, share.processes) == 1;
   auto const problem = problem_with(
       {.bfloat16_convolutions = bfloat16, .nccl_header = by_nccl ? nccl_header_version() : 0});
   if (wanted == "auto" && largest_of(host, problem.empty() ? 0 : 1) == 1) {
@@ -47,7 +59,7 @@ DeviceChoice::DeviceChoice(Config const& config, Communicator const& host) : hos
     return;
   }
   host.agree_on_error(problem);
-  use_gpu(config);
+  use_gpu(config, report, share);
   if (by_nccl) nccl_ = make_nccl_communicator(host, device_.index());
   if (host.size() > 1 && !by_nccl && host.rank() == 0) {
     log_warning(
@@ -58,16 +70,15 @@ DeviceChoice::DeviceChoice(Config const& config, Communicator const& host) : hos
 
 DeviceChoice::~DeviceChoice() = default;
 
-void DeviceChoice::use_gpu(Config const& config) {
+void DeviceChoice::use_gpu(Config const& config, CudaReport const& report, GpuShare const& share) {
   VOXCYCLE_REQUIRE(config.text("train.layout") == "channels_last",
                    "train.layout = " << config.text("train.layout")
                                      << " is not for GPUs (our kernels there know channels-last "
                                         "tensors alone). Leave it out, or set run.device = cpu.");
-  auto const report = cuda_report();
-  auto const share =
-      gpu_share(local_number(), local_processes(), static_cast<int>(report.gpus.size()));
   auto const& gpu = report.gpus.at(static_cast<std::size_t>(share.device));
   device_ = at::Device(at::kCUDA, static_cast<at::DeviceIndex>(share.device));
+  // Else whatever does not name a device would hold some of GPU 0 in every process.
+  c10::impl::getDeviceGuardImpl(at::kCUDA)->setDevice(device_);
   memory_ = gpu.memory / share.processes;
   name_ = format("GPU %d (%s)", share.device, gpu.name.c_str());
   at::globalContext().setAllowTF32CuDNN(false);

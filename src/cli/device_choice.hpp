@@ -3,10 +3,12 @@
 
 #include "voxcycle/cli/config.hpp"
 #include "voxcycle/comm/communicator.hpp"
+#include "voxcycle/core/device.hpp"
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <ATen/core/Tensor.h>
 
@@ -17,9 +19,12 @@ struct GpuShare {
   int device = 0;     ///< its number
   int processes = 1;  ///< of this machine that work on it
 };
-/// Processes of one machine go round its GPUs: number 5 of 6 processes on 4 GPUs gets GPU 1, which
-/// it shares with number 1. @param local  number of the process on its machine
-GpuShare gpu_share(int local, int local_processes, int gpus);
+/// Processes that see the same GPUs go round them in the order of their ranks: the last of 6 on 4
+/// GPUs gets GPU 1, which it shares with the second. Launchers may also show each process a GPU of
+/// its own, which is then its GPU 0.
+/// @param seen  which GPUs each rank sees, the same text for the same ones
+/// @param gpus  how many `rank` sees, > 0
+GpuShare gpu_share(std::vector<std::string> const& seen, int rank, int gpus);
 
 /// Where a command computes, as run.device says, and what connects its processes there: the
 /// launcher's communicator, or NCCL beside it where every process has a GPU of its own.
@@ -42,7 +47,7 @@ class DeviceChoice {
   std::string const& name() const { return name_; }
 
  private:
-  void use_gpu(Config const& config);
+  void use_gpu(Config const& config, CudaReport const& report, GpuShare const& share);
 
   Communicator const& host_;
   std::unique_ptr<Communicator> nccl_;

@@ -149,24 +149,11 @@ bool yes_or_no(Config const& config, std::string const& name) {
   return choose<bool>(config, name, {{"yes", true}, {"no", false}});
 }
 
-namespace {
-
-/// The first of these environment variables that is set, at least `least`; else that.
-int told_by_launcher(std::initializer_list<char const*> names, int least) {
-  for (char const* name : names) {
-    if (char const* text = std::getenv(name)) return std::max(least, std::atoi(text));
-  }
-  return least;
-}
-
-}  // namespace
-
 int local_processes() {
-  return told_by_launcher({"OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"}, 1);
-}
-
-int local_number() {
-  return told_by_launcher({"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}, 0);
+  for (char const* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"}) {
+    if (char const* text = std::getenv(name)) return std::max(1, std::atoi(text));
+  }
+  return 1;
 }
 
 void set_threads(Config const& config) {

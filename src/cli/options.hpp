@@ -23,8 +23,6 @@ bool yes_or_no(Config const& config, std::string const& name);
 
 /// Processes of this job on this machine, as Open MPI and Slurm tell.
 int local_processes();
-/// The number of this process among them, from 0.
-int local_number();
 /// Sets the number of threads of this process: run.threads, else OMP_NUM_THREADS, else the cores
 /// shared out to the processes of this machine.
 void set_threads(Config const& config);

@@ -117,6 +117,7 @@ int run_train(Invocation const& call) {
   DeviceChoice const place(call.config, call.comm);
   options.device = place.device();
   if (call.has("dry-run")) {
+    show_gpus(place, call.comm);
     auto const text = describe_training(options, call.config, place.comm(), place.memory());
     if (call.comm.rank() == 0) std::fputs(text.c_str(), stdout);
     return 0;

@@ -58,6 +58,11 @@ class SameBits(Gpus):
             self.assertNotIn("several processes share a GPU", said)
             self.assertIn("NCCL", said)
             self.assertIn(f"process {ranks - 1}: GPU {ranks - 1} (emulated GPU)", said)
+        with gpus(1, VOXCYCLE_EMULATED_GPU_PER_TASK="yes"):
+            said, seen_alone = self.train("seen_alone", *options, ranks=2)
+        self.assertEqual(seen_alone, alone, "each process sees a GPU of its own")
+        self.assertIn("NCCL", said)
+        self.assertIn("process 1: GPU 0 (emulated GPU)", said)
 
     def test_default(self):
         self.expect_same_bits()
@@ -120,6 +125,12 @@ class Agreement(Gpus):
 
 
 class Benches(Gpus):
+    def test_dry_run_shows_gpus(self):
+        self.generate()
+        with gpus(2):
+            result = self.succeed("train", "--config", "small.cfg", "--dry-run", ranks=2)
+        self.assertIn("process 1: GPU 1 (emulated GPU)", result.err)
+
     def test_all_that_compute(self):
         for name, *options in (("energy",), ("step", "--batch", "2"), ("loss",), ("conv",),
                                ("reference", "--field", "kl")):

@@ -65,17 +65,19 @@ cudaError_t cudaGetDeviceCount(int* count) {
   return cudaSuccess;
 }
 
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int /*device*/) {
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   *properties = {};
   std::strcpy(properties->name, "emulated GPU");
   properties->major = 9;
+  properties->uuid.bytes[0] = static_cast<char>(voxcycle::emulated_gpu::machine_number(device));
   properties->totalGlobalMem = voxcycle::emulated_gpu::memory_of_gpu();
   return cudaSuccess;
 }
 
 cudaError_t cudaSetDevice(int device) {
-  bool const there = device >= 0 && device < voxcycle::emulated_gpu::device_count();
-  return there ? cudaSuccess : cudaErrorInvalidDevice;
+  if (device < 0 || device >= voxcycle::emulated_gpu::device_count()) return cudaErrorInvalidDevice;
+  voxcycle::emulated_gpu::set_current_device(device);
+  return cudaSuccess;
 }
 
 char const* cudaGetErrorString(cudaError_t error) {

@@ -11,6 +11,7 @@
 #include <nccl.h>
 
 struct ncclComm {
+  int device = 0;                  ///< current when it was made, and again whenever it is used
   MPI_Comm ranks = MPI_COMM_NULL;  ///< null: a process alone, perhaps without MPI
 };
 
@@ -33,6 +34,11 @@ MPI_Datatype datatype(ncclDataType_t type) {
 
 MPI_Op operation(ncclRedOp_t op) {
   return op == ncclSum ? MPI_SUM : op == ncclMax ? MPI_MAX : MPI_MIN;
+}
+
+bool is_at_home(ncclComm_t comm, void const* values) {
+  using namespace voxcycle::emulated_gpu;
+  return comm->device == current_device() && comm->device == device_of(values);
 }
 
 void* view(void* address) {
@@ -61,6 +67,7 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
 ncclResult_t ncclCommInitRank(ncclComm_t* comm, int ranks, ncclUniqueId id, int /*rank*/) {
   if (std::strcmp(id.internal, "emulated") != 0) return ncclInvalidArgument;
   *comm = new ncclComm;
+  (*comm)->device = voxcycle::emulated_gpu::current_device();
   if (ranks > 1) MPI_Comm_dup(MPI_COMM_WORLD, &(*comm)->ranks);
   return ncclSuccess;
 }
@@ -78,7 +85,7 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
 
 ncclResult_t ncclAllReduce(void const* from, void* to, std::size_t count, ncclDataType_t type,
                            ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
-  if (from != to) return ncclInvalidArgument;  // the program reduces in place
+  if (from != to || !is_at_home(comm, to)) return ncclInvalidArgument;  // it reduces in place
   voxcycle::emulated_gpu::enqueue(stream, [=] {
     if (comm->ranks == MPI_COMM_NULL) return;
     MPI_Allreduce(MPI_IN_PLACE, view(to), static_cast<int>(count), datatype(type), operation(op),
@@ -89,7 +96,7 @@ ncclResult_t ncclAllReduce(void const* from, void* to, std::size_t count, ncclDa
 
 ncclResult_t ncclBroadcast(void const* from, void* to, std::size_t count, ncclDataType_t type,
                            int root, ncclComm_t comm, cudaStream_t stream) {
-  if (from != to) return ncclInvalidArgument;
+  if (from != to || !is_at_home(comm, to)) return ncclInvalidArgument;
   voxcycle::emulated_gpu::enqueue(stream, [=] {
     if (comm->ranks == MPI_COMM_NULL) return;
     MPI_Bcast(view(to), static_cast<int>(count), datatype(type), root, comm->ranks);

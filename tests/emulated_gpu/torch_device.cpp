@@ -11,7 +11,9 @@
 namespace voxcycle::emulated_gpu {
 namespace {
 
-thread_local c10::DeviceIndex current = 0;
+c10::DeviceIndex current() {
+  return static_cast<c10::DeviceIndex>(current_device());
+}
 
 /// One stream a GPU, whose work is done at once.
 class Guard final : public c10::impl::DeviceGuardImplInterface {
@@ -22,13 +24,15 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
     setDevice(device);
     return old;
   }
-  c10::Device getDevice() const override { return {c10::kCUDA, current}; }
+  c10::Device getDevice() const override { return {c10::kCUDA, current()}; }
   void setDevice(c10::Device device) const override {
     TORCH_CHECK(device.index() >= 0 && device.index() < device_count(),
                 "CUDA error: invalid device ordinal");
-    current = device.index();
+    set_current_device(device.index());
   }
-  void uncheckedSetDevice(c10::Device device) const noexcept override { current = device.index(); }
+  void uncheckedSetDevice(c10::Device device) const noexcept override {
+    set_current_device(device.index());
+  }
   c10::Stream getStream(c10::Device device) const override {
     return c10::Stream(c10::Stream::DEFAULT, device.has_index() ? device : getDevice());
   }
@@ -57,9 +61,9 @@ struct CUDAHooks final : at::CUDAHooksInterface {
   bool hasCUDA() const override { return device_count() > 0; }
   bool hasCUDART() const override { return true; }
   bool hasPrimaryContext(c10::DeviceIndex /*device*/) const override { return true; }
-  c10::DeviceIndex current_device() const override { return current; }
+  c10::DeviceIndex current_device() const override { return current(); }
   c10::DeviceIndex deviceCount() const override { return getNumGPUs(); }
-  c10::DeviceIndex getCurrentDevice() const override { return current; }
+  c10::DeviceIndex getCurrentDevice() const override { return current(); }
   int getNumGPUs() const override { return device_count(); }
   std::string showConfig() const override { return "emulated\n"; }
   at::Generator const& getDefaultGenerator(c10::DeviceIndex /*device*/) const override {

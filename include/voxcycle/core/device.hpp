@@ -15,6 +15,7 @@ struct Gpu {
   std::string name;
   int capability = 0;       ///< compute capability, 90 for 9.0
   std::int64_t memory = 0;  ///< bytes
+  std::string uuid{};       ///< hexadecimal; the same in every process that sees this GPU
 };
 
 /// What this build and this machine have. A build without CUDA reports zeros.

@@ -9,6 +9,7 @@
 #include <exception>
 
 #include <ATen/ATen.h>
+#include <ATen/DeviceGuard.h>
 #include <dlfcn.h>
 #include <nccl.h>
 
@@ -93,6 +94,7 @@ class NcclCommunicator final : public Communicator {
     std::memcpy(bytes.data_ptr(), &id, sizeof id);
     host.broadcast(bytes, 0);
     std::memcpy(&id, bytes.data_ptr(), sizeof id);
+    c10::DeviceGuard const guard(c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(device)));
     library_.check(library_.init(&comm_, host.size(), id, host.rank()), "ncclCommInitRank");
   }
   /// Without an error on its way all reductions were waited for; with one, other ranks may not
@@ -124,6 +126,7 @@ class NcclCommunicator final : public Communicator {
 
   void broadcast(at::Tensor& values, int root) const override {
     if (values.is_cpu()) return host_.broadcast(values, root);
+    c10::DeviceGuard const guard(values.device());
     library_.check(library_.broadcast(values.data_ptr(), values.data_ptr(), count_of(values),
                                       datatype_of(values), root, comm_, stream_of(current())),
                    "ncclBroadcast");
@@ -150,6 +153,7 @@ class NcclCommunicator final : public Communicator {
   }
 
   void reduce(at::Tensor const& values, ReduceOperation operation, DeviceQueue const& queue) const {
+    c10::DeviceGuard const guard(values.device());
     library_.check(
         library_.all_reduce(values.data_ptr(), values.data_ptr(), count_of(values),
                             datatype_of(values), operation_of(operation), comm_, stream_of(queue)),

@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/device.hpp"
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/text.hpp"
 
 #include <cuda_runtime_api.h>
 
 namespace voxcycle {
+namespace {
+
+std::string hexadecimal(cudaUUID_t const& uuid) {
+  std::string text;
+  for (char const byte : uuid.bytes) text += format("%02x", static_cast<unsigned char>(byte));
+  return text;
+}
+
+}  // namespace
 
 CudaReport cuda_report() {
   CudaReport report;
@@ -17,7 +27,8 @@ CudaReport cuda_report() {
     cudaDeviceProp properties{};
     status = cudaGetDeviceProperties(&properties, device);
     report.gpus.push_back({properties.name, 10 * properties.major + properties.minor,
-                           static_cast<std::int64_t>(properties.totalGlobalMem)});
+                           static_cast<std::int64_t>(properties.totalGlobalMem),
+                           hexadecimal(properties.uuid)});
   }
   if (status != cudaSuccess) {
     report.failure = cudaGetErrorString(status);

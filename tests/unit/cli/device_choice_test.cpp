@@ -13,10 +13,31 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
+/// So many processes on a machine that shows its GPUs to all of them.
+std::vector<std::string> alike(int processes) {
+  return std::vector<std::string>(static_cast<std::size_t>(processes), "a, b, c, d");
+}
+
 TEST(GpuShare, GoesRoundTheGpus) {
-  EXPECT_EQ(gpu_share(0, 1, 4).device, 0);
-  EXPECT_EQ(gpu_share(3, 4, 4).device, 3);
-  EXPECT_EQ(gpu_share(5, 6, 4).device, 1);
+  EXPECT_EQ(gpu_share(alike(1), 0, 4).device, 0);
+  EXPECT_EQ(gpu_share(alike(4), 3, 4).device, 3);
+  EXPECT_EQ(gpu_share(alike(6), 5, 4).device, 1);
+}
+
+TEST(GpuShare, BeginsAnewOnEachMachine) {
+  std::vector<std::string> const seen{"a, b", "a, b", "c, d", "c, d", "c, d"};
+  EXPECT_EQ(gpu_share(seen, 3, 2).device, 1);
+  EXPECT_EQ(gpu_share(seen, 3, 2).processes, 1);
+  EXPECT_EQ(gpu_share(seen, 4, 2).device, 0);
+  EXPECT_EQ(gpu_share(seen, 4, 2).processes, 2);
+}
+
+TEST(GpuShare, KnowsGpusThatOneProcessAloneSees) {
+  std::vector<std::string> const seen{"a", "b", "c"};
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(gpu_share(seen, rank, 1).device, 0);
+    EXPECT_EQ(gpu_share(seen, rank, 1).processes, 1);
+  }
 }
 
 TEST(GpuShare, CountsTheProcessesOfAGpu) {
@@ -25,7 +46,7 @@ TEST(GpuShare, CountsTheProcessesOfAGpu) {
       std::vector<int> expected(static_cast<std::size_t>(gpus), 0);
       for (int p = 0; p < processes; ++p) ++expected[static_cast<std::size_t>(p % gpus)];
       for (int p = 0; p < processes; ++p) {
-        auto const share = gpu_share(p, processes, gpus);
+        auto const share = gpu_share(alike(processes), p, gpus);
         EXPECT_EQ(share.processes, expected[static_cast<std::size_t>(share.device)]);
       }
     }
