@@ -25,10 +25,17 @@ std::string host_name() {
   return name.data();
 }
 
-/// torch's own errors bring the stack along.
+/// torch's own errors bring the stack along, and no advice.
 std::string words_of(std::exception const& error) {
   auto const* const of_torch = dynamic_cast<c10::Error const*>(&error);
-  return of_torch != nullptr ? of_torch->what_without_backtrace() : error.what();
+  if (of_torch == nullptr) return error.what();
+  std::string words = of_torch->what_without_backtrace();
+  if (dynamic_cast<c10::OutOfMemoryError const*>(&error) != nullptr) {
+    words +=
+        " Other programs may hold the rest (see nvidia-smi). Use a coarser grid, or run.device = "
+        "cpu.";
+  }
+  return words;
 }
 
 }  // namespace

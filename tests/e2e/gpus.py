@@ -176,6 +176,12 @@ class Refusals(Gpus):
                 self.refuse(*train, expect=("the GPU is out of memory, though the plan was",
                                             "nvidia-smi"), ranks=ranks)
 
+    def test_too_little_memory_to_solve(self):
+        self.generate()
+        with gpus(1, VOXCYCLE_EMULATED_GPU_FREE=0):
+            self.refuse("solve", "--nu", self.held_out(), "--run.device", "cuda",
+                        expect=("CUDA out of memory", "nvidia-smi", "run.device = cpu"))
+
     def test_what_gpus_cannot_do(self):
         self.generate()
         self.refuse("train", "--config", "small.cfg", "--train.layout", "default",
