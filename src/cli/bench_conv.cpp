@@ -116,8 +116,9 @@ std::string measure(Layer const& layer, Size const& size, DeviceChoice const& pl
   }
   double const forward_speedup = baseline.forward() / trials[0]->forward();
   double const speedup = baseline.both() / trials[0]->both();
-  if (place.comm().rank() == 0)
+  if (place.comm().rank() == 0) {
     std::printf("%s %8.1f %8.1f\n", row.c_str(), forward_speedup, speedup);
+  }
   members.emplace_back("forward_speedup", json::number(forward_speedup));
   members.emplace_back("speedup", json::number(speedup));
   return json::object(members);

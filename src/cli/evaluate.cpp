@@ -146,9 +146,11 @@ int evaluate(Invocation const& call) {
               grid.label().c_str(), evaluation.precision.c_str(), place.name().c_str(),
               evaluation_table(evaluation, kRowsOnTerminal).c_str());
   if (call.has("compare")) {
-    evaluation.comparison =
-        compare_methods(call.comm, *network, set,
-                        {.boundary = options.boundary, .source = options.source, .dtype = dtype});
+    evaluation.comparison = compare_methods(call.comm, *network, set,
+                                            {.boundary = options.boundary,
+                                             .source = options.source,
+                                             .dtype = dtype,
+                                             .device = place.name()});
     std::printf("\n%s\n", comparison_table(*evaluation.comparison).c_str());
     write_file_atomically(options.directory + "/compare.csv",
                           comparison_csv(*evaluation.comparison));

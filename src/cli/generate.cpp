@@ -102,6 +102,7 @@ SolveResult solve_reference(Problem const& problem, Source const& source, double
   auto result = solve_multigrid_pcg(problem, nu, {.tolerance = tolerance}, {}, b);
   at::Tensor const u = result.u.cpu().contiguous();
   sample.u_ref.assign(u.const_data_ptr<double>(), u.const_data_ptr<double>() + u.numel());
+  result.u.reset();
   return result;
 }
 

@@ -194,6 +194,7 @@ Comparison compare_methods(Communicator const& comm, Network& network, HeldOutSe
                     .samples = samples,
                     .batch = std::min(samples, options.batch),
                     .threads = at::get_num_threads(),
+                    .device = options.device,
                     .tolerance = options.tolerance,
                     .methods = {}};
   for (auto const& r : rows) result.methods.push_back(r.summary());

@@ -58,12 +58,12 @@ std::string quotient(double of, double over) {
 /// How the measurement was made.
 std::string conditions(Comparison const& c) {
   return format(
-      "%ld held-out samples at %s, one process with %d thread%s; median wall time a "
+      "%ld held-out samples at %s, one process with %d thread%s on %s; median wall time a "
       "sample, all methods in turn in the same run. Multigrid is set up anew for every "
       "sample, which its times include; conjugate gradients (PCG) stop at a relative "
       "residual of %.0e.",
       static_cast<long>(c.samples), c.grid.c_str(), c.threads, c.threads == 1 ? "" : "s",
-      c.tolerance);
+      c.device.c_str(), c.tolerance);
 }
 
 }  // namespace
@@ -176,6 +176,7 @@ std::string comparison_json(Comparison const& c) {
                        {"samples", std::to_string(c.samples)},
                        {"batch", std::to_string(c.batch)},
                        {"threads", std::to_string(c.threads)},
+                       {"device", json::text(c.device)},
                        {"tolerance", json::number(c.tolerance)},
                        {"methods", json::array(methods)},
                        {"verdict", json::array(sentences)}});

@@ -96,6 +96,8 @@ class Agreement(Gpus):
         there = self.figures(*evaluate, "--compare")
         here = self.figures(*evaluate, *on_cpu, "--compare")
         self.assert_close(there["energy_norm_error_mean"], here["energy_norm_error_mean"], 1e-4)
+        self.assertEqual(there["compare"]["device"], "GPU 0 (emulated GPU)")
+        self.assertEqual(here["compare"]["device"], "the CPU")
         for a, b in zip(there["compare"]["methods"], here["compare"]["methods"]):
             self.assertEqual((a["method"], a["converged"]), (b["method"], b["converged"]))
             self.assertLess(abs(a["rel_l2_mean"] - b["rel_l2_mean"]), 1e-5)

@@ -9,6 +9,7 @@
 #include "voxcycle/poisson/boundary.hpp"
 
 #include <cstdint>
+#include <string>
 
 #include <ATen/core/Tensor.h>
 
@@ -21,6 +22,7 @@ struct CompareOptions {
   double tolerance = 1e-8;
   std::int64_t most_samples = 16;
   std::int64_t batch = 8;
+  std::string device = "the CPU";  ///< that has the network, for people
 };
 
 /// Measures in this process alone, with all its threads, or on the GPU that has the network:

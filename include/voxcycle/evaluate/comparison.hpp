@@ -28,7 +28,8 @@ struct Comparison {
   std::int64_t samples = 0;
   std::int64_t batch = 1;  ///< samples at once in the row "network_batched"
   int threads = 1;
-  double tolerance = 0.0;  ///< relative residual that conjugate gradients were asked for
+  std::string device = "the CPU";  ///< or, e.g., "GPU 0 (NVIDIA H100)"
+  double tolerance = 0.0;          ///< relative residual that conjugate gradients were asked for
   std::vector<ComparedMethod> methods;
 };
 
@@ -42,7 +43,8 @@ std::vector<std::string> verdict(Comparison const& comparison);
 std::string comparison_table(Comparison const& comparison);
 /// One line a method, with a header.
 std::string comparison_csv(Comparison const& comparison);
-/// {"grid", "samples", "batch", "threads", "tolerance", "methods": [{...}], "verdict": [...]}
+/// {"grid", "samples", "batch", "threads", "device", "tolerance", "methods": [{...}], "verdict":
+/// [...]}
 std::string comparison_json(Comparison const& comparison);
 /// A section of the report, HTML.
 std::string comparison_section(Comparison const& comparison);

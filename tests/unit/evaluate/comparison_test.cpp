@@ -36,6 +36,7 @@ Comparison comparison(double error, double seconds = 0.03) {
           .samples = 4,
           .batch = 4,
           .threads = 2,
+          .device = "GPU 1",
           .tolerance = 1e-8,
           .methods = {
               method("network", 0.01, 0.02), method("network_batched", 0.005, 0.02),
@@ -98,8 +99,10 @@ TEST(Comparison, EveryFormHasEveryMethod) {
   Evaluation evaluation;
   evaluation.comparison = c;
   auto const json = evaluation_json(evaluation);
-  EXPECT_THAT(json, HasSubstr("\"compare\": {\"grid\": \"32^3\", \"samples\": 4, \"batch\": 4, "
-                              "\"threads\": 2, \"tolerance\": 1e-08, \"methods\": ["));
+  EXPECT_THAT(
+      json,
+      HasSubstr("\"compare\": {\"grid\": \"32^3\", \"samples\": 4, \"batch\": 4, "
+                "\"threads\": 2, \"device\": \"GPU 1\", \"tolerance\": 1e-08, \"methods\": ["));
   EXPECT_THAT(json, HasSubstr("\"setup_seconds\": 0.05, \"iterations\": 8, \"converged\": true, "
                               "\"undominated\": false}"));
   auto const csv = comparison_csv(c);
@@ -112,7 +115,7 @@ TEST(Comparison, EveryFormHasEveryMethod) {
     EXPECT_THAT(html, HasSubstr(m.key + " &amp; more"));
     EXPECT_THAT(table, HasSubstr(m.name));
   }
-  EXPECT_THAT(table, HasSubstr("2 threads"));
+  EXPECT_THAT(table, HasSubstr("2 threads on GPU 1"));
   EXPECT_THAT(table, HasSubstr("set up anew for every sample"));
   EXPECT_THAT(evaluation_json({}), Not(HasSubstr("compare")));
   Evaluation diverged;
