@@ -85,7 +85,7 @@ at::Tensor Solver::Impl::lifted(Equation const& e) const {
 /// one with the lower energy has the smaller energy-norm error.
 std::optional<at::Tensor> Solver::Impl::start(Equation const& e, Solution& s) const {
   if (!network) return {};
-  DeviceTimer const timer(options.device.index());
+  DeviceTimer const timer(e.nu.device().index());
   s.start.network_grid = network->network_grid(e.problem.grid);
   at::Tensor const u = (*network)(e);
   double const of_network = energy_of(e, u);
@@ -101,7 +101,7 @@ void Solver::Impl::certify(Equation const& e, Multigrid const& cycle, at::Tensor
                            Solution& s) const {
   s.relative_residual = s.start.relative_residual;
   s.converged = s.relative_residual <= options.tolerance;
-  DeviceTimer const timer(options.device.index());
+  DeviceTimer const timer(e.nu.device().index());
   auto const estimate = estimate_error(e.problem, e.nu, u, cycle, kNarrow, e.b);
   s.seconds.estimate = timer.seconds();
   s.error_estimate = relative(estimate.estimate, estimate);
@@ -112,7 +112,7 @@ void Solver::Impl::certify(Equation const& e, Multigrid const& cycle, at::Tensor
 
 void Solver::Impl::solve(Equation const& e, Multigrid const& cycle, std::optional<at::Tensor> from,
                          Solution& s) const {
-  DeviceTimer timer(options.device.index());
+  DeviceTimer timer(e.nu.device().index());
   auto const quick_estimate = [&](at::Tensor const& u) {
     timer.restart();
     double const estimate = quick_error_estimate(e.problem, e.nu, u, cycle, e.b);
@@ -149,7 +149,7 @@ Solution Solver::Impl::run(Task task, Equation const& given) const {
   if (!from && task == Task::certify) from = lifted(e);
   if (from) s.start.relative_residual = relative_residual(e.problem, e.nu, *from, e.b);
   {
-    DeviceTimer const timer(options.device.index());
+    DeviceTimer const timer(e.nu.device().index());
     MultigridOptions cycles = multigrid_options_for(e.nu);
     // Bounds take the cycle for symmetric positive definite, whatever the contrast.
     if (task == Task::certify) cycles.dtype = at::kDouble;

@@ -110,9 +110,10 @@ class Agreement(Gpus):
             self.assertEqual(there["iterations"], here["iterations"])
             for a, b in zip(there["flow_into_faces"], here["flow_into_faces"]):
                 self.assertLess(abs(a - b), 1e-6)
-            for a, b in zip(there.get("effective_conductivity", []),
-                            here.get("effective_conductivity", [])):
-                self.assert_close(a, b, 1e-6)
+            if task == ("--conductivity",):
+                for a, b in zip(there["effective_conductivity"], here["effective_conductivity"],
+                                strict=True):
+                    self.assert_close(a, b, 1e-6)
 
     def test_references_made_there(self):
         keys = ("--data.family", "inclusions", "--data.contrast", "1e4")

@@ -81,7 +81,8 @@ class Info(harness.Case):
                      "trace.json", "--json", "step.json", ranks=2)
         line = json.loads((self.scratch / "step.json").read_text())
         self.assertTrue(0 < line["convolution_share"] < 1)
-        names = {e.get("name") for e in json.loads((self.scratch / "trace.json").read_text())["traceEvents"]}
+        events = json.loads((self.scratch / "trace.json").read_text())["traceEvents"]
+        names = {event.get("name") for event in events}
         self.assertLessEqual({"aten::convolution", "aten::convolution_backward"}, names)
         self.succeed("bench", "conv", "--grid", "8", "--channels", "4", "--json", "conv.json")
         layers = json.loads((self.scratch / "conv.json").read_text())["layers"]

@@ -12,7 +12,6 @@
 #include "memory.hpp"
 #include "streams.hpp"
 #include <cuda_runtime_api.h>
-#include <dlfcn.h>
 
 namespace {
 
@@ -128,27 +127,23 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 
 }  // extern "C"
 
+// Of nccl.cpp, which is left out where there is no header of NCCL.
+extern "C" __attribute__((weak)) int ncclGetVersion(int* version);
+
 // In place of src/core/torch_device: nothing is to be loaded, and torch's stream is the null
 // stream.
 namespace voxcycle {
-namespace {
-
-int nccl_version() {
-  int version = 0;
-  auto* const ask = reinterpret_cast<int (*)(int*)>(dlsym(RTLD_DEFAULT, "ncclGetVersion"));
-  if (ask != nullptr) ask(&version);
-  return version;
-}
-
-}  // namespace
 
 TorchCuda const& load_torch_cuda() {
-  static TorchCuda const torch{.directory = "emulated",
-                               .present = true,
-                               .failure = "",
-                               .runtime = CUDART_VERSION,
-                               .cudnn = 91500,
-                               .nccl = nccl_version()};
+  static TorchCuda const torch = [] {
+    TorchCuda found{.directory = "emulated",
+                    .present = true,
+                    .failure = "",
+                    .runtime = CUDART_VERSION,
+                    .cudnn = 91500};
+    if (ncclGetVersion != nullptr) ncclGetVersion(&found.nccl);
+    return found;
+  }();
   return torch;
 }
 
