@@ -25,11 +25,13 @@ TEST(GpuShare, GoesRoundTheGpus) {
 }
 
 TEST(GpuShare, BeginsAnewOnEachMachine) {
-  std::vector<std::string> const seen{"a, b", "a, b", "c, d", "c, d", "c, d"};
-  EXPECT_EQ(gpu_share(seen, 3, 2).device, 1);
+  std::vector<std::string> const seen{"a, b", "a, b", "a, b", "c, d", "c, d"};
+  EXPECT_EQ(gpu_share(seen, 2, 2).device, 0);
+  EXPECT_EQ(gpu_share(seen, 2, 2).processes, 2);
+  EXPECT_EQ(gpu_share(seen, 3, 2).device, 0);
   EXPECT_EQ(gpu_share(seen, 3, 2).processes, 1);
-  EXPECT_EQ(gpu_share(seen, 4, 2).device, 0);
-  EXPECT_EQ(gpu_share(seen, 4, 2).processes, 2);
+  EXPECT_EQ(gpu_share(seen, 4, 2).device, 1);
+  EXPECT_EQ(gpu_share(seen, 4, 2).processes, 1);
 }
 
 TEST(GpuShare, KnowsGpusThatOneProcessAloneSees) {
