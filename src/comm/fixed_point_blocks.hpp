@@ -4,6 +4,7 @@
 #pragma once
 
 #include "voxcycle/core/block_program.hpp"
+#include "voxcycle/core/element_job.hpp"
 
 #include <cstdint>
 
@@ -66,31 +67,25 @@ VOXCYCLE_BOTH void largest_block(Block& block, std::int64_t* shared, LargestJob<
 template <class T>
 struct AddJob {
   T const* x;
-  std::int64_t count;
   double scale;
   std::int64_t* fixed;
-};
 
-template <class T>
-VOXCYCLE_BOTH void add_at(AddJob<T> const& job, std::int64_t i) {
-  if (i >= job.count) return;
-  double const scaled = static_cast<double>(job.x[i]) * job.scale;
-  job.fixed[i] += static_cast<std::int64_t>(scaled + (scaled < 0.0 ? -0.5 : 0.5));
-}
+  VOXCYCLE_BOTH void operator()(std::int64_t i) const {
+    double const scaled = static_cast<double>(x[i]) * scale;
+    fixed[i] += static_cast<std::int64_t>(scaled + (scaled < 0.0 ? -0.5 : 0.5));
+  }
+};
 
 /// x[i] = fixed[i] * quantum
 template <class T>
 struct ToFloatingJob {
   std::int64_t const* fixed;
-  std::int64_t count;
   double quantum;
   T* x;
-};
 
-template <class T>
-VOXCYCLE_BOTH void to_floating_at(ToFloatingJob<T> const& job, std::int64_t i) {
-  if (i >= job.count) return;
-  job.x[i] = static_cast<T>(static_cast<double>(job.fixed[i]) * job.quantum);
-}
+  VOXCYCLE_BOTH void operator()(std::int64_t i) const {
+    x[i] = static_cast<T>(static_cast<double>(fixed[i]) * quantum);
+  }
+};
 
 }  // namespace voxcycle::fixed_point

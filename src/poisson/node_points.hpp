@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What GPUs do node by node: one thread an element. The order of operations is that of the CPU's
+// What GPUs do node by node (core/element_job.hpp). The order of operations is that of the CPU's
 // loops, and so are the bits.
 #pragma once
 
-#include "voxcycle/core/block_program.hpp"
+#include "voxcycle/core/element_job.hpp"
 
 #include <cstdint>
 
@@ -14,30 +14,26 @@ template <class T>
 struct NodeSumJob {
   T const* voxels;  ///< [batch, nx, ny, nz]
   T* nodes;         ///< [batch, nx+1, ny+1, nz+1]
-  std::int64_t batch, nx, ny, nz;
+  std::int64_t nx, ny, nz;
   T scale;
 
-  VOXCYCLE_BOTH std::int64_t count() const { return batch * (nx + 1) * (ny + 1) * (nz + 1); }
-};
-
-template <class T>
-VOXCYCLE_BOTH void sum_at_node(NodeSumJob<T> const& job, std::int64_t i) {
-  if (i >= job.count()) return;
-  std::int64_t const z = i % (job.nz + 1), y = i / (job.nz + 1) % (job.ny + 1);
-  std::int64_t const plane = i / ((job.nz + 1) * (job.ny + 1));
-  std::int64_t const x = plane % (job.nx + 1), sample = plane / (job.nx + 1);
-  T sum = 0;
-  for (std::int64_t xv = x - 1; xv <= x; ++xv) {
-    if (xv < 0 || xv >= job.nx) continue;
-    for (std::int64_t yv = y - 1; yv <= y; ++yv) {
-      if (yv < 0 || yv >= job.ny) continue;
-      T const* const row = job.voxels + ((sample * job.nx + xv) * job.ny + yv) * job.nz;
-      if (z < job.nz) sum += row[z];
-      if (z > 0) sum += row[z - 1];
+  VOXCYCLE_BOTH void operator()(std::int64_t i) const {
+    std::int64_t const z = i % (nz + 1), y = i / (nz + 1) % (ny + 1);
+    std::int64_t const plane = i / ((nz + 1) * (ny + 1));
+    std::int64_t const x = plane % (nx + 1), sample = plane / (nx + 1);
+    T sum = 0;
+    for (std::int64_t xv = x - 1; xv <= x; ++xv) {
+      if (xv < 0 || xv >= nx) continue;
+      for (std::int64_t yv = y - 1; yv <= y; ++yv) {
+        if (yv < 0 || yv >= ny) continue;
+        T const* const row = voxels + ((sample * nx + xv) * ny + yv) * nz;
+        if (z < nz) sum += row[z];
+        if (z > 0) sum += row[z - 1];
+      }
     }
+    nodes[i] = sum * scale;
   }
-  job.nodes[i] = sum * job.scale;
-}
+};
 
 /// One Chebyshev step: d = keep d + take inverse (b - K x), x += d.
 template <class T>
@@ -45,28 +41,22 @@ struct ChebyshevJob {
   T keep, take;
   T const *inverse, *b, *k_x;
   T *d, *x;
-  std::int64_t count;
-};
 
-template <class T>
-VOXCYCLE_BOTH void chebyshev_at(ChebyshevJob<T> const& job, std::int64_t i) {
-  if (i >= job.count) return;
-  job.d[i] = job.keep * job.d[i] + job.take * (job.inverse[i] * (job.b[i] - job.k_x[i]));
-  job.x[i] += job.d[i];
-}
+  VOXCYCLE_BOTH void operator()(std::int64_t i) const {
+    d[i] = keep * d[i] + take * (inverse[i] * (b[i] - k_x[i]));
+    x[i] += d[i];
+  }
+};
 
 /// x /= inverse, and 0 where the inverse is.
 template <class T>
 struct DivideJob {
   T const* inverse;
   T* x;
-  std::int64_t count;
-};
 
-template <class T>
-VOXCYCLE_BOTH void divide_at(DivideJob<T> const& job, std::int64_t i) {
-  if (i >= job.count) return;
-  job.x[i] = job.inverse[i] > T(0) ? job.x[i] / job.inverse[i] : T(0);
-}
+  VOXCYCLE_BOTH void operator()(std::int64_t i) const {
+    x[i] = inverse[i] > T(0) ? x[i] / inverse[i] : T(0);
+  }
+};
 
 }  // namespace voxcycle

@@ -5,10 +5,13 @@
 #include <memory>
 #include <type_traits>
 
-#include "comm/fixed_point_launch.hpp"
+#include "comm/exact_sum_columns.hpp"
+#include "comm/largest_launch.hpp"
 #include "memory.hpp"
+#include "network/norm_channels.hpp"
 #include "network/norm_launch.hpp"
 #include "poisson/launch.hpp"
+#include "poisson/node_points.hpp"
 #include "streams.hpp"
 
 namespace voxcycle {
@@ -63,21 +66,65 @@ void energy(DeviceQueue const& queue, EnergyJob<T> job, double* sums) {
 }
 
 template <class T>
-void node_sum(DeviceQueue const& queue, NodeSumJob<T> job) {
+NodeSumJob<T> opened(DeviceQueue const& queue, NodeSumJob<T> job) {
   open(queue, job.voxels, job.nodes);
-  play_elements(queue, job.count(), [=](std::int64_t i) { sum_at_node(job, i); });
+  return job;
 }
 
 template <class T>
-void chebyshev(DeviceQueue const& queue, ChebyshevJob<T> job) {
+ChebyshevJob<T> opened(DeviceQueue const& queue, ChebyshevJob<T> job) {
   open(queue, job.inverse, job.b, job.k_x, job.d, job.x);
-  play_elements(queue, job.count, [=](std::int64_t i) { chebyshev_at(job, i); });
+  return job;
 }
 
 template <class T>
-void divide(DeviceQueue const& queue, DivideJob<T> job) {
+DivideJob<T> opened(DeviceQueue const& queue, DivideJob<T> job) {
   open(queue, job.inverse, job.x);
-  play_elements(queue, job.count, [=](std::int64_t i) { divide_at(job, i); });
+  return job;
+}
+
+template <class T>
+fixed_point::AddJob<T> opened(DeviceQueue const& queue, fixed_point::AddJob<T> job) {
+  open(queue, job.x, job.fixed);
+  return job;
+}
+
+template <class T>
+fixed_point::ToFloatingJob<T> opened(DeviceQueue const& queue, fixed_point::ToFloatingJob<T> job) {
+  open(queue, job.fixed, job.x);
+  return job;
+}
+
+exact_columns::ExponentJob opened(DeviceQueue const& queue, exact_columns::ExponentJob job) {
+  open(queue, job.terms.values, job.exponent);
+  return job;
+}
+
+exact_columns::LimbJob opened(DeviceQueue const& queue, exact_columns::LimbJob job) {
+  open(queue, job.terms.values, job.exponent, job.limbs);
+  return job;
+}
+
+exact_columns::SumJob opened(DeviceQueue const& queue, exact_columns::SumJob job) {
+  open(queue, job.exponent, job.limbs, job.sums);
+  return job;
+}
+
+norm_channels::BatchJob opened(DeviceQueue const& queue, norm_channels::BatchJob job) {
+  open(queue, job.sums, job.running_mean.values, job.running_var.values, job.mean, job.inverse_std);
+  return job;
+}
+
+norm_channels::AffineJob opened(DeviceQueue const& queue, norm_channels::AffineJob job) {
+  open(queue, job.mean, job.inverse_std, job.gamma.values, job.beta.values, job.scale.values,
+       job.shift.values, job.center.values);
+  return job;
+}
+
+norm_channels::SlopesJob opened(DeviceQueue const& queue, norm_channels::SlopesJob job) {
+  open(queue, job.sums, job.mean, job.inverse_std, job.gamma.values, job.dgamma.values,
+       job.dbeta.values, job.linear.values, job.constant.values);
+  return job;
 }
 
 }  // namespace
@@ -88,24 +135,44 @@ void launch_energy(DeviceQueue const& queue, EnergyJob<float> const& job, double
 void launch_energy(DeviceQueue const& queue, EnergyJob<double> const& job, double* sums) {
   energy(queue, job, sums);
 }
-void launch_node_sum(DeviceQueue const& queue, NodeSumJob<float> const& job) {
-  node_sum(queue, job);
+template <class Job>
+void launch_elements(char const* /*name*/, DeviceQueue const& queue, std::int64_t count,
+                     Job const& job) {
+  play_elements(queue, count, opened(queue, job));
 }
-void launch_node_sum(DeviceQueue const& queue, NodeSumJob<double> const& job) {
-  node_sum(queue, job);
-}
-void launch_chebyshev(DeviceQueue const& queue, ChebyshevJob<float> const& job) {
-  chebyshev(queue, job);
-}
-void launch_chebyshev(DeviceQueue const& queue, ChebyshevJob<double> const& job) {
-  chebyshev(queue, job);
-}
-void launch_divide(DeviceQueue const& queue, DivideJob<float> const& job) {
-  divide(queue, job);
-}
-void launch_divide(DeviceQueue const& queue, DivideJob<double> const& job) {
-  divide(queue, job);
-}
+
+template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
+                              NodeSumJob<float> const&);
+template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
+                              NodeSumJob<double> const&);
+template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
+                              ChebyshevJob<float> const&);
+template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
+                              ChebyshevJob<double> const&);
+template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
+                              DivideJob<float> const&);
+template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
+                              DivideJob<double> const&);
+template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
+                              fixed_point::AddJob<float> const&);
+template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
+                              fixed_point::AddJob<double> const&);
+template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
+                              fixed_point::ToFloatingJob<float> const&);
+template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
+                              fixed_point::ToFloatingJob<double> const&);
+template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
+                              exact_columns::ExponentJob const&);
+template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
+                              exact_columns::LimbJob const&);
+template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
+                              exact_columns::SumJob const&);
+template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
+                              norm_channels::BatchJob const&);
+template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
+                              norm_channels::AffineJob const&);
+template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
+                              norm_channels::SlopesJob const&);
 
 }  // namespace voxcycle
 
@@ -188,28 +255,14 @@ void play_largest(DeviceQueue const& queue, LargestJob<T> const& job) {
 }  // namespace
 
 template <class T>
-void Launch<T>::largest(DeviceQueue const& queue, LargestJob<T> const& job, std::int64_t* all) {
+void launch_largest(DeviceQueue const& queue, LargestJob<T> const& job, std::int64_t* all) {
   auto opened = job;
   open(queue, opened.x, opened.largest, all);
   play_largest(queue, opened);
   play_largest(queue, LargestJob<std::int64_t>{opened.largest, job.chunks(), job.chunks(), all});
 }
 
-template <class T>
-void Launch<T>::add(DeviceQueue const& queue, AddJob<T> const& job) {
-  auto opened = job;
-  open(queue, opened.x, opened.fixed);
-  play_elements(queue, job.count, [=](std::int64_t i) { add_at(opened, i); });
-}
-
-template <class T>
-void Launch<T>::to_floating(DeviceQueue const& queue, ToFloatingJob<T> const& job) {
-  auto opened = job;
-  open(queue, opened.fixed, opened.x);
-  play_elements(queue, job.count, [=](std::int64_t i) { to_floating_at(opened, i); });
-}
-
-template struct Launch<float>;
-template struct Launch<double>;
+template void launch_largest(DeviceQueue const&, LargestJob<float> const&, std::int64_t*);
+template void launch_largest(DeviceQueue const&, LargestJob<double> const&, std::int64_t*);
 
 }  // namespace voxcycle::fixed_point

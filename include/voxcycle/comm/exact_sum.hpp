@@ -17,10 +17,13 @@ namespace voxcycle {
 /// Terms keep about 110 bits below the largest magnitude of their column; the result is rounded
 /// once.
 ///
-/// @param terms        [local terms, n] float64; a rank may have none ([0, n])
+/// @param terms        [local terms, n] float64; a rank may have none ([0, n]). On a GPU they are
+///                     summed there, with the bits of the CPU, and the host waits for nothing
 /// @param total_terms  upper bound on the number of terms of all ranks, the same on each
-/// @return [n] float64, equal on all ranks. A column with a non-finite term is NaN. **Collective**.
-/// @throws Error if total_terms exceeds 2^20 or a sum exceeds the range of float64.
+/// @return [n] float64 where the terms are, equal on all ranks. A column with a non-finite term is
+///         NaN. **Collective**.
+/// @throws Error if total_terms exceeds 2^20 or, on the CPU, a sum exceeds the range of float64;
+///         on a GPU it is infinite.
 at::Tensor exact_sum(Communicator const& comm, at::Tensor const& terms, std::int64_t total_terms);
 
 }  // namespace voxcycle

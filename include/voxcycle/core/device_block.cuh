@@ -4,6 +4,7 @@
 
 #include "voxcycle/core/block_program.hpp"
 #include "voxcycle/core/device.hpp"
+#include "voxcycle/core/element_job.hpp"
 
 #include <cstdint>
 
@@ -23,11 +24,6 @@ struct DeviceBlock {
   __device__ void sync() { __syncthreads(); }
 };
 
-/// The thread's number in a launch of one thread an element.
-__device__ inline std::int64_t element() {
-  return static_cast<std::int64_t>(blockIdx.x) * block_threads + threadIdx.x;
-}
-
 /// Launches `blocks` blocks, without waiting for them. @throws Error if they cannot be launched.
 template <class... Parameters, class... Arguments>
 void launch(char const* name, DeviceQueue const& queue, std::int64_t blocks,
@@ -39,11 +35,17 @@ void launch(char const* name, DeviceQueue const& queue, std::int64_t blocks,
   require_cuda_success(name, cudaGetLastError());
 }
 
-/// The same with at least `count` threads.
-template <class... Parameters, class... Arguments>
+template <class Job>
+__global__ void __launch_bounds__(block_threads)
+    element_kernel(std::int64_t const count, Job const job) {
+  std::int64_t const i = static_cast<std::int64_t>(blockIdx.x) * block_threads + threadIdx.x;
+  if (i < count) job(i);
+}
+
+template <class Job>
 void launch_elements(char const* name, DeviceQueue const& queue, std::int64_t count,
-                     void (*kernel)(Parameters...), Arguments const&... arguments) {
-  launch(name, queue, (count + block_threads - 1) / block_threads, kernel, arguments...);
+                     Job const& job) {
+  launch(name, queue, (count + block_threads - 1) / block_threads, element_kernel<Job>, count, job);
 }
 
 static __global__ void __launch_bounds__(block_threads)

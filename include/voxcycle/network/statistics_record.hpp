@@ -9,7 +9,8 @@
 
 namespace voxcycle {
 
-/// Mean and 1/sqrt(var + epsilon), float64: [1, C] common to all samples, or [n, C] a sample.
+/// Mean and 1/sqrt(var + epsilon), float64, on the device of the units: [1, C] common to all
+/// samples, or [n, C] a sample.
 struct Moments {
   at::Tensor mean;
   at::Tensor inverse_std;

@@ -2,16 +2,19 @@
 #include "voxcycle/core/device.hpp"
 #include "voxcycle/core/error.hpp"
 
+#include "comm/exact_sum_device.hpp"
 #include "comm/fixed_point_device.hpp"
 
-namespace voxcycle::fixed_point::on_gpu {
+namespace voxcycle {
 namespace {
 
 [[noreturn]] void refuse() {
-  throw Error("gradient sums: a gradient is on a GPU, but this voxcycle was " + cuda_problem({}));
+  throw Error("exact sums: terms are on a GPU, but this voxcycle was " + cuda_problem({}));
 }
 
 }  // namespace
+
+namespace fixed_point::on_gpu {
 
 at::Tensor largest_pattern(at::Tensor const& /*x*/) {
   refuse();
@@ -25,4 +28,21 @@ void to_floating(at::Tensor const& /*fixed*/, double /*quantum*/, at::Tensor con
   refuse();
 }
 
-}  // namespace voxcycle::fixed_point::on_gpu
+}  // namespace fixed_point::on_gpu
+
+namespace exact_columns::on_gpu {
+
+void run(int /*device*/, std::int64_t /*columns*/, ExponentJob const& /*job*/) {
+  refuse();
+}
+
+void run(int /*device*/, std::int64_t /*columns*/, LimbJob const& /*job*/) {
+  refuse();
+}
+
+void run(int /*device*/, std::int64_t /*columns*/, SumJob const& /*job*/) {
+  refuse();
+}
+
+}  // namespace exact_columns::on_gpu
+}  // namespace voxcycle

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/device_block.cuh"
 
-#include "comm/fixed_point_launch.hpp"
+#include "comm/largest_launch.hpp"
 
-namespace voxcycle::fixed_point {
-namespace {
+namespace voxcycle {
+namespace fixed_point {
 
 template <class T>
 __global__ void __launch_bounds__(block_threads) largest_kernel(LargestJob<T> const job) {
@@ -14,35 +14,24 @@ __global__ void __launch_bounds__(block_threads) largest_kernel(LargestJob<T> co
 }
 
 template <class T>
-__global__ void add_kernel(AddJob<T> const job) {
-  add_at(job, element());
-}
-
-template <class T>
-__global__ void to_floating_kernel(ToFloatingJob<T> const job) {
-  to_floating_at(job, element());
-}
-
-}  // namespace
-
-template <class T>
-void Launch<T>::largest(DeviceQueue const& queue, LargestJob<T> const& job, std::int64_t* all) {
+void launch_largest(DeviceQueue const& queue, LargestJob<T> const& job, std::int64_t* all) {
   launch("largest gradient", queue, job.chunks(), largest_kernel<T>, job);
   launch("largest gradient", queue, 1, largest_kernel<std::int64_t>,
          LargestJob<std::int64_t>{job.largest, job.chunks(), job.chunks(), all});
 }
 
-template <class T>
-void Launch<T>::add(DeviceQueue const& queue, AddJob<T> const& job) {
-  launch_elements("fixed-point sum", queue, job.count, add_kernel<T>, job);
-}
+template void launch_largest(DeviceQueue const&, LargestJob<float> const&, std::int64_t*);
+template void launch_largest(DeviceQueue const&, LargestJob<double> const&, std::int64_t*);
 
-template <class T>
-void Launch<T>::to_floating(DeviceQueue const& queue, ToFloatingJob<T> const& job) {
-  launch_elements("fixed-point sum", queue, job.count, to_floating_kernel<T>, job);
-}
+}  // namespace fixed_point
 
-template struct Launch<float>;
-template struct Launch<double>;
+template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
+                              fixed_point::AddJob<float> const&);
+template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
+                              fixed_point::AddJob<double> const&);
+template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
+                              fixed_point::ToFloatingJob<float> const&);
+template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
+                              fixed_point::ToFloatingJob<double> const&);
 
-}  // namespace voxcycle::fixed_point
+}  // namespace voxcycle

@@ -4,7 +4,7 @@
 
 #include "network/norm_device.hpp"
 
-namespace voxcycle::norm_loops::on_gpu {
+namespace voxcycle {
 namespace {
 
 [[noreturn]] void refuse() {
@@ -12,6 +12,8 @@ namespace {
 }
 
 }  // namespace
+
+namespace norm_loops::on_gpu {
 
 at::Tensor moments(at::Tensor const& /*x*/) {
   refuse();
@@ -34,4 +36,21 @@ at::Tensor backward(at::Tensor const& /*dy*/, at::Tensor const& /*x*/, at::Tenso
   refuse();
 }
 
-}  // namespace voxcycle::norm_loops::on_gpu
+}  // namespace norm_loops::on_gpu
+
+namespace norm_channels::on_gpu {
+
+void run(int /*device*/, std::int64_t /*count*/, BatchJob const& /*job*/) {
+  refuse();
+}
+
+void run(int /*device*/, std::int64_t /*count*/, AffineJob const& /*job*/) {
+  refuse();
+}
+
+void run(int /*device*/, std::int64_t /*count*/, SlopesJob const& /*job*/) {
+  refuse();
+}
+
+}  // namespace norm_channels::on_gpu
+}  // namespace voxcycle

@@ -6,6 +6,7 @@
 #include "poisson/device.hpp"
 #include "poisson/element_matrix.hpp"
 #include "poisson/launch.hpp"
+#include "poisson/node_points.hpp"
 #include <ATen/ATen.h>
 #include <ATen/DeviceGuard.h>
 
@@ -73,10 +74,10 @@ at::Tensor sum_at_nodes(at::Tensor const& voxels, Grid3 const& grid, double scal
   at::Tensor nodes =
       at::empty({voxels.size(0), 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)}, voxels.options());
   AT_DISPATCH_FLOATING_TYPES(voxels.scalar_type(), "sum_at_nodes", [&] {
-    launch_node_sum(
-        current_queue(voxels.device().index()),
+    launch_elements(
+        "node sums", current_queue(voxels.device().index()), nodes.numel(),
         NodeSumJob<scalar_t>{voxels.const_data_ptr<scalar_t>(), nodes.mutable_data_ptr<scalar_t>(),
-                             voxels.size(0), grid.voxels[0], grid.voxels[1], grid.voxels[2],
+                             grid.voxels[0], grid.voxels[1], grid.voxels[2],
                              static_cast<scalar_t>(scale)});
   });
   return nodes;
@@ -86,21 +87,21 @@ void chebyshev_step(double keep, double take, at::Tensor const& inverse, at::Ten
                     at::Tensor const& k_x, at::Tensor const& d, at::Tensor const& x) {
   c10::DeviceGuard const guard(x.device());
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "chebyshev", [&] {
-    launch_chebyshev(
-        current_queue(x.device().index()),
+    launch_elements(
+        "Chebyshev step", current_queue(x.device().index()), x.numel(),
         ChebyshevJob<scalar_t>{static_cast<scalar_t>(keep), static_cast<scalar_t>(take),
                                inverse.const_data_ptr<scalar_t>(), b.const_data_ptr<scalar_t>(),
                                k_x.const_data_ptr<scalar_t>(), d.mutable_data_ptr<scalar_t>(),
-                               x.mutable_data_ptr<scalar_t>(), x.numel()});
+                               x.mutable_data_ptr<scalar_t>()});
   });
 }
 
 void divide(at::Tensor const& inverse, at::Tensor const& x) {
   c10::DeviceGuard const guard(x.device());
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "divide", [&] {
-    launch_divide(current_queue(x.device().index()),
-                  DivideJob<scalar_t>{inverse.const_data_ptr<scalar_t>(),
-                                      x.mutable_data_ptr<scalar_t>(), x.numel()});
+    launch_elements(
+        "division by the diagonal", current_queue(x.device().index()), x.numel(),
+        DivideJob<scalar_t>{inverse.const_data_ptr<scalar_t>(), x.mutable_data_ptr<scalar_t>()});
   });
 }
 

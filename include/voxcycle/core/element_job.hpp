@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Kernels of one thread an element, as values: job(i) does what is to be done for element i, and is
+// VOXCYCLE_BOTH, so that a loop on the CPU may call it too.
+#pragma once
+
+#include "voxcycle/core/block_program.hpp"
+#include "voxcycle/core/device.hpp"
+
+#include <cstdint>
+
+namespace voxcycle {
+
+/// job(i) for all i in [0, count) on the GPU, in any order; nothing waits for the result. For the
+/// jobs that a .cu file instantiates. @throws Error with CUDA's own words if the launch fails.
+template <class Job>
+void launch_elements(char const* name, DeviceQueue const& queue, std::int64_t count,
+                     Job const& job);
+
+}  // namespace voxcycle

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "network/norm_coefficients.hpp"
+
+#include "voxcycle/core/error.hpp"
+
+#include "network/norm_channels.hpp"
+#include "network/norm_device.hpp"
+#include <ATen/ATen.h>
+
+namespace voxcycle::norm_coefficients {
+namespace {
+
+using norm_channels::Reals;
+
+Reals reals(at::Tensor const& values) {
+  bool const wide = values.scalar_type() == at::kDouble;
+  VOXCYCLE_ASSERT(values.is_contiguous() && (wide || values.scalar_type() == at::kFloat));
+  return {values.mutable_data_ptr(), wide};
+}
+
+/// job(i) for all i < count, where the tensors are.
+template <class Job>
+void run(at::Device device, std::int64_t count, Job const& job) {
+  if (device.is_cuda()) return norm_channels::on_gpu::run(device.index(), count, job);
+  for (std::int64_t i = 0; i < count; ++i) job(i);
+}
+
+}  // namespace
+
+Moments of_batch(at::Tensor const& sums, double count, double epsilon, Momentum const& momentum,
+                 at::Tensor const& running_mean, at::Tensor const& running_var) {
+  std::int64_t const channels = sums.numel() / 2;
+  Moments const moments{at::empty({1, channels}, sums.options()),
+                        at::empty({1, channels}, sums.options())};
+  run(sums.device(), channels,
+      norm_channels::BatchJob{.sums = sums.const_data_ptr<double>(),
+                              .channels = channels,
+                              .count = count,
+                              .epsilon = epsilon,
+                              .weight = momentum.weight,
+                              .first_is_whole = momentum.first_is_whole,
+                              .running_mean = reals(running_mean),
+                              .running_var = reals(running_var),
+                              .mean = moments.mean.mutable_data_ptr<double>(),
+                              .inverse_std = moments.inverse_std.mutable_data_ptr<double>()});
+  return moments;
+}
+
+Affine affine(Moments const& moments, at::Tensor const& gamma, at::Tensor const& beta,
+              at::ScalarType compute) {
+  auto const empty = [&] {
+    return at::empty_like(moments.mean, moments.mean.options().dtype(compute));
+  };
+  Affine const result{empty(), empty(), empty()};
+  run(moments.mean.device(), moments.mean.numel(),
+      norm_channels::AffineJob{.mean = moments.mean.const_data_ptr<double>(),
+                               .inverse_std = moments.inverse_std.const_data_ptr<double>(),
+                               .channels = gamma.numel(),
+                               .gamma = reals(gamma),
+                               .beta = reals(beta),
+                               .scale = reals(result.scale),
+                               .shift = reals(result.shift),
+                               .center = reals(result.center)});
+  return result;
+}
+
+Slopes slopes(at::Tensor const& sums, double count, Moments const& moments, at::Tensor const& gamma,
+              at::ScalarType compute) {
+  std::int64_t const channels = gamma.numel();
+  auto const coefficients = sums.options().dtype(compute);
+  Slopes const result{
+      at::empty({channels}, gamma.options()), at::empty({channels}, gamma.options()),
+      at::empty({1, channels}, coefficients), at::empty({1, channels}, coefficients)};
+  run(sums.device(), channels,
+      norm_channels::SlopesJob{.sums = sums.const_data_ptr<double>(),
+                               .channels = channels,
+                               .count = count,
+                               .mean = moments.mean.const_data_ptr<double>(),
+                               .inverse_std = moments.inverse_std.const_data_ptr<double>(),
+                               .gamma = reals(gamma),
+                               .dgamma = reals(result.dgamma),
+                               .dbeta = reals(result.dbeta),
+                               .linear = reals(result.linear),
+                               .constant = reals(result.constant)});
+  return result;
+}
+
+}  // namespace voxcycle::norm_coefficients
