@@ -36,12 +36,12 @@ class Adam final : public Optimizer {
       std::vector<at::Tensor> second;
       std::vector<at::Tensor> steps;
       for (auto place : active.places) {
-        auto& moments = moments_[g][place];
-        moments.steps.add_(1);
+        auto const& moments = moments_[g][place];
         first.push_back(in_memory_order(moments.first));
         second.push_back(in_memory_order(moments.second));
         steps.push_back(moments.steps);
       }
+      at::_foreach_add_(steps, 1);
       at::_fused_adam_(active.parameters, active.gradients, first, second, {}, steps,
                        rate * groups_[g].rate_factor, options_.beta1, options_.beta2,
                        /*weight_decay=*/0.0, options_.epsilon, /*amsgrad=*/false,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "optim/optimizers.hpp"
 #include <ATen/ATen.h>
@@ -12,27 +13,28 @@ namespace {
 constexpr int kNewtonSchulzSteps = 5;
 constexpr double kTiny = 1e-7;
 
-/// The orthogonal factor of `g` to within some tenths, by five steps of the quintic Newton-Schulz
-/// iteration X <- Q X, Q = a I + b A + c A^2, A = X X^T. Coefficients: Jordan et al. 2024, "Muon".
-/// All Q are polynomials of the first A, so A <- Q A Q and the product of the Q are found from the
-/// small matrices alone: two products with the long side instead of ten.
-at::Tensor orthogonalised(at::Tensor const& g) {
+/// The Q that takes each G to its orthogonal factor within some tenths, by five steps of the
+/// quintic Newton-Schulz iteration X <- Q X, Q = a I + b A + c A^2, A = X X^T, from X = G / |G|.
+/// Coefficients: Jordan et al. 2024, "Muon". All Q are polynomials of the first A, so A <- Q A Q
+/// and the product of the Q are found from the small matrices alone: two products with the long
+/// side instead of ten.
+/// @param gram  [n, small, small], G G^T
+/// @return [n, small, small]
+at::Tensor orthogonalisers(at::Tensor gram) {
   constexpr double a = 3.4445;
   constexpr double b = -4.7750;
   constexpr double c = 2.0315;
-  bool const tall = g.size(0) > g.size(1);
-  at::Tensor x = g / (g.norm() + kTiny);
-  if (tall) x = x.t();
-  at::Tensor gram = x.mm(x.t());
+  at::Tensor const norm =
+      gram.diagonal(0, 1, 2).sum(1).sqrt_().add_(kTiny).view({-1, 1, 1});  // Frobenius
+  gram = gram / norm.square();
   at::Tensor product;
   for (int step = 0; step < kNewtonSchulzSteps; ++step) {
-    at::Tensor q = gram.mm(gram).mul_(c).add_(gram, b);
-    q.diagonal().add_(a);
-    product = product.defined() ? q.mm(product) : q;
-    if (step + 1 < kNewtonSchulzSteps) gram = q.mm(gram).mm(q);
+    at::Tensor q = at::baddbmm(gram, gram, gram, b, c);
+    q.diagonal(0, 1, 2).add_(a);
+    product = product.defined() ? q.bmm(product) : q;
+    if (step + 1 < kNewtonSchulzSteps) gram = q.bmm(gram).bmm(q);
   }
-  x = product.mm(x);
-  return tall ? x.t() : x;
+  return product / norm;
 }
 
 /// A weight that maps many channels to many; the others (one channel in or out, biases,
@@ -43,8 +45,8 @@ bool is_matrix(at::Tensor const& p) {
 
 /// Rows by output channel (dimension 0, outermost in memory); columns in memory order, which
 /// changes nothing: a permutation of columns goes through the orthogonal factor unchanged.
-at::Tensor matrix(at::Tensor const& dense) {
-  return in_memory_order(dense).view({dense.size(0), -1});
+at::Tensor matrix(at::Tensor const& in_memory_order, std::int64_t rows) {
+  return in_memory_order.view({rows, -1});
 }
 
 class Muon final : public Optimizer {
@@ -70,12 +72,25 @@ class Muon final : public Optimizer {
 
   void step(double rate) override {
     at::NoGradGuard const no_grad;
+    // By the shorter side: those of one length go through the iteration together, since for small
+    // matrices a GPU takes longer to start a product than to do it.
+    std::map<std::int64_t, std::vector<Update>> updates;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
-      for (std::size_t k = 0; k < groups_[g].parameters.size(); ++k) {
-        auto const& p = groups_[g].parameters[k];
-        if (p.grad().defined()) update(p, momenta_[g][k], rate * groups_[g].rate_factor);
+      auto const active = active_lists(groups_[g]);
+      if (active.parameters.empty()) continue;
+      std::vector<at::Tensor> momenta;
+      for (auto place : active.places) momenta.push_back(in_memory_order(momenta_[g][place]));
+      at::_foreach_mul_(momenta, options_.muon_momentum);
+      at::_foreach_add_(momenta, active.gradients);
+      auto const directions = at::_foreach_add(active.gradients, momenta, options_.muon_momentum);
+      for (std::size_t k = 0; k < momenta.size(); ++k) {
+        std::int64_t const rows = groups_[g].parameters[active.places[k]].size(0);
+        Update update{matrix(active.parameters[k], rows), matrix(directions[k], rows),
+                      rate * groups_[g].rate_factor};
+        updates[std::min(rows, update.weight.size(1))].push_back(std::move(update));
       }
     }
+    for (auto const& [side, all] : updates) apply(all);
     adam_->step(rate);
   }
 
@@ -94,15 +109,30 @@ class Muon final : public Optimizer {
   }
 
  private:
-  /// p -= rate sqrt(max(1, rows / columns)) orthogonalised(gradient + mu momentum).
-  void update(at::Tensor const& p, at::Tensor const& momentum, double rate) const {
-    at::Tensor const gradient = matrix(gradient_of(p));
-    at::Tensor const weight = matrix(p);
-    at::Tensor const mean = matrix(momentum).mul_(options_.muon_momentum).add_(gradient);
-    at::Tensor const direction = at::add(gradient, mean, options_.muon_momentum);
-    double const shape =
-        static_cast<double>(direction.size(0)) / static_cast<double>(direction.size(1));
-    weight.add_(orthogonalised(direction), -rate * std::sqrt(std::max(1.0, shape)));
+  struct Update {
+    at::Tensor weight;
+    at::Tensor direction;  ///< gradient + mu momentum
+    double rate;
+    bool tall() const { return weight.size(0) > weight.size(1); }
+  };
+
+  /// weight -= rate sqrt(max(1, rows / columns)) orthogonal factor of the direction, for weights
+  /// with shorter sides of one length.
+  static void apply(std::vector<Update> const& updates) {
+    std::vector<at::Tensor> grams;
+    for (auto const& u : updates) {
+      auto const& d = u.direction;
+      grams.push_back(u.tall() ? d.t().mm(d) : d.mm(d.t()));
+    }
+    at::Tensor const factors = orthogonalisers(at::stack(grams));
+    for (std::size_t k = 0; k < updates.size(); ++k) {
+      auto const& [weight, d, rate] = updates[k];
+      double const shape =
+          static_cast<double>(weight.size(0)) / static_cast<double>(weight.size(1));
+      double const by = -rate * std::sqrt(std::max(1.0, shape));
+      updates[k].tall() ? weight.addmm_(d, factors[static_cast<std::int64_t>(k)], 1.0, by)
+                        : weight.addmm_(factors[static_cast<std::int64_t>(k)], d, 1.0, by);
+    }
   }
 
   OptimizerOptions options_;

@@ -116,6 +116,32 @@ TEST(Optimizer, MuonMapsSingularValuesByTheQuintic) {
   }
 }
 
+TEST(Optimizer, MuonMovesEachMatrixAsIfItWereAlone) {
+  at::manual_seed(9);
+  std::vector<at::Tensor> together, alone;
+  for (std::vector<std::int64_t> const& shape : std::vector<std::vector<std::int64_t>>{
+           {6, 2, 3, 1, 1}, {9, 4}, {4, 9}, {4, 2, 3, 3, 3}, {5, 4}, {4, 4}}) {
+    at::Tensor const p = at::randn(shape, at::kDouble);
+    // Of sizes from a billionth to a million: a norm is a weight's own.
+    p.mutable_grad() =
+        at::randn(shape, at::kDouble) * std::pow(10.0, 3.0 * double(together.size()) - 9.0);
+    together.push_back(p);
+    alone.push_back(p.clone());
+    alone.back().mutable_grad() = p.grad();
+  }
+  std::vector<ParameterGroup> groups{{{}, {}, 1.0}, {{}, {}, 0.3}};
+  for (std::size_t k = 0; k < together.size(); ++k) {
+    groups[k % 2].parameters.push_back(together[k]);
+    groups[k % 2].names.push_back(std::to_string(k));
+    double const factor = groups[k % 2].rate_factor;
+    make_optimizer({.name = "muon"}, {{{alone[k]}, {"w"}, factor}})->step(0.2);
+  }
+  make_optimizer({.name = "muon"}, groups)->step(0.2);
+  for (std::size_t k = 0; k < together.size(); ++k) {
+    EXPECT_TRUE(at::allclose(together[k], alone[k], 1e-12, 1e-12)) << together[k].sizes();
+  }
+}
+
 TEST(Optimizer, MuonLeavesVectorsAndSingleChannelsToAdam) {
   at::Tensor const bias = at::zeros({4});
   at::Tensor const head = at::zeros({1, 4, 2, 2, 2});
