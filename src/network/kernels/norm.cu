@@ -6,31 +6,38 @@
 namespace voxcycle::norm_blocks {
 namespace {
 
-template <class T, class Compute>
-__global__ void __launch_bounds__(block_threads) moments_kernel(Job<T, Compute> const job) {
-  __shared__ Shared shared;
+// Blocks a multiprocessor: 80 registers a thread. Left to choose, the compiler saves registers and
+// has loads wait for the use of others.
+constexpr int resident_blocks = 3;
+
+template <class P, class Job>
+__global__ void __launch_bounds__(block_threads, resident_blocks)
+    moments_kernel(Job const job, Tiles const tiles) {
+  __shared__ double shared[P::shared_size];
   DeviceBlock block;
-  norm_blocks::moments(block, shared, job, blockIdx.x);
+  P(job, tiles, blockIdx.x).moments(block, shared);
 }
 
-template <class T, class Compute>
-__global__ void __launch_bounds__(block_threads)
-    backward_moments_kernel(Job<T, Compute> const job) {
-  __shared__ Shared shared;
+template <class P, class Job>
+__global__ void __launch_bounds__(block_threads, resident_blocks)
+    backward_moments_kernel(Job const job, Tiles const tiles) {
+  __shared__ double shared[P::shared_size];
   DeviceBlock block;
-  norm_blocks::backward_moments(block, shared, job, blockIdx.x);
+  P(job, tiles, blockIdx.x).backward_moments(block, shared);
 }
 
-template <class T, class Compute>
-__global__ void __launch_bounds__(block_threads) forward_kernel(Job<T, Compute> const job) {
+template <class P, class Job>
+__global__ void __launch_bounds__(block_threads, resident_blocks)
+    forward_kernel(Job const job, Tiles const tiles) {
   DeviceBlock block;
-  norm_blocks::forward(block, job, blockIdx.x);
+  P(job, tiles, blockIdx.x).forward(block);
 }
 
-template <class T, class Compute>
-__global__ void __launch_bounds__(block_threads) backward_kernel(Job<T, Compute> const job) {
+template <class P, class Job>
+__global__ void __launch_bounds__(block_threads, resident_blocks)
+    backward_kernel(Job const job, Tiles const tiles) {
   DeviceBlock block;
-  norm_blocks::backward(block, job, blockIdx.x);
+  P(job, tiles, blockIdx.x).backward(block);
 }
 
 template <class T, class Compute>
@@ -44,26 +51,37 @@ void sum_chunks(DeviceQueue const& queue, Job<T, Compute> const& job, double* su
 template <class T, class Compute>
 void Launch<T, Compute>::moments(DeviceQueue const& queue, Job<T, Compute> const& job,
                                  double* sums) {
-  launch("moments of normalisation", queue, job.tiles().blocks(), moments_kernel<T, Compute>, job);
+  with_programs(job, [&]<class P>(std::type_identity<P>) {
+    launch("moments of normalisation", queue, job.tiles().blocks(),
+           moments_kernel<P, Job<T, Compute>>, job, job.tiles());
+  });
   sum_chunks(queue, job, sums);
 }
 
 template <class T, class Compute>
 void Launch<T, Compute>::backward_moments(DeviceQueue const& queue, Job<T, Compute> const& job,
                                           double* sums) {
-  launch("backward moments of normalisation", queue, job.tiles().blocks(),
-         backward_moments_kernel<T, Compute>, job);
+  with_programs(job, [&]<class P>(std::type_identity<P>) {
+    launch("backward moments of normalisation", queue, job.tiles().blocks(),
+           backward_moments_kernel<P, Job<T, Compute>>, job, job.tiles());
+  });
   sum_chunks(queue, job, sums);
 }
 
 template <class T, class Compute>
 void Launch<T, Compute>::forward(DeviceQueue const& queue, Job<T, Compute> const& job) {
-  launch("normalisation", queue, job.tiles().blocks(), forward_kernel<T, Compute>, job);
+  with_programs(job, [&]<class P>(std::type_identity<P>) {
+    launch("normalisation", queue, job.tiles().blocks(), forward_kernel<P, Job<T, Compute>>, job,
+           job.tiles());
+  });
 }
 
 template <class T, class Compute>
 void Launch<T, Compute>::backward(DeviceQueue const& queue, Job<T, Compute> const& job) {
-  launch("backward normalisation", queue, job.tiles().blocks(), backward_kernel<T, Compute>, job);
+  with_programs(job, [&]<class P>(std::type_identity<P>) {
+    launch("backward normalisation", queue, job.tiles().blocks(),
+           backward_kernel<P, Job<T, Compute>>, job, job.tiles());
+  });
 }
 
 template struct Launch<Bf16, float>;

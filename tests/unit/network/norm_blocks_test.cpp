@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <type_traits>
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -76,19 +77,42 @@ at::Tensor play_sums(Job<T, Compute> job, Order order, Program const& program) {
   Shared shared{};
   for (std::int64_t i = 0; i < tiles.blocks(); ++i) program(block, shared, job, i);
   for (std::int64_t i = 0; i < sums.numel(); ++i) {
-    sum_row_block(block, shared.first, job.partial, tiles.chunks, sums.mutable_data_ptr<double>(),
+    sum_row_block(block, shared.values, job.partial, tiles.chunks, sums.mutable_data_ptr<double>(),
                   i);
   }
   return sums;
 }
 
+at::Tensor nan_like(at::Tensor const& like) {
+  return at::full_like(like, std::nan(""));
+}
+
 template <class T, class Compute, class Program>
-at::Tensor play_elements(Job<T, Compute> job, at::Tensor const& like, Program const& program) {
-  at::Tensor out = at::full_like(like, std::nan(""));
+at::Tensor play_elements(Job<T, Compute> job, at::Tensor const& out, Order order,
+                         Program const& program) {
   job.out = static_cast<T*>(out.mutable_data_ptr());
-  EmulatedBlock block(Order::upwards);
+  EmulatedBlock block(order);
   for (std::int64_t i = 0; i < job.tiles().blocks(); ++i) program(block, job, i);
   return out;
+}
+
+constexpr auto run_moments = [](auto& block, auto& shared, auto const& job, auto index) {
+  moments(block, shared, job, index);
+};
+constexpr auto run_backward_moments = [](auto& block, auto& shared, auto const& job, auto index) {
+  backward_moments(block, shared, job, index);
+};
+constexpr auto run_forward = [](auto& block, auto const& job, auto index) {
+  forward(block, job, index);
+};
+constexpr auto run_backward = [](auto& block, auto const& job, auto index) {
+  backward(block, job, index);
+};
+
+/// The same values, not aligned to more than one of them.
+at::Tensor misaligned(at::Tensor const& values) {
+  at::Tensor const room = at::empty({values.numel() + 1}, values.options());
+  return room.narrow(0, 1, values.numel()).view(values.sizes()).copy_(values);
 }
 
 double difference(at::Tensor const& found, at::Tensor const& expected) {
@@ -115,23 +139,16 @@ void expect_mathematics(std::array<std::int64_t, 3> shape, std::int64_t sets) {
   at::Tensor const backward_expected = at::cat({g.sum(1), (g * (x - wide(c.mean))).sum(1)}, 1);
 
   for (auto order : {Order::upwards, Order::downwards}) {
-    auto const first = [](auto& block, auto& shared, auto const& j, auto i) {
-      moments(block, shared, j, i);
-    };
-    auto const second = [](auto& block, auto& shared, auto const& j, auto i) {
-      backward_moments(block, shared, j, i);
-    };
-    EXPECT_LT(difference(play_sums(job, order, first), moments_expected), allowed);
-    EXPECT_LT(difference(play_sums(job, order, second), backward_expected), allowed);
+    EXPECT_LT(difference(play_sums(job, order, run_moments), moments_expected), allowed);
+    EXPECT_LT(difference(play_sums(job, order, run_backward_moments), backward_expected), allowed);
+    EXPECT_LT(difference(play_elements(job, nan_like(c.x), order, run_forward), y), allowed_stored);
+    EXPECT_LT(difference(play_elements(job, nan_like(c.x), order, run_backward), dx),
+              allowed_stored);
   }
-  auto const run_forward = [](auto& block, auto const& j, auto i) { forward(block, j, i); };
-  auto const run_backward = [](auto& block, auto const& j, auto i) { backward(block, j, i); };
-  EXPECT_LT(difference(play_elements(job, c.x, run_forward), y), allowed_stored);
-  EXPECT_LT(difference(play_elements(job, c.x, run_backward), dx), allowed_stored);
 }
 
-// [samples, rows, channels]: one row, channels that do not divide the threads, several chunks, and
-// more channels than threads.
+// [samples, rows, channels]: one row; channels for vectors of every length, and such that do not
+// divide the threads; several chunks; more channels than threads, and more vectors than threads.
 class NormBlocks : public ::testing::TestWithParam<std::array<std::int64_t, 3>> {};
 
 TEST_P(NormBlocks, FollowTheMathematics) {
@@ -142,26 +159,165 @@ TEST_P(NormBlocks, FollowTheMathematics) {
   }
 }
 
+using Shape = std::array<std::int64_t, 3>;
+
 INSTANTIATE_TEST_SUITE_P(Shapes, NormBlocks,
-                         ::testing::Values(std::array<std::int64_t, 3>{1, 1, 1},
-                                           std::array<std::int64_t, 3>{2, 100, 24},
-                                           std::array<std::int64_t, 3>{3, 5000, 8},
-                                           std::array<std::int64_t, 3>{1, 20000, 1},
-                                           std::array<std::int64_t, 3>{2, 90, 300}));
+                         ::testing::Values(Shape{1, 1, 1}, Shape{1, 1, 8}, Shape{2, 100, 24},
+                                           Shape{3, 5000, 8}, Shape{1, 20000, 1}, Shape{2, 1500, 3},
+                                           Shape{3, 1111, 4}, Shape{2, 700, 6}, Shape{2, 513, 12},
+                                           Shape{3, 1025, 16}, Shape{2, 333, 64}, Shape{2, 90, 300},
+                                           Shape{2, 37, 301}, Shape{1, 9, 2100}));
+
+template <class T>
+auto const& cpu_loops() {
+  auto const& table = norm_rows::table();
+  if constexpr (std::is_same_v<T, Bf16>) {
+    return table.bf16;
+  } else if constexpr (std::is_same_v<T, float>) {
+    return table.f32;
+  } else {
+    return table.f64;
+  }
+}
+
+/// One sample, against the CPU.
+template <class T, class Compute>
+void expect_bits(std::int64_t rows, std::int64_t channels) {
+  SCOPED_TRACE(::testing::Message() << rows << " rows, " << channels << " channels");
+  auto const compute = sizeof(Compute) == 8 ? at::kDouble : at::kFloat;
+  Case const c = make_case({1, rows, channels}, stored<T>, compute, 1);
+  auto const job = make_job<T, Compute>(c);
+  at::Tensor const y = at::empty_like(c.x), dx = at::empty_like(c.x);
+  cpu_loops<T>().forward(job.x, rows, channels, job.a.values, job.b.values, job.slope,
+                         static_cast<T*>(y.mutable_data_ptr()));
+  cpu_loops<T>().backward(job.dy, job.x, rows, channels, job.a.values, job.b.values, job.p.values,
+                          job.q.values, job.slope, static_cast<T*>(dx.mutable_data_ptr()));
+  auto const played = [&](auto const& program) {
+    return play_elements(job, nan_like(c.x), Order::upwards, program);
+  };
+  EXPECT_TRUE(at::equal(played(run_forward), y));
+  EXPECT_TRUE(at::equal(played(run_backward), dx));
+  // In place, last, for it overwrites the operands.
+  EXPECT_TRUE(at::equal(play_elements(job, c.dy, Order::downwards, run_backward), dx));
+  EXPECT_TRUE(at::equal(play_elements(job, c.x, Order::downwards, run_forward), y));
+}
 
 TEST(NormBlocksBits, ElementsHaveTheBitsOfTheCpu) {
-  Case const c = make_case({1, 700, 12}, at::kBFloat16, at::kFloat, 1);
-  auto const job = make_job<Bf16, float>(c);
-  auto const& loops = norm_rows::table().bf16;
-  at::Tensor const y = at::empty_like(c.x), dx = at::empty_like(c.x);
-  loops.forward(job.x, 700, 12, job.a.values, job.b.values, job.slope,
-                static_cast<Bf16*>(y.mutable_data_ptr()));
-  loops.backward(job.dy, job.x, 700, 12, job.a.values, job.b.values, job.p.values, job.q.values,
-                 job.slope, static_cast<Bf16*>(dx.mutable_data_ptr()));
-  auto const run_forward = [](auto& block, auto const& j, auto i) { forward(block, j, i); };
-  auto const run_backward = [](auto& block, auto const& j, auto i) { backward(block, j, i); };
-  EXPECT_TRUE(at::equal(play_elements(job, c.x, run_forward), y));
-  EXPECT_TRUE(at::equal(play_elements(job, c.x, run_backward), dx));
+  for (std::int64_t channels : {1, 3, 6, 8, 12, 64, 300}) {
+    expect_bits<Bf16, float>(700, channels);
+    expect_bits<float, float>(700, channels);
+    expect_bits<double, double>(700, channels);
+  }
+}
+
+// Grids on which threads take more rows than are on their way at a time; 1.2 million vectors.
+TEST(NormBlocksBits, AlsoWhereThreadsTakeManyRows) {
+  expect_bits<Bf16, float>(1200007, 8);
+  expect_bits<float, float>(1200007, 4);
+  expect_bits<double, double>(1200007, 2);
+  expect_bits<double, double>(2400007, 1);
+}
+
+TEST(NormBlocksSums, FollowTheMathematicsWhereThreadsTakeManyRows) {
+  expect_mathematics<Bf16, float>({1, 600007, 8}, 1);
+  expect_mathematics<float, float>({1, 600007, 4}, 1);
+  expect_mathematics<double, double>({1, 1200007, 2}, 1);
+}
+
+template <class T, class Compute>
+void expect_the_same_misaligned(Shape shape) {
+  auto const compute = sizeof(Compute) == 8 ? at::kDouble : at::kFloat;
+  Case const c = make_case(shape, stored<T>, compute, shape[0]);
+  Case shifted = c;
+  shifted.x = misaligned(c.x);
+  shifted.dy = misaligned(c.dy);
+  Case one_shifted = c;
+  one_shifted.dy = shifted.dy;
+  auto const aligned_job = make_job<T, Compute>(c);
+  for (Case const* other : {&shifted, &one_shifted}) {
+    auto const job = make_job<T, Compute>(*other);
+    auto const order = Order::downwards;
+    EXPECT_TRUE(
+        at::equal(play_sums(job, order, run_moments), play_sums(aligned_job, order, run_moments)));
+    EXPECT_TRUE(at::equal(play_sums(job, order, run_backward_moments),
+                          play_sums(aligned_job, order, run_backward_moments)));
+    for (auto const& out : {nan_like(c.x), misaligned(nan_like(c.x))}) {
+      EXPECT_TRUE(at::equal(play_elements(job, out, order, run_forward).clone(),
+                            play_elements(aligned_job, nan_like(c.x), order, run_forward)));
+      EXPECT_TRUE(at::equal(play_elements(job, out, order, run_backward),
+                            play_elements(aligned_job, nan_like(c.x), order, run_backward)));
+    }
+  }
+}
+
+TEST(NormBlocksAddresses, ChangeNoBit) {
+  for (Shape shape : {Shape{2, 900, 8}, Shape{2, 700, 12}, Shape{1, 300, 6}, Shape{2, 100, 3}}) {
+    expect_the_same_misaligned<Bf16, float>(shape);
+    expect_the_same_misaligned<float, float>(shape);
+    expect_the_same_misaligned<double, double>(shape);
+  }
+}
+
+template <class Expected, class T, class Compute>
+void expect_programs(Job<T, Compute> const& job) {
+  with_programs(job, [](auto programs) {
+    EXPECT_TRUE((std::is_same_v<decltype(programs), std::type_identity<Expected>>));
+  });
+}
+
+TEST(NormBlocksAddresses, VectorsAreAsLongAsTheyAllow) {
+  alignas(16) std::array<Bf16, 16> values{};
+  Job<Bf16, float> job{};
+  job.samples = job.rows = 1;
+  job.x = values.data();
+  job.channels = 24;
+  expect_programs<Programs<Bf16, float, 8, true>>(job);
+  job.channels = 12;
+  expect_programs<Programs<Bf16, float, 4, true>>(job);
+  job.channels = 6;
+  expect_programs<Programs<Bf16, float, 2, true>>(job);
+  job.channels = 7;
+  expect_programs<Programs<Bf16, float, 1, true>>(job);
+  job.channels = 8;
+  for (auto const** operand : {&job.x, &job.dy}) {
+    *operand = values.data() + 4;
+    expect_programs<Programs<Bf16, float, 8, false>>(job);
+    *operand = nullptr;
+  }
+  job.out = values.data() + 1;
+  expect_programs<Programs<Bf16, float, 8, false>>(job);
+}
+
+TEST(NormBlocksTiles, NoSamplesAreNoBlocks) {
+  EXPECT_EQ(Tiles(0, 1000, 8, 8).blocks(), 0);
+  EXPECT_EQ(Tiles(2, 0, 8, 8).blocks(), 0);
+}
+
+TEST(NormBlocksTiles, NoRowsAddUpToZero) {
+  Case const c = make_case({2, 0, 8}, at::kFloat, at::kFloat, 1);
+  EXPECT_TRUE(at::equal(play_sums(make_job<float, float>(c), Order::upwards, run_moments),
+                        at::zeros({2, 16}, at::kDouble)));
+}
+
+TEST(NormBlocksTiles, FillTheGpuAndGiveThreadsEnoughToDo) {
+  Tiles const small(1, 32 * 32 * 32, 16, 8), middle(1, 1 << 21, 8, 8), large(1, 1 << 27, 8, 8);
+  EXPECT_EQ(small.chunks, 128);
+  EXPECT_EQ(middle.chunks, Tiles::enough_blocks);
+  EXPECT_EQ(large.chunk_rows, Tiles::most_rows * block_threads);
+}
+
+// What a sample adds up to depends on nothing beside it.
+TEST(NormBlocksSums, OfASampleAreTheSameInEveryBatch) {
+  Case const c = make_case({3, 5001, 8}, at::kBFloat16, at::kFloat, 1);
+  Case last = c;
+  last.x = c.x[2].unsqueeze(0);
+  last.dy = c.dy[2].unsqueeze(0);
+  auto const all = make_job<Bf16, float>(c), one = make_job<Bf16, float>(last);
+  auto const order = Order::upwards;
+  EXPECT_TRUE(
+      at::equal(play_sums(all, order, run_moments)[2], play_sums(one, order, run_moments)[0]));
+  EXPECT_TRUE(at::equal(play_sums(all, order, run_backward_moments)[2],
+                        play_sums(one, order, run_backward_moments)[0]));
 }
 
 }  // namespace
