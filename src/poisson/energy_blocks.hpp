@@ -1,20 +1,62 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The fused energy and gradient kernel for GPUs, as a block program (core/block_program.hpp).
 //
-// A block owns a tile of 7 x 31 nodes in y and z and walks along x through some planes of them. Its
-// 8 x 32 threads hold one column of voxels each; the first row and column of threads repeat voxels
-// of the neighbours, so that the tile's nodes get all they need without writing to another block's.
-// A thread keeps the sums and differences of its voxel's corners (as kernels/energy_rows.cpp does)
-// and what the voxel gives to the next plane; what it gives to the other three corners of this
-// plane goes through shared memory. Each u, nu and K u passes global memory once (plus the tile's
-// rim).
+// A block owns a tile of 15 x 31 nodes in y and z and walks along x through some planes of them.
+// Its 8 x 32 threads hold two columns of voxels each, neighbours in y; the first row of voxels and
+// the first column of threads repeat voxels of other blocks, so that the tile's nodes get all they
+// need without writing to another block's. A thread keeps the sums and differences of its voxels'
+// corners (as kernels/energy_rows.cpp does) and what they give to the next plane; what they give to
+// other threads' nodes of this plane goes through shared memory. Each u, nu and K u passes global
+// memory once (plus the tile's rim), and is on its way while the plane before is computed.
+//
+// A GPU issues instructions for this kernel hardly faster than its memory delivers, so there are to
+// be few a node. With a and c a voxel's term on its two node planes and lambda_s and lambda_d the
+// eigenvalues for their sum and difference, K gives to the planes
+//   lambda_s (a + c) + lambda_d (a - c) = p (a + r c)  and
+//   lambda_s (a + c) - lambda_d (a - c) = p (r a + c)  with
+//   p = lambda_s + lambda_d,  r = (lambda_s - lambda_d) / p,
+// which with nu is four operations if p waits for the sums over terms.
 #pragma once
 
 #include "voxcycle/core/block_program.hpp"
 
+#include <cmath>
 #include <cstdint>
 
+#include "energy_rows.hpp"
+
 namespace voxcycle {
+
+/// Four numbers a voxel and plane: sums (s) and differences (d) along y (first letter) and z.
+template <class T>
+struct PlaneTerms {
+  T ss = 0, sd = 0, ds = 0, dd = 0;
+};
+
+/// The element matrix for nu = 1 as the kernel uses it. All p but the last are relative to ss's.
+template <class T>
+struct EnergyWeights {
+  T scale;  ///< p of ss, whose r is -1
+  T r_sd, r_ds, r_dd;
+  T p_sd, p_ds, p_dd;
+  T p_dd_sd;  ///< relative to sd's
+
+  EnergyWeights() = default;
+  explicit EnergyWeights(HaarSpectrum const& spectrum) {
+    auto const p = [&](int term) { return spectrum.lambda[term] + spectrum.lambda[4 + term]; };
+    auto const r = [&](int term) {
+      return static_cast<T>((spectrum.lambda[term] - spectrum.lambda[4 + term]) / p(term));
+    };
+    auto const relative = [&](int term, int to) { return static_cast<T>(p(term) / p(to)); };
+    scale = static_cast<T>(p(ss));
+    r_sd = r(sd), r_ds = r(ds), r_dd = r(dd);
+    p_sd = relative(sd, ss), p_ds = relative(ds, ss), p_dd = relative(dd, ss);
+    p_dd_sd = relative(dd, sd);
+  }
+
+ private:
+  enum Term { ss, sd, ds, dd };
+};
 
 /// One launch: J(u) = 1/2 u^T K u - b^T u and K u - b of a batch of samples.
 template <class T>
@@ -24,141 +66,232 @@ struct EnergyJob {
   T const* b;                ///< load of the first sample, or null: zero
   std::int64_t load_stride;  ///< from one sample's load to the next one's; 0: all have the same
   T* gradient;               ///< shape of u
-  double* partial;           ///< [batch, EnergyTiles::per_sample()]: J of each tile
+  double* partial;           ///< [batch, EnergyTiles::per_sample()]: each tile's part of J
   int batch, nx, ny, nz;
-  T lambda[8];  ///< eigenvalues of the element matrix, as in HaarSpectrum
+  EnergyWeights<T> weights;
+
+  VOXCYCLE_BOTH std::int64_t node_plane() const { return (ny + 1) * (nz + std::int64_t{1}); }
+  VOXCYCLE_BOTH std::int64_t voxel_plane() const { return ny * std::int64_t{nz}; }
 };
 
 /// How a sample's nodes are cut into tiles: a function of the grid alone, so that a sample of a
 /// batch has the bits that it has alone.
 struct EnergyTiles {
   static constexpr int threads_y = 8, threads_z = 32;
+  static constexpr int rows = 2;  ///< of voxels a thread
+  static constexpr int size_y = threads_y * rows - 1, size_z = threads_z - 1;  ///< nodes a tile
   int thickness;  ///< node planes a tile
   int along_x, along_y, along_z;
 
   VOXCYCLE_BOTH EnergyTiles(int nx, int ny, int nz)
-      // Thin tiles fill a GPU with small grids; thick ones repeat less.
-      : thickness(nx < 32    ? 4
-                  : nx < 256 ? nx / 8
-                             : 32),
+      : thickness(count(nx + 1, layers(nx))),
         along_x(count(nx + 1, thickness)),
-        along_y(count(ny + 1, threads_y - 1)),
-        along_z(count(nz + 1, threads_z - 1)) {}
+        along_y(count(ny + 1, size_y)),
+        along_z(count(nz + 1, size_z)) {}
   VOXCYCLE_BOTH int per_sample() const { return along_x * along_y * along_z; }
 
  private:
   VOXCYCLE_BOTH static int count(int nodes, int size) { return (nodes + size - 1) / size; }
+  // Thin tiles fill a GPU with small grids; thick ones repeat less.
+  VOXCYCLE_BOTH static int layers(int nx) {
+    return nx < 4 ? 1 : nx < 64 ? nx / 4 : nx < 512 ? 16 : nx / 32;
+  }
 };
 static_assert(EnergyTiles::threads_y * EnergyTiles::threads_z == block_threads);
 
-/// Shared memory: what voxels give to corners other than their first, and sums. The two sides take
-/// turns, so that one barrier a plane is enough.
+/// Shared memory: what voxels give to other threads' nodes, and sums. The two sides take turns, so
+/// that one barrier a plane is enough.
 template <class T>
 struct EnergyShared {
-  T to_z[2][block_threads], to_y[2][block_threads], to_yz[2][block_threads];
+  /// An offer of each thread, with room before for the threads that have no neighbour.
+  struct Offers {
+    static constexpr int before = EnergyTiles::threads_z + 1;
+    T values[before + block_threads];
+    VOXCYCLE_BOTH T& of(int thread) { return values[before + thread]; }
+  };
+  struct Side {
+    Offers to_z[EnergyTiles::rows];  ///< of each row of voxels to the next node along z
+    Offers to_y, to_yz;              ///< of the last row to the next row of nodes
+  } sides[2];
   double sums[block_threads];
 };
 
-/// Four numbers a voxel and plane: sums (s) and differences (d) along y (first letter) and z.
+/// A thread: two voxels of each plane, and the nodes at their first corners.
 template <class T>
-struct PlaneTerms {
-  T ss = 0, sd = 0, ds = 0, dd = 0;
-};
-
-/// A thread: one voxel of each plane, and the node at its first corner.
-template <class T>
-class EnergyColumn {
+class EnergyColumns {
  public:
-  /// Gets ready for node plane `first`: takes in what the voxel plane before gives to it.
-  VOXCYCLE_BOTH void begin(EnergyJob<T> const& job, int sample, int first, int y, int z,
-                           bool owns_node) {
-    row_ = job.nz + 1;
-    node_plane_ = static_cast<std::int64_t>(job.ny + 1) * row_;
-    voxel_plane_ = static_cast<std::int64_t>(job.ny) * job.nz;
-    has_voxel_ = y >= 0 && y < job.ny && z >= 0 && z < job.nz;
-    has_node_ = owns_node && y <= job.ny && z <= job.nz;
-    node_in_plane_ = static_cast<std::int64_t>(y) * row_ + z;
-    voxel_in_plane_ = static_cast<std::int64_t>(y) * job.nz + z;
-    first_node_ = sample * (job.nx + 1) * node_plane_;
-    first_voxel_ = sample * job.nx * voxel_plane_;
-    if (!has_voxel_) return;
-    int const before = first > 0 ? first - 1 : 0;
-    corners_ = read(job, before);
-    if (first > 0) pass_voxel(job, before);
-  }
-
-  /// Completes what the voxels of this column give to node plane x and offers it to the neighbours.
-  VOXCYCLE_BOTH void give(EnergyJob<T> const& job, int x, EnergyShared<T>& shared, int side,
-                          int thread) {
-    PlaneTerms<T> total = carry_;
-    carry_ = {};
-    if (has_voxel_ && x < job.nx) {
-      PlaneTerms<T> const before = total;
-      T const energy = pass_voxel(job, x);
-      total = {before.ss + below_.ss, before.sd + below_.sd, before.ds + below_.ds,
-               before.dd + below_.dd};
-      // The repeated voxels of the rim belong to other blocks.
-      if (has_node_) energy_ += 0.5 * static_cast<double>(energy);
+  /// Takes up voxels (y, z) and (y + 1, z), some of which may lie outside of the grid, and the
+  /// nodes (y, z), if it owns the first, and (y + 1, z), if it owns any.
+  VOXCYCLE_BOTH void begin(EnergyJob<T> const& job, int y, int z, bool owns_first, bool owns_any) {
+    auto const clamp = [](int i, int last) { return i < 0 ? 0 : i > last ? last : i; };
+    // Voxels outside of the grid count as 0 times ones inside.
+    int const row = job.nz + 1, near_z = clamp(z, job.nz - 1);
+    for (int i = 0; i <= rows; ++i) u_[i] = offset(clamp(y + i, job.ny), row, near_z);
+    for (int i = 0; i < rows; ++i) {
+      bool const inside = y + i >= 0 && y + i < job.ny && z >= 0 && z < job.nz;
+      scale_[i] = inside ? job.weights.scale : T(0);
+      nu_[i] = offset(clamp(y + i, job.ny - 1), job.nz, near_z);
+      has_node_[i] = (i == 0 ? owns_first : owns_any) && y + i <= job.ny && z <= job.nz;
+      node_[i] = offset(clamp(y + i, job.ny), row, clamp(z, job.nz));
     }
-    T const low = total.ss + total.ds, high = total.ss - total.ds;
-    T const low_slope = total.sd + total.dd, high_slope = total.sd - total.dd;
-    own_ = low + low_slope;
-    shared.to_z[side][thread] = low - low_slope;
-    shared.to_y[side][thread] = high + high_slope;
-    shared.to_yz[side][thread] = high - high_slope;
+    counts_first_ = owns_first;
+    counts_any_ = owns_any;
   }
 
-  /// Adds up what the four voxels around the node gave and writes K u - b.
-  VOXCYCLE_BOTH void take(EnergyJob<T> const& job, int sample, int x, EnergyShared<T> const& shared,
-                          int side, int thread) {
-    if (!has_node_) return;
+  /// Starts reading a plane of nodes.
+  VOXCYCLE_BOTH void fetch_nodes(T const* u) {
+    for (int i = 0; i <= rows; ++i) {
+      T const* const here = &at(u, u_[i]);
+      fetched_[i][0] = here[0];
+      fetched_[i][1] = here[1];
+    }
+  }
+
+  /// Starts reading a plane of voxels.
+  VOXCYCLE_BOTH void fetch_voxels(T const* nu) {
+    for (int i = 0; i < rows; ++i) fetched_nu_[i] = at(nu, nu_[i]);
+  }
+
+  /// Makes the nodes fetched those of a side. Sides: of two planes of nodes that follow each other.
+  VOXCYCLE_BOTH void turn(int side) {
+    T sum[rows + 1], slope[rows + 1];
+    for (int i = 0; i <= rows; ++i) {
+      sum[i] = fetched_[i][0] + fetched_[i][1];
+      slope[i] = fetched_[i][0] - fetched_[i][1];
+    }
+    for (int i = 0; i < rows; ++i) {
+      corners_[side][i] = {sum[i] + sum[i + 1], slope[i] + slope[i + 1], sum[i] - sum[i + 1],
+                           slope[i] - slope[i + 1]};
+    }
+  }
+
+  /// Of a plane of nodes of side 1 and the next one of side 0: takes in what the voxels fetched,
+  /// which lie between them and are another block's, give to the second one.
+  VOXCYCLE_BOTH void pass_others(EnergyWeights<T> const& w) {
+    PlaneTerms<T> others;
+    for (int i = 0; i < rows; ++i) pass(w, scale_[i] * fetched_nu_[i], 1, i, others);
+  }
+
+  /// Completes what the voxels of these columns give to a node plane and offers it to the
+  /// neighbours. Side: of the node plane, the other one gets the plane fetched. Then fetches from
+  /// the planes u and nu.
+  VOXCYCLE_BOTH void give(EnergyWeights<T> const& w, T const* u, T const* nu,
+                          EnergyShared<T>& shared, int side, int thread) {
+    turn(1 - side);
+    T const voxels[rows] = {scale_[0] * fetched_nu_[0], scale_[1] * fetched_nu_[1]};
+    fetch_nodes(u);
+    fetch_voxels(nu);
+    PlaneTerms<T> total[rows];
+    T steep[rows];
+    for (int i = 0; i < rows; ++i) steep[i] = pass(w, voxels[i], side, i, total[i]);
+    offer(w, total, steep, shared, side, thread);
+  }
+
+  /// The same for the grid's last node plane, which has no voxels behind it.
+  VOXCYCLE_BOTH void give_rest(EnergyWeights<T> const& w, EnergyShared<T>& shared, int side,
+                               int thread) {
+    PlaneTerms<T> total[rows];
+    T const steep[rows] = {};
+    for (int i = 0; i < rows; ++i) {
+      total[i] = kept_[i];
+      total[i].ss = -kept_[i].ss;
+    }
+    offer(w, total, steep, shared, side, thread);
+  }
+
+  /// Adds up what the voxels around the nodes gave and writes K u - b to a plane of the gradient,
+  /// which is plane x of the sample.
+  VOXCYCLE_BOTH void take(EnergyJob<T> const& job, int sample, int x, T* gradient,
+                          EnergyShared<T>& shared, int side, int thread) {
+    auto& offers = shared.sides[side];
     constexpr int row = EnergyTiles::threads_z;
-    T value = (own_ + shared.to_z[side][thread - 1]) +
-              (shared.to_y[side][thread - row] + shared.to_yz[side][thread - row - 1]);
-    std::int64_t const in_sample = x * node_plane_ + node_in_plane_;
-    if (job.b != nullptr) {
-      T const load = job.b[sample * job.load_stride + in_sample];
-      value -= load;
-      energy_ -= static_cast<double>(load) * static_cast<double>(job.u[first_node_ + in_sample]);
+    T value[rows];
+    for (int i = 0; i < rows; ++i) value[i] = own_[i] + offers.to_z[i].of(thread - 1);
+    value[0] += offers.to_y.of(thread - row) + offers.to_yz.of(thread - row - 1);
+    for (int i = 0; i < rows; ++i) {
+      if (!has_node_[i]) continue;
+      if (job.b != nullptr) {
+        T const* const u = job.u + (sample * (job.nx + std::int64_t{1}) + x) * job.node_plane();
+        T const load = at(job.b + sample * job.load_stride + x * job.node_plane(), node_[i]);
+        value[i] -= load;
+        // energy_ is twice the energy until its end.
+        energy_ -= 2.0 * static_cast<double>(load) * static_cast<double>(at(u, node_[i]));
+      }
+      at(gradient, node_[i]) = value[i];
     }
-    job.gradient[first_node_ + in_sample] = value;
   }
 
-  VOXCYCLE_BOTH double energy() const { return energy_; }
+  VOXCYCLE_BOTH double energy() const { return counts_any_ ? 0.5 * energy_ : 0.0; }
 
  private:
-  VOXCYCLE_BOTH PlaneTerms<T> read(EnergyJob<T> const& job, int x) const {
-    T const* const u = job.u + first_node_ + x * node_plane_ + node_in_plane_;
-    T const low = u[0] + u[1], low_slope = u[0] - u[1];
-    T const high = u[row_] + u[row_ + 1], high_slope = u[row_] - u[row_ + 1];
-    return {low + high, low_slope + high_slope, low - high, low_slope - high_slope};
+  static constexpr int rows = EnergyTiles::rows;
+
+  // A GPU's threads share the addresses of planes. Offsets in them have 32 bits, to need few
+  // registers, and are in bytes.
+  VOXCYCLE_BOTH static unsigned offset(int y, int row, int z) {
+    return (static_cast<unsigned>(y) * static_cast<unsigned>(row) + static_cast<unsigned>(z)) *
+           static_cast<unsigned>(sizeof(T));
+  }
+  VOXCYCLE_BOTH static T const& at(T const* plane, unsigned bytes) {
+    return *reinterpret_cast<T const*>(reinterpret_cast<char const*>(plane) + bytes);
+  }
+  VOXCYCLE_BOTH static T& at(T* plane, unsigned bytes) {
+    return *reinterpret_cast<T*>(reinterpret_cast<char*>(plane) + bytes);
   }
 
-  /// One voxel: sets below_, what it gives to its first node plane, and carry_, what it gives to
-  /// the second. @return u^T K u of the voxel
-  VOXCYCLE_BOTH T pass_voxel(EnergyJob<T> const& job, int x) {
-    T const nu = job.nu[first_voxel_ + x * voxel_plane_ + voxel_in_plane_];
-    PlaneTerms<T> const a = corners_, c = read(job, x + 1);
-    corners_ = c;
-    // Letters: sum or difference along x, y, z; coefficients, then K's times them.
-    T const c_ssd = a.sd + c.sd, c_sds = a.ds + c.ds, c_sdd = a.dd + c.dd;
-    T const c_dss = a.ss - c.ss, c_dsd = a.sd - c.sd, c_dds = a.ds - c.ds, c_ddd = a.dd - c.dd;
-    T const g_ssd = nu * (job.lambda[1] * c_ssd), g_sds = nu * (job.lambda[2] * c_sds);
-    T const g_sdd = nu * (job.lambda[3] * c_sdd), g_dss = nu * (job.lambda[4] * c_dss);
-    T const g_dsd = nu * (job.lambda[5] * c_dsd), g_dds = nu * (job.lambda[6] * c_dds);
-    T const g_ddd = nu * (job.lambda[7] * c_ddd);
-    below_ = {g_dss, g_ssd + g_dsd, g_sds + g_dds, g_sdd + g_ddd};
-    carry_ = {-g_dss, g_ssd - g_dsd, g_sds - g_dds, g_sdd - g_ddd};
-    return ((g_ssd * c_ssd + g_sds * c_sds) + (g_sdd * c_sdd + g_dss * c_dss)) +
-           ((g_dsd * c_dsd + g_dds * c_dds) + g_ddd * c_ddd);
+  /// One voxel: adds what it gives to its first node plane to what the voxel before gave, and
+  /// keeps what it gives to the second. @return its energy of the slope along x
+  VOXCYCLE_BOTH T pass(EnergyWeights<T> const& w, T nu, int side, int i, PlaneTerms<T>& total) {
+    PlaneTerms<T> const &a = corners_[side][i], &c = corners_[1 - side][i];
+    PlaneTerms<T>& kept = kept_[i];
+    T const slope = a.ss - c.ss, flow = nu * slope;
+    total = {flow - kept.ss, std::fma(nu, std::fma(w.r_sd, c.sd, a.sd), kept.sd),
+             std::fma(nu, std::fma(w.r_ds, c.ds, a.ds), kept.ds),
+             std::fma(nu, std::fma(w.r_dd, c.dd, a.dd), kept.dd)};
+    kept = {flow, nu * std::fma(w.r_sd, a.sd, c.sd), nu * std::fma(w.r_ds, a.ds, c.ds),
+            nu * std::fma(w.r_dd, a.dd, c.dd)};
+    return flow * slope;
   }
 
-  std::int64_t row_ = 0, node_plane_ = 0, voxel_plane_ = 0;
-  std::int64_t node_in_plane_ = 0, voxel_in_plane_ = 0;  // offsets in a plane
-  std::int64_t first_node_ = 0, first_voxel_ = 0;        // of the sample
-  bool has_voxel_ = false, has_node_ = false;
-  PlaneTerms<T> corners_, carry_, below_;
-  T own_ = 0;
+  /// Counts the energy and offers what these voxels give to a node plane. The energy of a term
+  /// other than ss is summed by parts: over node planes, the term times what K makes of it.
+  VOXCYCLE_BOTH void offer(EnergyWeights<T> const& w, PlaneTerms<T> const* total, T const* steep,
+                           EnergyShared<T>& shared, int side, int thread) {
+    auto const &a = corners_[side][0], &b = corners_[side][1];
+    PlaneTerms<T> energy = {steep[1], b.sd * total[1].sd, b.ds * total[1].ds, b.dd * total[1].dd};
+    // The repeated voxels of the rim belong to other blocks.
+    if (counts_first_) {
+      energy = {energy.ss + steep[0], std::fma(a.sd, total[0].sd, energy.sd),
+                std::fma(a.ds, total[0].ds, energy.ds), std::fma(a.dd, total[0].dd, energy.dd)};
+    }
+    energy_ += static_cast<double>(std::fma(
+        w.p_dd, energy.dd, std::fma(w.p_ds, energy.ds, std::fma(w.p_sd, energy.sd, energy.ss))));
+
+    // From terms to rows of nodes, then to nodes.
+    T s[rows + 1] = {}, d[rows + 1] = {};
+    for (int i = 0; i < rows; ++i) {
+      T const low = std::fma(w.p_ds, total[i].ds, total[i].ss);
+      T const low_slope = std::fma(w.p_dd_sd, total[i].dd, total[i].sd);
+      s[i] = i == 0 ? low : s[i] + low;
+      d[i] = i == 0 ? low_slope : d[i] + low_slope;
+      s[i + 1] = std::fma(-w.p_ds, total[i].ds, total[i].ss);
+      d[i + 1] = std::fma(-w.p_dd_sd, total[i].dd, total[i].sd);
+    }
+    auto& offers = shared.sides[side];
+    for (int i = 0; i < rows; ++i) {
+      own_[i] = std::fma(w.p_sd, d[i], s[i]);
+      offers.to_z[i].of(thread) = std::fma(-w.p_sd, d[i], s[i]);
+    }
+    offers.to_y.of(thread) = std::fma(w.p_sd, d[rows], s[rows]);
+    offers.to_yz.of(thread) = std::fma(-w.p_sd, d[rows], s[rows]);
+  }
+
+  unsigned u_[rows + 1] = {}, nu_[rows] = {}, node_[rows] = {};  // offsets in a plane
+  T scale_[rows] = {};
+  bool has_node_[rows] = {}, counts_first_ = false, counts_any_ = false;
+  T fetched_[rows + 1][2] = {}, fetched_nu_[rows] = {};
+  PlaneTerms<T> corners_[2][rows], kept_[rows];
+  T own_[rows] = {};
   double energy_ = 0.0;
 };
 
@@ -166,29 +299,76 @@ class EnergyColumn {
 template <class T, class Block>
 VOXCYCLE_BOTH void energy_block(Block& block, EnergyShared<T>& shared, EnergyJob<T> const& job,
                                 int index) {
-  constexpr int rows = EnergyTiles::threads_y - 1, columns_z = EnergyTiles::threads_z - 1;
   EnergyTiles const tiles(job.nx, job.ny, job.nz);
   int const sample = index / tiles.per_sample(), tile = index % tiles.per_sample();
   int const tile_z = tile % tiles.along_z, tile_y = tile / tiles.along_z % tiles.along_y;
   int const first = tile / (tiles.along_z * tiles.along_y) * tiles.thickness;
-  int const last = first + tiles.thickness <= job.nx ? first + tiles.thickness : job.nx + 1;
+  // The planes before `last` have voxels behind them.
+  int const last = first + tiles.thickness <= job.nx ? first + tiles.thickness : job.nx;
+  bool const ends = first + tiles.thickness > job.nx;
 
-  typename Block::template Private<EnergyColumn<T>> columns;
+  // The planes that are fetched and written.
+  std::int64_t const node_plane = job.node_plane(), voxel_plane = job.voxel_plane();
+  T const* u = job.u + (sample * (job.nx + std::int64_t{1}) + first) * node_plane;
+  T const* nu = job.nu + (sample * std::int64_t{job.nx} + first) * voxel_plane;
+  T* gradient = job.gradient + (u - job.u);
+
+  typename Block::template Private<EnergyColumns<T>> columns;
   block.each([=, &columns, &job](int thread) {
     int const y = thread / EnergyTiles::threads_z, z = thread % EnergyTiles::threads_z;
-    columns[thread].begin(job, sample, first, tile_y * rows + y - 1, tile_z * columns_z + z - 1,
-                          y > 0 && z > 0);
+    auto& own = columns[thread];
+    own.begin(job, tile_y * EnergyTiles::size_y + y * EnergyTiles::rows - 1,
+              tile_z * EnergyTiles::size_z + z - 1, y > 0 && z > 0, z > 0);
+    if (first > 0) {
+      own.fetch_nodes(u - node_plane);
+      own.fetch_voxels(nu - voxel_plane);
+      own.turn(1);
+    }
+    own.fetch_nodes(u);
+    own.turn(0);
+    if (first > 0) own.pass_others(job.weights);
+    if (first < job.nx) {
+      own.fetch_nodes(u + node_plane);
+      own.fetch_voxels(nu);
+    }
   });
-  for (int x = first; x < last; ++x) {
-    int const side = x % 2;
-    block.each([=, &columns, &shared, &job](int thread) {
-      columns[thread].give(job, x, shared, side, thread);
-    });
+  u += node_plane;
+  auto const take = [=, &block, &columns, &shared, &job, &gradient](int x, int side) {
     block.sync();
     block.each([=, &columns, &shared, &job](int thread) {
-      columns[thread].take(job, sample, x, shared, side, thread);
+      columns[thread].take(job, sample, x, gradient, shared, side, thread);
     });
+    gradient += node_plane;
+  };
+  auto const plane = [=, &block, &columns, &shared, &job, &u, &nu](int x, int side) {
+    // After the last plane what is at hand is read once more.
+    u += x + 1 < last ? node_plane : 0;
+    nu += x + 1 < last ? voxel_plane : 0;
+    block.each([=, &columns, &shared, &job](int thread) {
+      columns[thread].give(job.weights, u, nu, shared, side, thread);
+    });
+    take(x, side);
+  };
+  auto const rest = [=, &block, &columns, &shared, &job](int side) {
+    if (!ends) return;
+    block.each([=, &columns, &shared, &job](int thread) {
+      columns[thread].give_rest(job.weights, shared, side, thread);
+    });
+    take(job.nx, side);
+  };
+  // By twos, so that a side is a constant and needs no copying.
+  int x = first;
+  for (; x + 1 < last; x += 2) {
+    plane(x, 0);
+    plane(x + 1, 1);
   }
+  if (x < last) {
+    plane(x, 0);
+    rest(1);
+  } else {
+    rest(0);
+  }
+
   block.each([&columns, &shared](int thread) { shared.sums[thread] = columns[thread].energy(); });
   sum_over_block(block, shared.sums);
   block.each([=, &shared, &job](int thread) {

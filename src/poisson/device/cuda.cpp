@@ -30,8 +30,11 @@ EnergyJob<T> energy_job(at::Tensor const& u, at::Tensor const& nu, Grid3 const& 
   job.nx = as_int(grid.voxels[0]);
   job.ny = as_int(grid.voxels[1]);
   job.nz = as_int(grid.voxels[2]);
-  HaarSpectrum const spectrum = haar_spectrum(grid);
-  for (int i = 0; i < 8; ++i) job.lambda[i] = static_cast<T>(spectrum.lambda[i]);
+  VOXCYCLE_REQUIRE(
+      static_cast<std::uint64_t>(job.node_plane()) * sizeof(T) <=
+          std::numeric_limits<std::uint32_t>::max(),
+      "a plane of " << job.ny + 1 << " x " << job.nz + 1 << " nodes is too large for a GPU.");
+  job.weights = EnergyWeights<T>(haar_spectrum(grid));
   return job;
 }
 

@@ -6,8 +6,13 @@
 namespace voxcycle {
 namespace {
 
+// Blocks that share a multiprocessor: as many as its registers hold without spilling.
 template <class T>
-__global__ void __launch_bounds__(block_threads) energy_kernel(EnergyJob<T> const job) {
+constexpr int blocks_at_once = sizeof(T) == sizeof(float) ? 4 : 2;
+
+template <class T>
+__global__ void __launch_bounds__(block_threads, blocks_at_once<T>)
+    energy_kernel(EnergyJob<T> const job) {
   __shared__ EnergyShared<T> shared;
   DeviceBlock block;
   energy_block(block, shared, job, static_cast<int>(blockIdx.x));

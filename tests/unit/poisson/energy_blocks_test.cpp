@@ -43,8 +43,7 @@ EnergyAndGradient emulated(at::Tensor const& u, at::Tensor const& nu, Grid3 cons
     job.b = b.const_data_ptr<T>();
     job.load_stride = b.size(0) == 1 ? 0 : grid.node_count();
   }
-  HaarSpectrum const spectrum = haar_spectrum(grid);
-  for (int i = 0; i < 8; ++i) job.lambda[i] = static_cast<T>(spectrum.lambda[i]);
+  job.weights = EnergyWeights<T>(haar_spectrum(grid));
   int const tiles = EnergyTiles(job.nx, job.ny, job.nz).per_sample();
   at::Tensor const partial = at::full({batch, tiles}, std::nan(""), at::kDouble);
   job.partial = partial.mutable_data_ptr<double>();
@@ -59,7 +58,8 @@ EnergyAndGradient emulated(at::Tensor const& u, at::Tensor const& nu, Grid3 cons
   return result;
 }
 
-// One tile, tiles that end with the grid, one node more, thicknesses of 4 and nx / 8.
+// Tiles of 15 x 31 nodes that are filled, not quite, and overflow by one, the first and the second;
+// the last node plane as its tile's only one (35), second (66), third (12) and last (5 and 6).
 class EnergyBlocks : public ::testing::TestWithParam<std::array<std::int64_t, 3>> {};
 
 TEST_P(EnergyBlocks, FollowTheCpuKernel) {
@@ -89,12 +89,13 @@ TEST_P(EnergyBlocks, SingleFollowsDouble) {
   EXPECT_LT(relative_difference(single.energy, twice.energy), float_rounding);
 }
 
+using Voxels = std::array<std::int64_t, 3>;
 INSTANTIATE_TEST_SUITE_P(Grids, EnergyBlocks,
-                         ::testing::Values(std::array<std::int64_t, 3>{1, 1, 1},
-                                           std::array<std::int64_t, 3>{3, 6, 30},
-                                           std::array<std::int64_t, 3>{4, 7, 31},
-                                           std::array<std::int64_t, 3>{9, 15, 33},
-                                           std::array<std::int64_t, 3>{35, 3, 65}));
+                         ::testing::Values(Voxels{1, 1, 1}, Voxels{2, 2, 2}, Voxels{3, 13, 29},
+                                           Voxels{4, 14, 30}, Voxels{5, 15, 31}, Voxels{6, 16, 32},
+                                           Voxels{8, 17, 3}, Voxels{9, 28, 33}, Voxels{4, 29, 60},
+                                           Voxels{12, 30, 61}, Voxels{5, 31, 62}, Voxels{35, 3, 65},
+                                           Voxels{66, 2, 1}, Voxels{140, 1, 2}));
 
 TEST(EnergyBlocksBits, ASampleOfABatchHasTheBitsItHasAlone) {
   at::manual_seed(3);
@@ -111,11 +112,16 @@ TEST(EnergyBlocksBits, ASampleOfABatchHasTheBitsItHasAlone) {
 
 TEST(EnergyTiles, CoverLargeGridsWithoutCuttingSmallOnesToPieces) {
   EnergyTiles const large(512, 512, 512), small(16, 16, 16);
-  EXPECT_EQ(large.thickness, 32);
-  EXPECT_GE(large.along_x * large.thickness, 513);
-  EXPECT_GE(large.along_y * 7, 513);
-  EXPECT_GE(large.along_z * 31, 513);
-  EXPECT_EQ(small.per_sample(), 5 * 3 * 1);
+  EXPECT_EQ(large.thickness, 33);
+  EXPECT_EQ(large.per_sample(), 16 * 35 * 17);
+  EXPECT_EQ(small.per_sample(), 4 * 2 * 1);
+  for (int n = 1; n < 600; ++n) {
+    EnergyTiles const tiles(n, n, n);
+    EXPECT_GE(tiles.along_x * tiles.thickness, n + 1);
+    EXPECT_LT((tiles.along_x - 1) * tiles.thickness, n + 1);
+    EXPECT_GE(tiles.along_y * 15, n + 1);
+    EXPECT_GE(tiles.along_z * 31, n + 1);
+  }
 }
 
 }  // namespace
