@@ -98,4 +98,6 @@ struct SumJob {
   }
 };
 
+using Jobs = std::tuple<ExponentJob, LimbJob, SumJob>;
+
 }  // namespace voxcycle::exact_columns

@@ -88,4 +88,7 @@ struct ToFloatingJob {
   }
 };
 
+template <class T>
+using ElementJobs = std::tuple<AddJob<T>, ToFloatingJob<T>>;
+
 }  // namespace voxcycle::fixed_point

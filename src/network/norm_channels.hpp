@@ -95,4 +95,6 @@ struct SlopesJob {
   }
 };
 
+using Jobs = std::tuple<BatchJob, AffineJob, SlopesJob>;
+
 }  // namespace voxcycle::norm_channels

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "device.hpp"
 #include "row_loops.hpp"
 #include <ATen/ATen.h>
 
@@ -257,6 +258,10 @@ at::Tensor coarse_arrays(StencilSource const& fine, int count) {
 
 at::Tensor black_box_weights(StencilSource const& fine) {
   at::Tensor weights = coarse_arrays(fine, weight_count);
+  if (weights.is_cuda()) {
+    on_gpu::black_box_weights(fine, weights);
+    return weights;
+  }
   AT_DISPATCH_FLOATING_TYPES(weights.scalar_type(), "black_box_weights",
                              [&] { interpolate<scalar_t>(fine, weights); });
   return weights;
@@ -264,6 +269,10 @@ at::Tensor black_box_weights(StencilSource const& fine) {
 
 at::Tensor black_box_couplings(StencilSource const& fine, at::Tensor const& weights) {
   at::Tensor couplings = coarse_arrays(fine, coupling_count), from = weights;
+  if (couplings.is_cuda()) {
+    on_gpu::black_box_couplings(fine, weights, couplings);
+    return couplings;
+  }
   AT_DISPATCH_FLOATING_TYPES(couplings.scalar_type(), "black_box_couplings",
                              [&] { multiply<scalar_t>(fine, from, couplings); });
   return couplings;

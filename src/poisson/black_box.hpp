@@ -27,11 +27,4 @@ at::Tensor black_box_weights(StencilSource const& fine);
 /// type. Rows of K sum to zero and P keeps constants, so couplings are all there is.
 at::Tensor black_box_couplings(StencilSource const& fine, at::Tensor const& weights);
 
-/// Index of an offset's weights.
-constexpr int weight_slot(int t) {
-  return t < no_offset ? t : t - 1;
-}
-constexpr int weight_count = offset_count - 1;
-constexpr int coupling_count = offset_count - no_offset - 1;
-
 }  // namespace voxcycle

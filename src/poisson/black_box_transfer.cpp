@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "black_box.hpp"
+#include "device.hpp"
 #include "row_loops.hpp"
-#include "tensor_forms.hpp"
 #include "transfer.hpp"
 #include <ATen/ATen.h>
 
@@ -32,7 +32,7 @@ class BlackBoxTransfer : public Transfer {
       : fine_(fine), coarse_(fine.coarsened()), weights_(weights) {}
 
   at::Tensor restricted(at::Tensor const& r) const override {
-    if (r.is_cuda()) return tensor_forms::restrict_by_weights(weights_, r);
+    if (r.is_cuda()) return on_gpu::restrict_by_weights(weights_, r);
     at::Tensor out = at::empty({r.size(0), 1, coarse_.nodes(0), coarse_.nodes(1), coarse_.nodes(2)},
                                r.options());
     AT_DISPATCH_FLOATING_TYPES(r.scalar_type(), "black_box_restrict", [&] {
@@ -42,7 +42,7 @@ class BlackBoxTransfer : public Transfer {
   }
 
   void add_prolonged(at::Tensor& x, at::Tensor const& e) const override {
-    if (x.is_cuda()) return tensor_forms::add_prolonged_by_weights(weights_, x, e);
+    if (x.is_cuda()) return on_gpu::add_prolonged_by_weights(weights_, x, e);
     AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "black_box_prolong", [&] {
       prolong_rows(e.const_data_ptr<scalar_t>(), x.mutable_data_ptr<scalar_t>());
     });

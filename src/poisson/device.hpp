@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The parts of poisson that differ on a GPU, for tensors there that the caller has checked:
-// src/poisson/device/cuda.cpp, or none.cpp, which refuses, in a build without CUDA.
+// src/poisson/device/cuda.cpp, or none.cpp, which refuses, in a build without CUDA. Nothing waits
+// for a result.
 #pragma once
 
 #include "voxcycle/grid/grid3.hpp"
@@ -8,11 +9,12 @@
 
 #include <optional>
 
+#include "stencil_rows.hpp"
 #include <ATen/core/Tensor.h>
 
 namespace voxcycle::on_gpu {
 
-/// As voxcycle::energy_and_gradient; nothing waits for the result.
+/// As voxcycle::energy_and_gradient.
 EnergyAndGradient energy_and_gradient(at::Tensor const& u, at::Tensor const& nu, Grid3 const& grid,
                                       std::optional<at::Tensor> const& b);
 
@@ -28,5 +30,23 @@ void chebyshev_step(double keep, double take, at::Tensor const& inverse, at::Ten
 
 /// x /= inverse, and 0 where the inverse is.
 void divide(at::Tensor const& inverse, at::Tensor const& x);
+
+// See transfer.hpp; x is on the nodes of twice the voxels of e.
+at::Tensor restrict_nodes(at::Tensor const& r, Grid3 const& fine);
+void add_prolonged(at::Tensor& x, at::Tensor const& e);
+at::Tensor average_voxels(at::Tensor const& nu);
+
+// P^T r and x += P e of black box interpolation. @param weights [B, 26, coarse nodes x, y, z]
+at::Tensor restrict_by_weights(at::Tensor const& weights, at::Tensor const& r);
+void add_prolonged_by_weights(at::Tensor const& weights, at::Tensor& x, at::Tensor const& e);
+
+// K x of 13 couplings a node, and K's diagonal. @param couplings [B, 13, nodes x, y, z]
+at::Tensor apply_couplings(at::Tensor const& couplings, at::Tensor const& x);
+at::Tensor coupling_diagonal(at::Tensor const& couplings);
+
+// See black_box.hpp: set all elements of the result.
+void black_box_weights(StencilSource const& fine, at::Tensor& weights);
+void black_box_couplings(StencilSource const& fine, at::Tensor const& weights,
+                         at::Tensor& couplings);
 
 }  // namespace voxcycle::on_gpu

@@ -29,7 +29,7 @@ class VoxelOperator : public LevelOperator {
 
   Coarsening coarsened(CoarseOperator kind) const override {
     if (kind == CoarseOperator::black_box) {
-      return coarsen_black_box(*voxel_stencil(grid(), nu_.cpu()), nu_.device());
+      return coarsen_black_box(*voxel_stencil(grid(), nu_));
     }
     return {make_voxel_operator(grid().coarsened(), average_voxels(nu_, grid())),
             trilinear_transfer(grid())};

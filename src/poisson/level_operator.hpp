@@ -42,8 +42,7 @@ struct Coarsening {
 /// K(nu) itself. @param nu voxels [B, 1, nx, ny, nz], contiguous.
 std::unique_ptr<LevelOperator> make_voxel_operator(Grid3 const& grid, at::Tensor const& nu);
 
-/// P^T K P with operator-dependent interpolation P, as 13 couplings a node. Made on the CPU.
-/// @param device  where it is used
-Coarsening coarsen_black_box(StencilSource const& fine, at::Device device);
+/// P^T K P with operator-dependent interpolation P, as 13 couplings a node.
+Coarsening coarsen_black_box(StencilSource const& fine);
 
 }  // namespace voxcycle

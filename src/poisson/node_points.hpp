@@ -9,25 +9,58 @@
 
 namespace voxcycle {
 
+/// Where an element of a batch of fields lies.
+struct Place {
+  int sample, x, y, z;
+};
+
+/// Sizes of a field, in nodes or voxels.
+struct FieldSize {
+  int x, y, z;
+
+  VOXCYCLE_BOTH std::int64_t count() const { return static_cast<std::int64_t>(x) * y * z; }
+  VOXCYCLE_BOTH std::int64_t index(int sample, int i, int j, int k) const {
+    return ((static_cast<std::int64_t>(sample) * x + i) * y + j) * z + k;
+  }
+  VOXCYCLE_BOTH bool holds(int i, int j, int k) const {
+    return i >= 0 && i < x && j >= 0 && j < y && k >= 0 && k < z;
+  }
+  /// @param element  of [batch, x, y, z], below 2^32: a GPU divides 64 bits in a hundred
+  ///                 instructions
+  VOXCYCLE_BOTH Place place(std::int64_t element) const {
+    auto i = static_cast<std::uint32_t>(element);
+    auto const take = [&i](int size) {
+      auto const rest = static_cast<int>(i % static_cast<std::uint32_t>(size));
+      i /= static_cast<std::uint32_t>(size);
+      return rest;
+    };
+    Place place{};
+    place.z = take(z);
+    place.y = take(y);
+    place.x = take(x);
+    place.sample = static_cast<int>(i);
+    return place;
+  }
+};
+
 /// out_i = scale * sum of c over the voxels at node i.
 template <class T>
 struct NodeSumJob {
-  T const* voxels;  ///< [batch, nx, ny, nz]
-  T* nodes;         ///< [batch, nx+1, ny+1, nz+1]
-  std::int64_t nx, ny, nz;
+  T const* voxels;  ///< [batch, size - 1]
+  T* nodes;         ///< [batch, size]
+  FieldSize size;
   T scale;
 
   VOXCYCLE_BOTH void operator()(std::int64_t i) const {
-    std::int64_t const z = i % (nz + 1), y = i / (nz + 1) % (ny + 1);
-    std::int64_t const plane = i / ((nz + 1) * (ny + 1));
-    std::int64_t const x = plane % (nx + 1), sample = plane / (nx + 1);
+    auto const [sample, x, y, z] = size.place(i);
+    FieldSize const cells{size.x - 1, size.y - 1, size.z - 1};
     T sum = 0;
-    for (std::int64_t xv = x - 1; xv <= x; ++xv) {
-      if (xv < 0 || xv >= nx) continue;
-      for (std::int64_t yv = y - 1; yv <= y; ++yv) {
-        if (yv < 0 || yv >= ny) continue;
-        T const* const row = voxels + ((sample * nx + xv) * ny + yv) * nz;
-        if (z < nz) sum += row[z];
+    for (int xv = x - 1; xv <= x; ++xv) {
+      if (xv < 0 || xv >= cells.x) continue;
+      for (int yv = y - 1; yv <= y; ++yv) {
+        if (yv < 0 || yv >= cells.y) continue;
+        T const* const row = voxels + cells.index(sample, xv, yv, 0);
+        if (z < cells.z) sum += row[z];
         if (z > 0) sum += row[z - 1];
       }
     }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/random.hpp"
 #include "voxcycle/poisson/parallel.hpp"
+#include "voxcycle/poisson/sample_sums.hpp"
 
 #include <algorithm>
 
 #include "black_box.hpp"
+#include "device.hpp"
 #include "level_operator.hpp"
 #include "row_loops.hpp"
-#include "tensor_forms.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
@@ -23,13 +24,11 @@ constexpr double allowance = 1.15;
 
 class StencilOperator : public LevelOperator {
  public:
-  StencilOperator(Grid3 const& grid, at::Tensor const& couplings, at::Device device)
-      : LevelOperator(grid), couplings_(couplings), top_(largest_ratio()) {
-    couplings_ = couplings_.to(device);
-  }
+  StencilOperator(Grid3 const& grid, at::Tensor const& couplings)
+      : LevelOperator(grid), couplings_(couplings), top_(largest_ratio()) {}
 
   at::Tensor apply(at::Tensor const& x) const override {
-    if (x.is_cuda()) return tensor_forms::apply_couplings(couplings_, x);
+    if (x.is_cuda()) return on_gpu::apply_couplings(couplings_, x);
     at::Tensor out = at::empty_like(x);
     AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "stencil_apply", [&] {
       auto const& loops = row_loops::loops<scalar_t>();
@@ -44,28 +43,27 @@ class StencilOperator : public LevelOperator {
   }
 
   at::Tensor diagonal() const override {
-    return diagonal_of(couplings_.cpu()).to(couplings_.device());
-  }
-
-  double top() const override { return top_; }
-
-  Coarsening coarsened(CoarseOperator) const override {
-    return coarsen_black_box(*coupling_stencil(grid(), couplings_.cpu()), couplings_.device());
-  }
-
- private:
-  at::Tensor diagonal_of(at::Tensor const& couplings) const {
-    at::Tensor out =
-        at::empty({couplings.size(0), 1, grid().nodes(0), grid().nodes(1), grid().nodes(2)},
-                  couplings.options());
+    if (couplings_.is_cuda()) return on_gpu::coupling_diagonal(couplings_);
+    at::Tensor out = at::empty(field_sizes(), couplings_.options());
     AT_DISPATCH_FLOATING_TYPES(out.scalar_type(), "stencil_diagonal", [&] {
       gather<scalar_t>(
-          couplings, out,
+          couplings_, out,
           [](scalar_t* row, scalar_t const* a, std::int64_t, std::int64_t, std::int64_t count) {
             for (std::int64_t k = 0; k < count; ++k) row[k] -= a[k];
           });
     });
     return out;
+  }
+
+  double top() const override { return top_; }
+
+  Coarsening coarsened(CoarseOperator) const override {
+    return coarsen_black_box(*coupling_stencil(grid(), couplings_));
+  }
+
+ private:
+  std::array<std::int64_t, 5> field_sizes() const {
+    return {couplings_.size(0), 1, grid().nodes(0), grid().nodes(1), grid().nodes(2)};
   }
 
   // Calls body(row of out, couplings, first node, the neighbour of that, how many) for each stretch
@@ -99,31 +97,21 @@ class StencilOperator : public LevelOperator {
 
   // Of D^-1 K, over all samples.
   double largest_ratio() const {
-    at::Tensor const d = diagonal_of(couplings_);
-    at::Tensor x = at::empty_like(d);
-    double largest = 0.0;
-    AT_DISPATCH_FLOATING_TYPES(d.scalar_type(), "largest_ratio", [&] {
+    at::Tensor const d = diagonal();
+    at::Tensor x = at::empty(field_sizes(), couplings_.options().device(at::kCPU));
+    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "largest_ratio", [&] {
       auto* const values = x.mutable_data_ptr<scalar_t>();
       for (std::int64_t i = 0; i < x.numel(); ++i) {
         values[i] = static_cast<scalar_t>(hash_uniform({static_cast<std::uint64_t>(i)}) - 0.5);
       }
-      std::int64_t const nodes = grid().node_count();
-      for (int step = 0; step < power_steps; ++step) {
-        at::Tensor const k_x = apply(x);
-        if (step + 1 == power_steps) {
-          at::Tensor const d_x = d.mul(x);
-          for (std::int64_t sample = 0; sample < x.size(0); ++sample) {
-            auto quotient = [&](at::Tensor const& y) {
-              return ordered_dot(x.const_data_ptr<scalar_t>() + sample * nodes,
-                                 y.const_data_ptr<scalar_t>() + sample * nodes, nodes);
-            };
-            largest = std::max(largest, quotient(k_x) / quotient(d_x));
-          }
-        }
-        x = k_x / d;
-      }
     });
-    return allowance * largest;
+    x = x.to(d.device());
+    at::Tensor k_x = apply(x);
+    for (int step = 1; step < power_steps; ++step) {
+      x = k_x.div_(d);
+      k_x = apply(x);
+    }
+    return allowance * (sample_dots(x, k_x) / sample_dots(x, d.mul(x))).max().item<double>();
   }
 
   at::Tensor couplings_;  // [B, 13, nodes]
@@ -132,11 +120,11 @@ class StencilOperator : public LevelOperator {
 
 }  // namespace
 
-Coarsening coarsen_black_box(StencilSource const& fine, at::Device device) {
+Coarsening coarsen_black_box(StencilSource const& fine) {
   at::Tensor const weights = black_box_weights(fine);
   return {std::make_unique<StencilOperator>(fine.grid().coarsened(),
-                                            black_box_couplings(fine, weights), device),
-          black_box_transfer(fine.grid(), weights.to(device))};
+                                            black_box_couplings(fine, weights)),
+          black_box_transfer(fine.grid(), weights)};
 }
 
 }  // namespace voxcycle

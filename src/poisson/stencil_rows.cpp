@@ -22,7 +22,7 @@ template <class T>
 class VoxelStencil : public StencilSource {
  public:
   VoxelStencil(Grid3 const& grid, at::Tensor const& nu)
-      : StencilSource(grid, nu), element_(element_stiffness(grid)[0]) {}
+      : StencilSource(Values::nu, grid, nu), element_(element_stiffness(grid)[0]) {}
 
   void row(std::int64_t sample, std::int64_t x, std::int64_t y, StencilRow& out,
            std::vector<double>& scratch) const override {
@@ -83,7 +83,8 @@ class VoxelStencil : public StencilSource {
 template <class T>
 class CouplingStencil : public StencilSource {
  public:
-  using StencilSource::StencilSource;
+  CouplingStencil(Grid3 const& grid, at::Tensor const& couplings)
+      : StencilSource(Values::couplings, grid, couplings) {}
 
   void row(std::int64_t sample, std::int64_t x, std::int64_t y, StencilRow& out,
            std::vector<double>&) const override {

@@ -4,26 +4,13 @@
 #include "voxcycle/grid/grid3.hpp"
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <vector>
 
+#include "stencil_offsets.hpp"
 #include <ATen/core/Tensor.h>
 
 namespace voxcycle {
-
-/// Offsets between neighbouring nodes, each -1, 0 or 1 an axis. They are numbered 0 to 26 with z
-/// fastest; 13 is none, and t and 26 - t are opposite.
-using Offset = std::array<int, 3>;
-constexpr int offset_count = 27;
-constexpr int no_offset = 13;
-
-constexpr Offset offset_of(int t) {
-  return {t / 9 - 1, t / 3 % 3 - 1, t % 3 - 1};
-}
-constexpr int index_of(Offset const& o) {
-  return (o[0] + 1) * 9 + (o[1] + 1) * 3 + o[2] + 1;
-}
 
 /// The 27 entries of a matrix at the nodes of one row along z, those of even and odd z apart: node
 /// 2k is (even, k), node 2k + 1 is (odd, k), for a row of 2n + 1 nodes. Entries of odd nodes before
@@ -48,7 +35,10 @@ class StencilRow {
 /// A matrix on the nodes of a grid with 27 entries a row, made row by row when asked for.
 class StencilSource {
  public:
-  StencilSource(Grid3 const& grid, at::Tensor const& values) : grid_(grid), values_(values) {}
+  enum class Values { nu, couplings };
+
+  StencilSource(Values kind, Grid3 const& grid, at::Tensor const& values)
+      : kind_(kind), grid_(grid), values_(values) {}
   virtual ~StencilSource() = default;
   StencilSource(StencilSource const&) = delete;
   StencilSource& operator=(StencilSource const&) = delete;
@@ -56,15 +46,16 @@ class StencilSource {
   Grid3 const& grid() const { return grid_; }
   std::int64_t batch() const { return values_.size(0); }
   at::TensorOptions options() const { return values_.options(); }
+  Values kind() const { return kind_; }
+  at::Tensor const& values() const { return values_; }
 
-  /// Sets the entries at nodes (x, y, *). @param scratch  kept from call to call by each thread
+  /// Sets the entries at nodes (x, y, *), if the values are on the CPU. @param scratch  kept from
+  /// call to call by each thread
   virtual void row(std::int64_t sample, std::int64_t x, std::int64_t y, StencilRow& out,
                    std::vector<double>& scratch) const = 0;
 
- protected:
-  at::Tensor const& values() const { return values_; }
-
  private:
+  Values kind_;
   Grid3 grid_;
   at::Tensor values_;
 };

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "tensor_forms.hpp"
+#include "device.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
@@ -121,7 +121,7 @@ std::unique_ptr<Transfer> trilinear_transfer(Grid3 const& fine) {
 }
 
 at::Tensor restrict_nodes(at::Tensor const& r, Grid3 const& fine) {
-  if (r.is_cuda()) return tensor_forms::restrict_nodes(r);
+  if (r.is_cuda()) return on_gpu::restrict_nodes(r, fine);
   Grid3 const coarse = fine.coarsened();
   at::Tensor out =
       at::empty({r.size(0), 1, coarse.nodes(0), coarse.nodes(1), coarse.nodes(2)}, r.options());
@@ -132,14 +132,14 @@ at::Tensor restrict_nodes(at::Tensor const& r, Grid3 const& fine) {
 }
 
 void add_prolonged(at::Tensor& x, at::Tensor const& e, Grid3 const& fine) {
-  if (x.is_cuda()) return tensor_forms::add_prolonged(x, e, fine);
+  if (x.is_cuda()) return on_gpu::add_prolonged(x, e);
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "add_prolonged", [&] {
     prolong_rows(e.const_data_ptr<scalar_t>(), x.mutable_data_ptr<scalar_t>(), x.size(0), fine);
   });
 }
 
 at::Tensor average_voxels(at::Tensor const& nu, Grid3 const& fine) {
-  if (nu.is_cuda()) return tensor_forms::average_voxels(nu);
+  if (nu.is_cuda()) return on_gpu::average_voxels(nu);
   Grid3 const coarse = fine.coarsened();
   at::Tensor out = at::empty({nu.size(0), 1, coarse.voxels[0], coarse.voxels[1], coarse.voxels[2]},
                              nu.options());

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/poisson/multigrid.hpp"
+#include "voxcycle/poisson/sample_sums.hpp"
 
 #include "train/energy_scale.hpp"
 #include "train/losses.hpp"
-#include "train/sample_sums.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {

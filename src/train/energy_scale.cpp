@@ -3,10 +3,10 @@
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/poisson/energy.hpp"
+#include "voxcycle/poisson/sample_sums.hpp"
 
 #include <numbers>
 
-#include "train/sample_sums.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/poisson/energy.hpp"
+#include "voxcycle/poisson/sample_sums.hpp"
 
 #include "train/losses.hpp"
-#include "train/sample_sums.hpp"
 #include "train/source_term.hpp"
 #include <ATen/ATen.h>
 

@@ -2,8 +2,8 @@
 #include "train/source_term.hpp"
 
 #include "voxcycle/poisson/energy.hpp"
+#include "voxcycle/poisson/sample_sums.hpp"
 
-#include "train/sample_sums.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/poisson/sample_sums.hpp"
 
 #include "train/losses.hpp"
-#include "train/sample_sums.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {

@@ -10,8 +10,8 @@
 #include "memory.hpp"
 #include "network/norm_channels.hpp"
 #include "network/norm_launch.hpp"
+#include "poisson/element_jobs.hpp"
 #include "poisson/launch.hpp"
-#include "poisson/node_points.hpp"
 #include "streams.hpp"
 
 namespace voxcycle {
@@ -84,6 +84,75 @@ DivideJob<T> opened(DeviceQueue const& queue, DivideJob<T> job) {
 }
 
 template <class T>
+RestrictJob<T> opened(DeviceQueue const& queue, RestrictJob<T> job) {
+  open(queue, job.r, job.out);
+  return job;
+}
+
+template <class T>
+ProlongJob<T> opened(DeviceQueue const& queue, ProlongJob<T> job) {
+  open(queue, job.e, job.x);
+  return job;
+}
+
+template <class T>
+AverageJob<T> opened(DeviceQueue const& queue, AverageJob<T> job) {
+  open(queue, job.nu, job.out);
+  return job;
+}
+
+template <class T>
+WeightedRestrictJob<T> opened(DeviceQueue const& queue, WeightedRestrictJob<T> job) {
+  open(queue, job.weights, job.r, job.out);
+  return job;
+}
+
+template <class T>
+WeightedProlongJob<T> opened(DeviceQueue const& queue, WeightedProlongJob<T> job) {
+  open(queue, job.weights, job.e, job.x);
+  return job;
+}
+
+template <class T>
+ApplyCouplingsJob<T> opened(DeviceQueue const& queue, ApplyCouplingsJob<T> job) {
+  open(queue, job.k.couplings, job.u, job.out);
+  return job;
+}
+
+template <class T>
+CouplingDiagonalJob<T> opened(DeviceQueue const& queue, CouplingDiagonalJob<T> job) {
+  open(queue, job.k.couplings, job.out);
+  return job;
+}
+
+template <class T>
+VoxelEntries<T> opened(DeviceQueue const& queue, VoxelEntries<T> entries) {
+  open(queue, entries.nu);
+  return entries;
+}
+
+template <class T>
+CouplingEntries<T> opened(DeviceQueue const& queue, CouplingEntries<T> entries) {
+  open(queue, entries.couplings);
+  return entries;
+}
+
+template <class T, class Entries>
+BlackBoxWeightJob<T, Entries> opened(DeviceQueue const& queue, BlackBoxWeightJob<T, Entries> job) {
+  job.fine = opened(queue, job.fine);
+  open(queue, job.weights);
+  return job;
+}
+
+template <class T, class Entries>
+BlackBoxCouplingJob<T, Entries> opened(DeviceQueue const& queue,
+                                       BlackBoxCouplingJob<T, Entries> job) {
+  job.fine = opened(queue, job.fine);
+  open(queue, job.weights, job.couplings);
+  return job;
+}
+
+template <class T>
 fixed_point::AddJob<T> opened(DeviceQueue const& queue, fixed_point::AddJob<T> job) {
   open(queue, job.x, job.fixed);
   return job;
@@ -141,38 +210,16 @@ void launch_elements(char const* /*name*/, DeviceQueue const& queue, std::int64_
   play_elements(queue, count, opened(queue, job));
 }
 
-template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
-                              NodeSumJob<float> const&);
-template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
-                              NodeSumJob<double> const&);
-template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
-                              ChebyshevJob<float> const&);
-template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
-                              ChebyshevJob<double> const&);
-template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
-                              DivideJob<float> const&);
-template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
-                              DivideJob<double> const&);
-template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
-                              fixed_point::AddJob<float> const&);
-template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
-                              fixed_point::AddJob<double> const&);
-template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
-                              fixed_point::ToFloatingJob<float> const&);
-template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
-                              fixed_point::ToFloatingJob<double> const&);
-template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
-                              exact_columns::ExponentJob const&);
-template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
-                              exact_columns::LimbJob const&);
-template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
-                              exact_columns::SumJob const&);
-template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
-                              norm_channels::BatchJob const&);
-template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
-                              norm_channels::AffineJob const&);
-template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
-                              norm_channels::SlopesJob const&);
+template struct ElementLaunches<NodeJobs<float>>;
+template struct ElementLaunches<NodeJobs<double>>;
+template struct ElementLaunches<MultigridJobs<float>>;
+template struct ElementLaunches<MultigridJobs<double>>;
+template struct ElementLaunches<BlackBoxJobs<float>>;
+template struct ElementLaunches<BlackBoxJobs<double>>;
+template struct ElementLaunches<fixed_point::ElementJobs<float>>;
+template struct ElementLaunches<fixed_point::ElementJobs<double>>;
+template struct ElementLaunches<exact_columns::Jobs>;
+template struct ElementLaunches<norm_channels::Jobs>;
 
 }  // namespace voxcycle
 

@@ -7,6 +7,7 @@
 #include "voxcycle/core/device.hpp"
 
 #include <cstdint>
+#include <tuple>
 
 namespace voxcycle {
 
@@ -15,5 +16,15 @@ namespace voxcycle {
 template <class Job>
 void launch_elements(char const* name, DeviceQueue const& queue, std::int64_t count,
                      Job const& job);
+
+/// `template struct ElementLaunches<std::tuple<A, B>>;` instantiates launch_elements for A and B.
+template <class Jobs>
+struct ElementLaunches;
+template <class... Jobs>
+struct ElementLaunches<std::tuple<Jobs...>> {
+  static std::tuple<decltype(&launch_elements<Jobs>)...> all() {
+    return {&launch_elements<Jobs>...};
+  }
+};
 
 }  // namespace voxcycle

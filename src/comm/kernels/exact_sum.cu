@@ -5,11 +5,6 @@
 
 namespace voxcycle {
 
-template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
-                              exact_columns::ExponentJob const&);
-template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
-                              exact_columns::LimbJob const&);
-template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
-                              exact_columns::SumJob const&);
+template struct ElementLaunches<exact_columns::Jobs>;
 
 }  // namespace voxcycle

@@ -25,13 +25,7 @@ template void launch_largest(DeviceQueue const&, LargestJob<double> const&, std:
 
 }  // namespace fixed_point
 
-template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
-                              fixed_point::AddJob<float> const&);
-template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
-                              fixed_point::AddJob<double> const&);
-template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
-                              fixed_point::ToFloatingJob<float> const&);
-template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
-                              fixed_point::ToFloatingJob<double> const&);
+template struct ElementLaunches<fixed_point::ElementJobs<float>>;
+template struct ElementLaunches<fixed_point::ElementJobs<double>>;
 
 }  // namespace voxcycle

@@ -5,11 +5,6 @@
 
 namespace voxcycle {
 
-template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
-                              norm_channels::BatchJob const&);
-template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
-                              norm_channels::AffineJob const&);
-template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
-                              norm_channels::SlopesJob const&);
+template struct ElementLaunches<norm_channels::Jobs>;
 
 }  // namespace voxcycle

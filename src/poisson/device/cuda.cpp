@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/error.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "poisson/device.hpp"
+#include "poisson/element_jobs.hpp"
 #include "poisson/element_matrix.hpp"
 #include "poisson/launch.hpp"
-#include "poisson/node_points.hpp"
 #include <ATen/ATen.h>
 #include <ATen/DeviceGuard.h>
 
@@ -36,6 +37,28 @@ EnergyJob<T> energy_job(at::Tensor const& u, at::Tensor const& nu, Grid3 const& 
       "a plane of " << job.ny + 1 << " x " << job.nz + 1 << " nodes is too large for a GPU.");
   job.weights = EnergyWeights<T>(haar_spectrum(grid));
   return job;
+}
+
+/// job(i) for all i < count on the GPU of `where`.
+template <class Job>
+void run(char const* name, at::Tensor const& where, std::int64_t count, Job const& job) {
+  VOXCYCLE_REQUIRE(count <= std::numeric_limits<std::uint32_t>::max(),
+                   name << ": " << count << " elements are too many for a GPU.");
+  c10::DeviceGuard const guard(where.device());
+  launch_elements(name, current_queue(where.device().index()), count, job);
+}
+
+/// Of the last three axes.
+FieldSize size_of(at::Tensor const& field) {
+  return {as_int(field.size(-3)), as_int(field.size(-2)), as_int(field.size(-1))};
+}
+
+FieldSize node_size(Grid3 const& grid) {
+  return {as_int(grid.nodes(0)), as_int(grid.nodes(1)), as_int(grid.nodes(2))};
+}
+
+at::Tensor empty_fields(at::Tensor const& like, FieldSize const& size) {
+  return at::empty({like.size(0), 1, size.x, size.y, size.z}, like.options());
 }
 
 }  // namespace
@@ -73,25 +96,20 @@ at::Tensor apply_stiffness(at::Tensor const& u, at::Tensor const& nu, Grid3 cons
 }
 
 at::Tensor sum_at_nodes(at::Tensor const& voxels, Grid3 const& grid, double scale) {
-  c10::DeviceGuard const guard(voxels.device());
-  at::Tensor nodes =
-      at::empty({voxels.size(0), 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)}, voxels.options());
+  FieldSize const nodes = node_size(grid);
+  at::Tensor out = empty_fields(voxels, nodes);
   AT_DISPATCH_FLOATING_TYPES(voxels.scalar_type(), "sum_at_nodes", [&] {
-    launch_elements(
-        "node sums", current_queue(voxels.device().index()), nodes.numel(),
-        NodeSumJob<scalar_t>{voxels.const_data_ptr<scalar_t>(), nodes.mutable_data_ptr<scalar_t>(),
-                             grid.voxels[0], grid.voxels[1], grid.voxels[2],
-                             static_cast<scalar_t>(scale)});
+    run("node sums", out, out.numel(),
+        NodeSumJob<scalar_t>{voxels.const_data_ptr<scalar_t>(), out.mutable_data_ptr<scalar_t>(),
+                             nodes, static_cast<scalar_t>(scale)});
   });
-  return nodes;
+  return out;
 }
 
 void chebyshev_step(double keep, double take, at::Tensor const& inverse, at::Tensor const& b,
                     at::Tensor const& k_x, at::Tensor const& d, at::Tensor const& x) {
-  c10::DeviceGuard const guard(x.device());
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "chebyshev", [&] {
-    launch_elements(
-        "Chebyshev step", current_queue(x.device().index()), x.numel(),
+    run("Chebyshev step", x, x.numel(),
         ChebyshevJob<scalar_t>{static_cast<scalar_t>(keep), static_cast<scalar_t>(take),
                                inverse.const_data_ptr<scalar_t>(), b.const_data_ptr<scalar_t>(),
                                k_x.const_data_ptr<scalar_t>(), d.mutable_data_ptr<scalar_t>(),
@@ -100,11 +118,124 @@ void chebyshev_step(double keep, double take, at::Tensor const& inverse, at::Ten
 }
 
 void divide(at::Tensor const& inverse, at::Tensor const& x) {
-  c10::DeviceGuard const guard(x.device());
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "divide", [&] {
-    launch_elements(
-        "division by the diagonal", current_queue(x.device().index()), x.numel(),
+    run("division by the diagonal", x, x.numel(),
         DivideJob<scalar_t>{inverse.const_data_ptr<scalar_t>(), x.mutable_data_ptr<scalar_t>()});
+  });
+}
+
+at::Tensor restrict_nodes(at::Tensor const& r, Grid3 const& fine) {
+  FieldSize const coarse = node_size(fine.coarsened());
+  at::Tensor out = empty_fields(r, coarse);
+  AT_DISPATCH_FLOATING_TYPES(r.scalar_type(), "restrict_nodes", [&] {
+    run("restriction", out, out.numel(),
+        RestrictJob<scalar_t>{r.const_data_ptr<scalar_t>(), out.mutable_data_ptr<scalar_t>(),
+                              size_of(r), coarse});
+  });
+  return out;
+}
+
+void add_prolonged(at::Tensor& x, at::Tensor const& e) {
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "add_prolonged", [&] {
+    run("prolongation", x, x.numel(),
+        ProlongJob<scalar_t>{e.const_data_ptr<scalar_t>(), x.mutable_data_ptr<scalar_t>(),
+                             size_of(x), size_of(e)});
+  });
+}
+
+at::Tensor average_voxels(at::Tensor const& nu) {
+  FieldSize const fine = size_of(nu), coarse{fine.x / 2, fine.y / 2, fine.z / 2};
+  at::Tensor out = empty_fields(nu, coarse);
+  AT_DISPATCH_FLOATING_TYPES(nu.scalar_type(), "average_voxels", [&] {
+    run("average of voxels", out, out.numel(),
+        AverageJob<scalar_t>{nu.const_data_ptr<scalar_t>(), out.mutable_data_ptr<scalar_t>(), fine,
+                             coarse});
+  });
+  return out;
+}
+
+at::Tensor restrict_by_weights(at::Tensor const& weights, at::Tensor const& r) {
+  FieldSize const coarse = size_of(weights);
+  at::Tensor out = empty_fields(r, coarse);
+  AT_DISPATCH_FLOATING_TYPES(r.scalar_type(), "restrict_by_weights", [&] {
+    run("restriction", out, out.numel(),
+        WeightedRestrictJob<scalar_t>{weights.const_data_ptr<scalar_t>(),
+                                      r.const_data_ptr<scalar_t>(),
+                                      out.mutable_data_ptr<scalar_t>(), size_of(r), coarse});
+  });
+  return out;
+}
+
+void add_prolonged_by_weights(at::Tensor const& weights, at::Tensor& x, at::Tensor const& e) {
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "add_prolonged_by_weights", [&] {
+    run("prolongation", x, x.numel(),
+        WeightedProlongJob<scalar_t>{weights.const_data_ptr<scalar_t>(),
+                                     e.const_data_ptr<scalar_t>(), x.mutable_data_ptr<scalar_t>(),
+                                     size_of(x), size_of(e)});
+  });
+}
+
+at::Tensor apply_couplings(at::Tensor const& couplings, at::Tensor const& x) {
+  at::Tensor out = at::empty_like(x);
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "apply_couplings", [&] {
+    run("stencil", out, out.numel(),
+        ApplyCouplingsJob<scalar_t>{{couplings.const_data_ptr<scalar_t>(), size_of(x)},
+                                    x.const_data_ptr<scalar_t>(),
+                                    out.mutable_data_ptr<scalar_t>()});
+  });
+  return out;
+}
+
+at::Tensor coupling_diagonal(at::Tensor const& couplings) {
+  at::Tensor out = empty_fields(couplings, size_of(couplings));
+  AT_DISPATCH_FLOATING_TYPES(out.scalar_type(), "coupling_diagonal", [&] {
+    run("diagonal", out, out.numel(),
+        CouplingDiagonalJob<scalar_t>{{couplings.const_data_ptr<scalar_t>(), size_of(couplings)},
+                                      out.mutable_data_ptr<scalar_t>()});
+  });
+  return out;
+}
+
+namespace {
+
+/// Calls body(entries of the fine matrix).
+template <class T, class Body>
+void with_entries(StencilSource const& fine, Body const& body) {
+  T const* const values = fine.values().const_data_ptr<T>();
+  FieldSize const nodes = node_size(fine.grid());
+  if (fine.kind() == StencilSource::Values::couplings) {
+    return body(CouplingEntries<T>{values, nodes});
+  }
+  VoxelEntries<T> entries{values, nodes, {}};
+  auto const row = element_stiffness(fine.grid())[0];
+  std::copy(row.begin(), row.end(), entries.element);
+  body(entries);
+}
+
+}  // namespace
+
+void black_box_weights(StencilSource const& fine, at::Tensor& weights) {
+  AT_DISPATCH_FLOATING_TYPES(weights.scalar_type(), "black_box_weights", [&] {
+    with_entries<scalar_t>(fine, [&](auto const& entries) {
+      black_box_weight_jobs(entries, fine.batch(), size_of(weights),
+                            weights.mutable_data_ptr<scalar_t>(),
+                            [&](std::int64_t count, auto const& job) {
+                              run("black box interpolation", weights, count, job);
+                            });
+    });
+  });
+}
+
+void black_box_couplings(StencilSource const& fine, at::Tensor const& weights,
+                         at::Tensor& couplings) {
+  AT_DISPATCH_FLOATING_TYPES(couplings.scalar_type(), "black_box_couplings", [&] {
+    with_entries<scalar_t>(fine, [&](auto const& entries) {
+      using Entries = std::decay_t<decltype(entries)>;
+      run("black box product", couplings, couplings.numel(),
+          BlackBoxCouplingJob<scalar_t, Entries>{entries, weights.const_data_ptr<scalar_t>(),
+                                                 couplings.mutable_data_ptr<scalar_t>(),
+                                                 size_of(couplings)});
+    });
   });
 }
 

@@ -38,4 +38,42 @@ void divide(at::Tensor const& /*inverse*/, at::Tensor const& /*x*/) {
   refuse();
 }
 
+at::Tensor restrict_nodes(at::Tensor const& /*r*/, Grid3 const& /*fine*/) {
+  refuse();
+}
+
+void add_prolonged(at::Tensor& /*x*/, at::Tensor const& /*e*/) {
+  refuse();
+}
+
+at::Tensor average_voxels(at::Tensor const& /*nu*/) {
+  refuse();
+}
+
+at::Tensor restrict_by_weights(at::Tensor const& /*weights*/, at::Tensor const& /*r*/) {
+  refuse();
+}
+
+void add_prolonged_by_weights(at::Tensor const& /*weights*/, at::Tensor& /*x*/,
+                              at::Tensor const& /*e*/) {
+  refuse();
+}
+
+at::Tensor apply_couplings(at::Tensor const& /*couplings*/, at::Tensor const& /*x*/) {
+  refuse();
+}
+
+at::Tensor coupling_diagonal(at::Tensor const& /*couplings*/) {
+  refuse();
+}
+
+void black_box_weights(StencilSource const& /*fine*/, at::Tensor& /*weights*/) {
+  refuse();
+}
+
+void black_box_couplings(StencilSource const& /*fine*/, at::Tensor const& /*weights*/,
+                         at::Tensor& /*couplings*/) {
+  refuse();
+}
+
 }  // namespace voxcycle::on_gpu

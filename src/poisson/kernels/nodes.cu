@@ -1,21 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/device_block.cuh"
 
-#include "poisson/node_points.hpp"
+#include "poisson/element_jobs.hpp"
 
 namespace voxcycle {
 
-template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
-                              NodeSumJob<float> const&);
-template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
-                              NodeSumJob<double> const&);
-template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
-                              ChebyshevJob<float> const&);
-template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
-                              ChebyshevJob<double> const&);
-template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
-                              DivideJob<float> const&);
-template void launch_elements(char const*, DeviceQueue const&, std::int64_t,
-                              DivideJob<double> const&);
+template struct ElementLaunches<NodeJobs<float>>;
+template struct ElementLaunches<NodeJobs<double>>;
 
 }  // namespace voxcycle

@@ -7,6 +7,7 @@
 
 #include "../../../src/poisson/element_matrix.hpp"
 #include "../../../src/poisson/row_loops.hpp"
+#include "multigrid_points.hpp"
 #include "q1_elements.hpp"
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -14,13 +15,9 @@
 namespace voxcycle {
 namespace {
 
-using testing::random_nodes;
+using testing::node_size;
+using testing::play;
 using testing::random_voxels;
-
-template <class Job>
-void play(Job const& job, std::int64_t count) {
-  for (std::int64_t i = count; i-- > 0;) job(i);
-}
 
 TEST(NodePoints, DiagonalHasTheBitsOfTheCpu) {
   at::manual_seed(1);
@@ -29,13 +26,9 @@ TEST(NodePoints, DiagonalHasTheBitsOfTheCpu) {
     at::Tensor const nu = random_voxels(grid, 2, at::kFloat);
     at::Tensor const expected = stiffness_diagonal(nu, grid);
     at::Tensor const nodes = at::zeros_like(expected);
-    NodeSumJob<float> const job{nu.const_data_ptr<float>(),
-                                nodes.mutable_data_ptr<float>(),
-                                voxels[0],
-                                voxels[1],
-                                voxels[2],
-                                static_cast<float>(element_diagonal(grid))};
-    play(job, nodes.numel());
+    play(nodes.numel(),
+         NodeSumJob<float>{nu.const_data_ptr<float>(), nodes.mutable_data_ptr<float>(),
+                           node_size(grid), static_cast<float>(element_diagonal(grid))});
     EXPECT_TRUE(at::equal(nodes, expected));
   }
 }
@@ -57,7 +50,7 @@ void expect_chebyshev_bits(at::ScalarType dtype) {
                             k_x.const_data_ptr<T>(),
                             d.mutable_data_ptr<T>(),
                             x.mutable_data_ptr<T>()};
-  play(job, x.numel());
+  play(x.numel(), job);
   EXPECT_TRUE(at::equal(d, expected_d));
   EXPECT_TRUE(at::equal(x, expected_x));
 }
@@ -72,7 +65,7 @@ TEST(NodePoints, DivisionIsZeroOnDirichletNodes) {
   at::Tensor const inverse = at::tensor({0.5, 0.0, 0.25}, at::kDouble);
   at::Tensor const x = at::tensor({1.0, 7.0, -1.0}, at::kDouble);
   DivideJob<double> const job{inverse.const_data_ptr<double>(), x.mutable_data_ptr<double>()};
-  play(job, x.numel());
+  play(x.numel(), job);
   EXPECT_TRUE(at::equal(x, at::tensor({2.0, 0.0, -4.0}, at::kDouble)));
 }
 

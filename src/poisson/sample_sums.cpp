@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#pragma once
+#include "voxcycle/poisson/sample_sums.hpp"
 
 #include "voxcycle/poisson/parallel.hpp"
 
@@ -7,9 +7,7 @@
 
 namespace voxcycle {
 
-/// sum_i a_i b_i of each sample in float64, in a fixed order: [n]. Fields are contiguous and of one
-/// type, float32 or float64.
-inline at::Tensor sample_dots(at::Tensor const& a, at::Tensor const& b) {
+at::Tensor sample_dots(at::Tensor const& a, at::Tensor const& b) {
   if (a.is_cuda()) return at::mul(a.to(at::kDouble), b).flatten(1).sum(1);
   at::Tensor sums = at::empty({a.size(0)}, at::kDouble);
   std::int64_t const count = a[0].numel();
@@ -23,8 +21,7 @@ inline at::Tensor sample_dots(at::Tensor const& a, at::Tensor const& b) {
   return sums;
 }
 
-/// A value a sample as a factor of fields [n, 1, x, y, z] of type `dtype`.
-inline at::Tensor as_factor(at::Tensor const& values, at::ScalarType dtype) {
+at::Tensor as_factor(at::Tensor const& values, at::ScalarType dtype) {
   return values.to(dtype).view({-1, 1, 1, 1, 1});
 }
 

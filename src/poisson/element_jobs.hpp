@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The jobs of poisson on GPUs, for whoever instantiates launch_elements (core/element_job.hpp).
+#pragma once
+
+#include "voxcycle/core/element_job.hpp"
+
+#include "black_box_points.hpp"
+#include "node_points.hpp"
+#include "stencil_points.hpp"
+#include "transfer_points.hpp"
+
+namespace voxcycle {
+
+template <class T>
+using NodeJobs = std::tuple<NodeSumJob<T>, ChebyshevJob<T>, DivideJob<T>>;
+
+template <class T>
+using MultigridJobs =
+    std::tuple<RestrictJob<T>, ProlongJob<T>, AverageJob<T>, WeightedRestrictJob<T>,
+               WeightedProlongJob<T>, ApplyCouplingsJob<T>, CouplingDiagonalJob<T>>;
+
+template <class T>
+using BlackBoxJobs =
+    std::tuple<BlackBoxWeightJob<T, VoxelEntries<T>>, BlackBoxWeightJob<T, CouplingEntries<T>>,
+               BlackBoxCouplingJob<T, VoxelEntries<T>>, BlackBoxCouplingJob<T, CouplingEntries<T>>>;
+
+}  // namespace voxcycle

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/core/device_block.cuh"
+
+#include "poisson/element_jobs.hpp"
+
+namespace voxcycle {
+
+template struct ElementLaunches<BlackBoxJobs<float>>;
+template struct ElementLaunches<BlackBoxJobs<double>>;
+
+}  // namespace voxcycle

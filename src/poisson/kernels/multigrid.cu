@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/core/device_block.cuh"
+
+#include "poisson/element_jobs.hpp"
+
+namespace voxcycle {
+
+template struct ElementLaunches<MultigridJobs<float>>;
+template struct ElementLaunches<MultigridJobs<double>>;
+
+}  // namespace voxcycle

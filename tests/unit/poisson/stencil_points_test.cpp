@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Matrices of 27 entries a row as GPUs use them, against the rows of the CPU.
+#include "../../../src/poisson/stencil_points.hpp"
+
+#include "voxcycle/poisson/boundary.hpp"
+
+#include "../../../src/poisson/black_box.hpp"
+#include "../../../src/poisson/element_matrix.hpp"
+#include "../../../src/poisson/level_operator.hpp"
+#include "multigrid_points.hpp"
+#include "q1_elements.hpp"
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+namespace voxcycle {
+namespace {
+
+using testing::node_size;
+using testing::play;
+using testing::random_nodes;
+using testing::random_voxels;
+using testing::relative_difference;
+
+// Sums of at most 27 products in float64.
+constexpr double rounding = 1e-14;
+constexpr std::int64_t batch = 2;
+
+/// Every entry of every row.
+template <class Entries>
+void expect_rows(StencilSource const& expected, Entries const& entries) {
+  Grid3 const& grid = expected.grid();
+  StencilRow row(grid.voxels[2] / 2);
+  std::vector<double> scratch;
+  for (int sample = 0; sample < batch; ++sample) {
+    for (int x = 0; x < grid.nodes(0); ++x) {
+      for (int y = 0; y < grid.nodes(1); ++y) {
+        expected.row(sample, x, y, row, scratch);
+        for (int z = 0; z < grid.nodes(2); ++z) {
+          for (int t = 0; t < offset_count; ++t) {
+            double const want = row.entry(t, z % 2)[z / 2];
+            EXPECT_NEAR(entries(sample, x, y, z, t), want, rounding * (1.0 + std::abs(want)));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(StencilPoints, VoxelEntriesAreThoseOfTheRows) {
+  Grid3 const grid{{4, 2, 6}, {1.0, 0.5, 1.5}};
+  at::Tensor const nu = random_voxels(grid, batch);
+  VoxelEntries<double> entries{nu.const_data_ptr<double>(), node_size(grid), {}};
+  auto const row = element_stiffness(grid)[0];
+  std::copy(row.begin(), row.end(), entries.element);
+  expect_rows(*voxel_stencil(grid, nu), entries);
+}
+
+TEST(StencilPoints, CouplingsAreThoseOfTheRowsAndOfTheOperator) {
+  Grid3 const fine{{8, 4, 12}, {1.0, 0.5, 1.5}}, grid = fine.coarsened();
+  auto const source = voxel_stencil(fine, random_voxels(fine, batch));
+  at::Tensor const couplings = black_box_couplings(*source, black_box_weights(*source));
+  CouplingEntries<double> const entries{couplings.const_data_ptr<double>(), node_size(grid)};
+  expect_rows(*coupling_stencil(grid, couplings), entries);
+
+  auto const op = coarsen_black_box(*source).op;
+  at::Tensor const u = random_nodes(grid, batch), found = at::empty_like(u);
+  play(u.numel(), ApplyCouplingsJob<double>{entries, u.const_data_ptr<double>(),
+                                            found.mutable_data_ptr<double>()});
+  EXPECT_LT(relative_difference(found, op->apply(u)), rounding);
+  play(u.numel(), CouplingDiagonalJob<double>{entries, found.mutable_data_ptr<double>()});
+  EXPECT_LT(relative_difference(found, op->diagonal()), rounding);
+}
+
+}  // namespace
+}  // namespace voxcycle
