@@ -1,22 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// comm/fixed_point.hpp for contiguous float32 or float64 tensors on a GPU:
-// src/comm/device/cuda.cpp, or none.cpp, which refuses, in a build without CUDA. Nothing waits for
-// the results.
+// Fixed-point sums of many arrays at once on a GPU: src/comm/device/cuda.cpp, or none.cpp, which
+// refuses, in a build without CUDA. Nothing waits for the results.
 #pragma once
 
 #include <cstdint>
 
 #include <ATen/core/Tensor.h>
 
-namespace voxcycle::fixed_point::on_gpu {
+namespace voxcycle::fixed_point {
 
-/// Largest bit pattern of |x[i]|, in the bits of x's dtype: one int64 on the GPU.
-at::Tensor largest_pattern(at::Tensor const& x);
+/// Arrays that lie in rows, one a unit, and one after the other in sums.
+struct SegmentTable {
+  at::Tensor values;      ///< [4, arrays] int64 on the GPU, the rows of Segments
+  std::int64_t size = 0;  ///< of all arrays
+};
 
-/// fixed[i] += x[i] * scale, rounded to nearest; fixed is int64.
-void add(at::Tensor const& x, double scale, at::Tensor const& fixed);
+namespace on_gpu {
 
-/// x[i] = fixed[i] * quantum
-void to_floating(at::Tensor const& fixed, double quantum, at::Tensor const& x);
+/// Largest bit pattern of |x| of each array in all its units, in the bits of its dtype: [arrays].
+/// @param rows  [units, row size], float32 or float64
+at::Tensor largest_patterns(at::Tensor const& rows, SegmentTable const& segments);
 
-}  // namespace voxcycle::fixed_point::on_gpu
+/// Sums over units as integers, in units of 2^exponent of each array: [size] int64.
+at::Tensor sums(at::Tensor const& rows, SegmentTable const& segments);
+
+/// Such sums as numbers: [size].
+at::Tensor to_floating(at::Tensor const& sums, SegmentTable const& segments, at::ScalarType dtype);
+
+}  // namespace on_gpu
+}  // namespace voxcycle::fixed_point

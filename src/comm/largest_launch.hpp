@@ -7,9 +7,9 @@
 
 namespace voxcycle::fixed_point {
 
-/// *all = the largest of all chunks; for float and double. All pointers are to GPU memory; nothing
-/// waits for the result. @throws Error with CUDA's own words if a launch fails.
+/// For float and double. All pointers are to GPU memory; nothing waits for the result. @throws
+/// Error with CUDA's own words if the launch fails.
 template <class T>
-void launch_largest(DeviceQueue const& queue, LargestJob<T> const& job, std::int64_t* all);
+void launch_largest(DeviceQueue const& queue, LargestJob<T> const& job);
 
 }  // namespace voxcycle::fixed_point

@@ -25,7 +25,8 @@ void open(DeviceQueue const& queue, T*&... address) {
 
 /// Plays blocks 0 .. blocks: body(block, shared, index).
 template <class Shared, class Body>
-void play(DeviceQueue const& queue, std::int64_t blocks, Body body) {
+void play(char const* name, DeviceQueue const& queue, std::int64_t blocks, Body body) {
+  emulated_gpu::count_launch(name);
   emulated_gpu::enqueue(queue.stream, [blocks, body] {
     auto const shared = std::make_unique<Shared>();
     EmulatedBlock block(EmulatedBlock::Order::upwards);
@@ -35,7 +36,8 @@ void play(DeviceQueue const& queue, std::int64_t blocks, Body body) {
 
 /// Calls body(i) for every element.
 template <class Body>
-void play_elements(DeviceQueue const& queue, std::int64_t count, Body body) {
+void play_elements(char const* name, DeviceQueue const& queue, std::int64_t count, Body body) {
+  emulated_gpu::count_launch(name);
   emulated_gpu::enqueue(queue.stream, [count, body] {
     for (std::int64_t i = 0; i < count; ++i) body(i);
   });
@@ -49,16 +51,17 @@ struct RowShared {
 void sum_rows(DeviceQueue const& queue, double const* values, std::int64_t rows, std::int64_t count,
               double* sums) {
   open(queue, sums);
-  play<RowShared>(queue, rows, [=](EmulatedBlock& block, RowShared& shared, std::int64_t i) {
-    sum_row_block(block, shared.sums, values, count, sums, i);
-  });
+  play<RowShared>("row sums", queue, rows,
+                  [=](EmulatedBlock& block, RowShared& shared, std::int64_t i) {
+                    sum_row_block(block, shared.sums, values, count, sums, i);
+                  });
 }
 
 template <class T>
 void energy(DeviceQueue const& queue, EnergyJob<T> job, double* sums) {
   open(queue, job.u, job.nu, job.b, job.gradient, job.partial);
   int const tiles = EnergyTiles(job.nx, job.ny, job.nz).per_sample();
-  play<EnergyShared<T>>(queue, static_cast<std::int64_t>(job.batch) * tiles,
+  play<EnergyShared<T>>("energy", queue, static_cast<std::int64_t>(job.batch) * tiles,
                         [=](EmulatedBlock& block, EnergyShared<T>& shared, std::int64_t i) {
                           energy_block(block, shared, job, static_cast<int>(i));
                         });
@@ -153,14 +156,20 @@ BlackBoxCouplingJob<T, Entries> opened(DeviceQueue const& queue,
 }
 
 template <class T>
-fixed_point::AddJob<T> opened(DeviceQueue const& queue, fixed_point::AddJob<T> job) {
-  open(queue, job.x, job.fixed);
+fixed_point::LargestJob<T> opened(DeviceQueue const& queue, fixed_point::LargestJob<T> job) {
+  open(queue, job.segments.table, job.rows, job.largest);
+  return job;
+}
+
+template <class T>
+fixed_point::SumJob<T> opened(DeviceQueue const& queue, fixed_point::SumJob<T> job) {
+  open(queue, job.segments.table, job.rows, job.sums);
   return job;
 }
 
 template <class T>
 fixed_point::ToFloatingJob<T> opened(DeviceQueue const& queue, fixed_point::ToFloatingJob<T> job) {
-  open(queue, job.fixed, job.x);
+  open(queue, job.segments.table, job.sums, job.x);
   return job;
 }
 
@@ -205,9 +214,9 @@ void launch_energy(DeviceQueue const& queue, EnergyJob<double> const& job, doubl
   energy(queue, job, sums);
 }
 template <class Job>
-void launch_elements(char const* /*name*/, DeviceQueue const& queue, std::int64_t count,
+void launch_elements(char const* name, DeviceQueue const& queue, std::int64_t count,
                      Job const& job) {
-  play_elements(queue, count, opened(queue, job));
+  play_elements(name, queue, count, opened(queue, job));
 }
 
 template struct ElementLaunches<NodeJobs<float>>;
@@ -237,16 +246,17 @@ template <class T, class Compute, class Program>
 void play_sums(DeviceQueue const& queue, Job<T, Compute> const& job, double* sums,
                Program program) {
   auto const tiles = job.tiles();
-  play<Shared>(queue, tiles.blocks(), [=](EmulatedBlock& block, Shared& shared, std::int64_t i) {
-    program(block, shared, job, i);
-  });
+  play<Shared>("sums of normalisation", queue, tiles.blocks(),
+               [=](EmulatedBlock& block, Shared& shared, std::int64_t i) {
+                 program(block, shared, job, i);
+               });
   sum_rows(queue, job.partial, 2 * job.samples * job.channels, tiles.chunks, sums);
 }
 
 template <class T, class Compute, class Program>
 void play_values(DeviceQueue const& queue, Job<T, Compute> const& job, Program program) {
   play<Shared>(
-      queue, job.tiles().blocks(),
+      "normalisation", queue, job.tiles().blocks(),
       [=](EmulatedBlock& block, Shared& /*shared*/, std::int64_t i) { program(block, job, i); });
 }
 
@@ -291,25 +301,18 @@ struct LargestShared {
   std::int64_t patterns[block_threads];
 };
 
-template <class T>
-void play_largest(DeviceQueue const& queue, LargestJob<T> const& job) {
-  play<LargestShared>(queue, job.chunks(),
-                      [=](EmulatedBlock& block, LargestShared& shared, std::int64_t i) {
-                        largest_block(block, shared.patterns, job, i);
-                      });
-}
-
 }  // namespace
 
 template <class T>
-void launch_largest(DeviceQueue const& queue, LargestJob<T> const& job, std::int64_t* all) {
-  auto opened = job;
-  open(queue, opened.x, opened.largest, all);
-  play_largest(queue, opened);
-  play_largest(queue, LargestJob<std::int64_t>{opened.largest, job.chunks(), job.chunks(), all});
+void launch_largest(DeviceQueue const& queue, LargestJob<T> const& job) {
+  play<LargestShared>(
+      "largest gradients", queue, job.segments.count,
+      [job = opened(queue, job)](EmulatedBlock& block, LargestShared& shared, std::int64_t array) {
+        largest_block(block, shared.patterns, job, array);
+      });
 }
 
-template void launch_largest(DeviceQueue const&, LargestJob<float> const&, std::int64_t*);
-template void launch_largest(DeviceQueue const&, LargestJob<double> const&, std::int64_t*);
+template void launch_largest(DeviceQueue const&, LargestJob<float> const&);
+template void launch_largest(DeviceQueue const&, LargestJob<double> const&);
 
 }  // namespace voxcycle::fixed_point

@@ -21,6 +21,8 @@ namespace voxcycle::emulated_gpu {
 namespace {
 
 std::atomic<std::int64_t> reads = 0;
+std::mutex counts_mutex;
+std::map<std::string, std::int64_t> counts;  ///< of launches
 thread_local int current = 0;
 
 constexpr unsigned char kPoison = 0xff;  // NaN in every floating type
@@ -197,6 +199,16 @@ std::int64_t host_reads() {
 
 void count_host_read() {
   ++reads;
+}
+
+std::map<std::string, std::int64_t> launches() {
+  std::lock_guard const lock(counts_mutex);
+  return counts;
+}
+
+void count_launch(std::string const& name) {
+  std::lock_guard const lock(counts_mutex);
+  ++counts[name];
 }
 
 int device_of(void const* address) {

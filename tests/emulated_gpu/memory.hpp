@@ -17,6 +17,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <string>
 
 namespace voxcycle::emulated_gpu {
 
@@ -42,5 +44,10 @@ void* kernel_view(int device, void const* address);
 /// How often the host has asked for values of a GPU so far; on a real one it waits each time.
 std::int64_t host_reads();
 void count_host_read();
+
+/// How often each operator and kernel has been launched so far, copies included. torch's own lists
+/// of tensors ("foreach") count once a tensor; a real GPU launches some at a time.
+std::map<std::string, std::int64_t> launches();
+void count_launch(std::string const& name);
 
 }  // namespace voxcycle::emulated_gpu

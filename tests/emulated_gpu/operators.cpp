@@ -121,6 +121,7 @@ void take_shape(at::Tensor const& result, at::Tensor const& found) {
 
 void by_cpu(c10::OperatorHandle const& op, torch::jit::Stack* stack) {
   auto const& schema = op.schema();
+  count_launch(schema.name());
   std::vector<c10::IValue> const originals = torch::jit::pop(*stack, schema.arguments().size());
   Arguments to_cpu(schema.name());
   for (auto const& value : originals) stack->push_back(to_cpu(value));
@@ -155,6 +156,7 @@ at::Tensor empty_strided(at::IntArrayRef size, at::IntArrayRef stride,
 /// Between host and GPU and within a GPU.
 at::Tensor& copy(at::Tensor& to, at::Tensor const& from, bool /*non_blocking*/) {
   if (to.is_cpu()) count_host_read();
+  count_launch("copy_");
   view_of(to).copy_(view_of(from));
   return to;
 }

@@ -6,36 +6,51 @@
 #include <ATen/DeviceGuard.h>
 
 namespace voxcycle::fixed_point::on_gpu {
+namespace {
 
-at::Tensor largest_pattern(at::Tensor const& x) {
-  c10::DeviceGuard const guard(x.device());
-  if (x.numel() == 0) return at::zeros({1}, x.options().dtype(at::kLong));
-  at::Tensor const all = at::empty({1}, x.options().dtype(at::kLong));
-  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "largest_pattern", [&] {
-    LargestJob<scalar_t> job{x.const_data_ptr<scalar_t>(), x.numel(), largest_chunk, nullptr};
-    at::Tensor const chunks = at::empty({job.chunks()}, all.options());
-    job.largest = chunks.mutable_data_ptr<std::int64_t>();
-    launch_largest(current_queue(x.device().index()), job, all.mutable_data_ptr<std::int64_t>());
-  });
-  return all;
+Segments segments_of(SegmentTable const& table, std::int64_t row_size) {
+  return {table.values.const_data_ptr<std::int64_t>(), table.values.size(1), row_size};
 }
 
-void add(at::Tensor const& x, double scale, at::Tensor const& fixed) {
-  c10::DeviceGuard const guard(x.device());
-  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "fixed_point_add", [&] {
-    launch_elements("fixed-point sum", current_queue(x.device().index()), x.numel(),
-                    AddJob<scalar_t>{x.const_data_ptr<scalar_t>(), scale,
-                                     fixed.mutable_data_ptr<std::int64_t>()});
-  });
+DeviceQueue queue_of(at::Tensor const& x) {
+  return current_queue(x.device().index());
 }
 
-void to_floating(at::Tensor const& fixed, double quantum, at::Tensor const& x) {
-  c10::DeviceGuard const guard(x.device());
-  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "to_floating", [&] {
-    launch_elements("fixed-point sum", current_queue(x.device().index()), x.numel(),
-                    ToFloatingJob<scalar_t>{fixed.const_data_ptr<std::int64_t>(), quantum,
-                                            x.mutable_data_ptr<scalar_t>()});
+}  // namespace
+
+at::Tensor largest_patterns(at::Tensor const& rows, SegmentTable const& segments) {
+  c10::DeviceGuard const guard(rows.device());
+  at::Tensor largest = at::empty({segments.values.size(1)}, segments.values.options());
+  AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "largest_patterns", [&] {
+    launch_largest(queue_of(rows), LargestJob<scalar_t>{segments_of(segments, rows.size(1)),
+                                                        rows.const_data_ptr<scalar_t>(),
+                                                        largest.mutable_data_ptr<std::int64_t>()});
   });
+  return largest;
+}
+
+at::Tensor sums(at::Tensor const& rows, SegmentTable const& segments) {
+  c10::DeviceGuard const guard(rows.device());
+  at::Tensor sums = at::empty({segments.size}, segments.values.options());
+  AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "fixed_point_sums", [&] {
+    launch_elements(
+        "fixed-point sums", queue_of(rows), segments.size,
+        SumJob<scalar_t>{segments_of(segments, rows.size(1)), rows.const_data_ptr<scalar_t>(),
+                         sums.mutable_data_ptr<std::int64_t>()});
+  });
+  return sums;
+}
+
+at::Tensor to_floating(at::Tensor const& sums, SegmentTable const& segments, at::ScalarType dtype) {
+  c10::DeviceGuard const guard(sums.device());
+  at::Tensor x = at::empty({segments.size}, sums.options().dtype(dtype));
+  AT_DISPATCH_FLOATING_TYPES(dtype, "to_floating", [&] {
+    launch_elements(
+        "numbers of fixed-point sums", queue_of(sums), segments.size,
+        ToFloatingJob<scalar_t>{segments_of(segments, 0), sums.const_data_ptr<std::int64_t>(),
+                                x.mutable_data_ptr<scalar_t>()});
+  });
+  return x;
 }
 
 }  // namespace voxcycle::fixed_point::on_gpu

@@ -16,15 +16,16 @@ namespace {
 
 namespace fixed_point::on_gpu {
 
-at::Tensor largest_pattern(at::Tensor const& /*x*/) {
+at::Tensor largest_patterns(at::Tensor const& /*rows*/, SegmentTable const& /*segments*/) {
   refuse();
 }
 
-void add(at::Tensor const& /*x*/, double /*scale*/, at::Tensor const& /*fixed*/) {
+at::Tensor sums(at::Tensor const& /*rows*/, SegmentTable const& /*segments*/) {
   refuse();
 }
 
-void to_floating(at::Tensor const& /*fixed*/, double /*quantum*/, at::Tensor const& /*x*/) {
+at::Tensor to_floating(at::Tensor const& /*sums*/, SegmentTable const& /*segments*/,
+                       at::ScalarType /*dtype*/) {
   refuse();
 }
 

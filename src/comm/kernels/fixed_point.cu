@@ -14,14 +14,12 @@ __global__ void __launch_bounds__(block_threads) largest_kernel(LargestJob<T> co
 }
 
 template <class T>
-void launch_largest(DeviceQueue const& queue, LargestJob<T> const& job, std::int64_t* all) {
-  launch("largest gradient", queue, job.chunks(), largest_kernel<T>, job);
-  launch("largest gradient", queue, 1, largest_kernel<std::int64_t>,
-         LargestJob<std::int64_t>{job.largest, job.chunks(), job.chunks(), all});
+void launch_largest(DeviceQueue const& queue, LargestJob<T> const& job) {
+  launch("largest gradients", queue, job.segments.count, largest_kernel<T>, job);
 }
 
-template void launch_largest(DeviceQueue const&, LargestJob<float> const&, std::int64_t*);
-template void launch_largest(DeviceQueue const&, LargestJob<double> const&, std::int64_t*);
+template void launch_largest(DeviceQueue const&, LargestJob<float> const&);
+template void launch_largest(DeviceQueue const&, LargestJob<double> const&);
 
 }  // namespace fixed_point
 

@@ -19,9 +19,10 @@ std::vector<at::Tensor> reduced(at::Device device, at::ScalarType dtype) {
                                      at::zeros({20000}, dtype).to(device),
                                      at::zeros({4}, dtype).to(device)};
   GradientReducer reducer(*comm, parameters, GradientMode::exact);
-  reducer.begin(3);
+  reducer.begin(2);  // fewer than come
   for (int unit = 0; unit < 3; ++unit) {
     for (auto const& parameter : parameters) {
+      if (unit == 2 && parameter.numel() == 20000) continue;
       at::Tensor const gradient = parameter.numel() == 4
                                       ? at::zeros(parameter.sizes(), dtype)
                                       : at::randn(parameter.sizes(), at::kDouble).to(dtype);

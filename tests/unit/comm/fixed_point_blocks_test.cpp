@@ -4,6 +4,7 @@
 
 #include "voxcycle/core/random.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -29,43 +30,93 @@ std::vector<T> numbers(std::int64_t count) {
   return x;
 }
 
+/// Three arrays of sizes in `sizes` in rows of two units each, the middle one of one unit.
 template <class T>
-std::int64_t play_largest(std::vector<T> const& x, Order order) {
+struct Arrays {
+  explicit Arrays(std::array<std::int64_t, 3> const& sizes_in) : sizes(sizes_in) {
+    std::int64_t end = 0;
+    for (std::size_t k = 0; k < 3; ++k) {
+      begins[k] = row_size + 3;  // gaps between them
+      row_size = begins[k] + sizes[k];
+      end += sizes[k];
+      table[k] = end;
+      table[3 + k] = begins[k];
+      table[6 + k] = k == 1 ? 1 : 2;
+      table[9 + k] = exponents[k];
+    }
+    rows = numbers<T>(2 * row_size);
+  }
+
+  Segments segments() const { return {table.data(), 3, row_size}; }
+  T* values(std::size_t array, std::int64_t unit) {
+    return rows.data() + unit * row_size + begins[array];
+  }
+
+  static constexpr std::array<int, 3> exponents{-2, -40, 3};
+  std::array<std::int64_t, 3> sizes, begins{};
+  std::array<std::int64_t, 12> table{};
+  std::int64_t row_size = 0;
+  std::vector<T> rows;
+};
+
+template <class T>
+std::vector<std::int64_t> play_largest(Arrays<T> const& arrays, Order order) {
   EmulatedBlock block(order);
   std::array<std::int64_t, block_threads> shared{};
-  LargestJob<T> job{x.data(), std::ssize(x), largest_chunk, nullptr};
-  std::vector<std::int64_t> chunks(static_cast<std::size_t>(job.chunks()), -1);
-  job.largest = chunks.data();
-  for (std::int64_t i = 0; i < job.chunks(); ++i) largest_block(block, shared.data(), job, i);
-  std::int64_t all = -1;
-  LargestJob<std::int64_t> const rest{chunks.data(), job.chunks(), job.chunks(), &all};
-  largest_block(block, shared.data(), rest, 0);
-  return all;
+  std::vector<std::int64_t> largest(3, -1);
+  LargestJob<T> const job{arrays.segments(), arrays.rows.data(), largest.data()};
+  for (std::int64_t array = 0; array < 3; ++array) largest_block(block, shared.data(), job, array);
+  return largest;
+}
+
+template <class T>
+std::vector<std::int64_t> expected_largest(Arrays<T>& arrays, Loops<T> const& loops) {
+  std::vector<std::int64_t> largest;
+  for (std::size_t k = 0; k < 3; ++k) {
+    largest.push_back(loops.largest_pattern(arrays.values(k, 0), arrays.sizes[k]));
+    if (k == 1) continue;
+    largest.back() =
+        std::max(largest.back(), loops.largest_pattern(arrays.values(k, 1), arrays.sizes[k]));
+  }
+  return largest;
 }
 
 template <class T>
 void check(Loops<T> const& loops) {
-  for (std::int64_t count : {std::int64_t{1}, std::int64_t{1003}, 2 * largest_chunk + 5}) {
-    auto x = numbers<T>(count);
+  for (std::array<std::int64_t, 3> const& sizes :
+       {std::array<std::int64_t, 3>{1, 1, 1}, {1003, 7, 256}, {5, 3000, 2}}) {
+    Arrays<T> arrays(sizes);
+    auto const expected = expected_largest(arrays, loops);
     for (auto order : {Order::upwards, Order::downwards}) {
-      EXPECT_EQ(play_largest(x, order), loops.largest_pattern(x.data(), count));
+      EXPECT_EQ(play_largest(arrays, order), expected);
     }
-    std::vector<std::int64_t> found(x.size(), 5), expected(x.size(), 5);
-    std::vector<T> back(x.size()), back_expected(x.size());
-    loops.add(x.data(), count, 4.0, expected.data());
-    loops.to_floating(expected.data(), count, 0.25, back_expected.data());
-    for (std::int64_t i = 0; i < count; ++i) {
-      AddJob<T>{x.data(), 4.0, found.data()}(i);
-      ToFloatingJob<T>{expected.data(), 0.25, back.data()}(i);
+
+    std::int64_t const size = arrays.table[2];
+    std::vector<std::int64_t> found(static_cast<std::size_t>(size), 77), sums;
+    std::vector<T> back(found.size()), back_expected;
+    for (std::size_t k = 0; k < 3; ++k) {
+      std::vector<std::int64_t> sum(static_cast<std::size_t>(sizes[k]), 0);
+      std::vector<T> x(sum.size());
+      for (std::int64_t unit = 0; unit < arrays.table[6 + k]; ++unit) {
+        loops.add(arrays.values(k, unit), sizes[k], std::ldexp(1.0, -arrays.exponents[k]),
+                  sum.data());
+      }
+      loops.to_floating(sum.data(), sizes[k], std::ldexp(1.0, arrays.exponents[k]), x.data());
+      sums.insert(sums.end(), sum.begin(), sum.end());
+      back_expected.insert(back_expected.end(), x.begin(), x.end());
     }
-    EXPECT_EQ(found, expected);
+    for (std::int64_t i = 0; i < size; ++i) {
+      SumJob<T>{arrays.segments(), arrays.rows.data(), found.data()}(i);
+      ToFloatingJob<T>{arrays.segments(), sums.data(), back.data()}(i);
+    }
+    EXPECT_EQ(found, sums);
     EXPECT_EQ(back, back_expected);
 
     // What is not finite has the largest pattern of all.
-    x.back() = -std::numeric_limits<T>::infinity();
-    EXPECT_EQ(play_largest(x, Order::upwards), loops.largest_pattern(x.data(), count));
-    x.front() = std::numeric_limits<T>::quiet_NaN();
-    EXPECT_EQ(play_largest(x, Order::upwards), loops.largest_pattern(x.data(), count));
+    *arrays.values(2, 1) = -std::numeric_limits<T>::infinity();
+    EXPECT_EQ(play_largest(arrays, Order::upwards), expected_largest(arrays, loops));
+    arrays.values(0, 0)[sizes[0] - 1] = std::numeric_limits<T>::quiet_NaN();
+    EXPECT_EQ(play_largest(arrays, Order::upwards), expected_largest(arrays, loops));
   }
 }
 
