@@ -80,8 +80,11 @@ for precision in f32 f64; do
   done
 done
 channels=4:64,8:64,16:32,32:16,64:8,128:8,256:8,512:8
+# Small grids start more kernels than they compute: with units of two samples and in one unit.
 bench step --grid 32 --batch 16 --reduction exact,fast
+bench step --grid 32 --batch 16 --no-baseline --train.unit_size 16
 bench step --grid 64 --batch 4
+bench step --grid 64 --batch 4 --no-baseline --train.unit_size 4
 for grid in 128 256 512; do
   bench step --grid "$grid" --batch 1 --no-baseline --train.unit_size 1 \
     --network.channels "$channels" --profile "$scratch/trace.json"
@@ -115,7 +118,8 @@ fi
 # The network beside multigrid on the same GPU: train a little, then solve a field with both.
 model=(--run.device cuda --run.directory model --data.directory solve --data.on_the_fly yes
   --data.train_samples '512, 256, 64, 8' --data.held_out_samples 1 --network.channels "$channels"
-  --cycle.levels '32, 64, 128, 256' --cycle.steps '300, 100, 30, 4' --cycle.batch '8, 4, 1, 1')
+  --cycle.levels '32, 64, 128, 256' --cycle.steps '300, 100, 30, 4' --cycle.batch '8, 4, 1, 1'
+  --train.unit_size 8)
 check 'generate up to 256^3' "$voxcycle" generate "${model[@]}"
 check 'train up to 256^3' "$voxcycle" train "${model[@]}"
 field=$(printf '%s\n' "$scratch"/solve/held_out/256x256x256/shard-*.h5 | head -n 1)
