@@ -54,7 +54,7 @@ struct Size {
 /// A layer set up in one way, and the seconds that it took.
 class Trial {
  public:
-  Trial(Layer const& layer, Way const& way, Size const& size, DeviceChoice const& place)
+  Trial(Layer const& layer, Way const& way, Size const& size, DeviceChoice& place)
       : pass_{.comm = place.comm(),
               .device = place.device(),
               .dtype = way.dtype,
@@ -96,7 +96,7 @@ class Trial {
 };
 
 /// Prints a row of the table. @return the same as JSON
-std::string measure(Layer const& layer, Size const& size, DeviceChoice const& place) {
+std::string measure(Layer const& layer, Size const& size, DeviceChoice& place) {
   std::vector<std::unique_ptr<Trial>> trials;
   auto const ways = ways_on(place.device());
   for (auto const& way : ways) {
@@ -129,7 +129,7 @@ std::string measure(Layer const& layer, Size const& size, DeviceChoice const& pl
 int bench_conv(Invocation const& call) {
   Size const size{bench_number(call, "grid", 32), bench_number(call, "batch", 2)};
   std::int64_t const channels = bench_number(call, "channels", 16);
-  DeviceChoice const place(call.config, call.comm);
+  DeviceChoice place(call.config, call.comm);
   if (call.comm.rank() == 0) {
     std::printf(
         "milliseconds of forward and of forward with backward; speed-up of bf16 over the last "

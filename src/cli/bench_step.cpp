@@ -106,7 +106,7 @@ void add_profile(Invocation const& call, StepTrial& trial, DeviceChoice const& p
 int bench_step(Invocation const& call) {
   auto const names =
       split_list(call.has("reduction") ? call.flags.at("reduction") : std::string("exact"));
-  DeviceChoice const place(call.config, call.comm);
+  DeviceChoice place(call.config, call.comm);
   auto options = train_options(call.config);
   options.device = place.device();
   Grid3 const grid = Grid3::cube(bench_number(call, "grid", 32));

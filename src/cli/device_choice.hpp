@@ -40,7 +40,9 @@ class DeviceChoice {
   DeviceChoice& operator=(DeviceChoice const&) = delete;
 
   at::Device device() const { return device_; }
-  Communicator const& comm() const { return nccl_ ? *nccl_ : host_; }
+  /// What connects the processes there. **Collective** the first time: commands that exchange
+  /// nothing between GPUs need not wait for NCCL.
+  Communicator const& comm();
   /// Memory of the GPU for this process alone, bytes; 0 on a CPU.
   std::int64_t memory() const { return memory_; }
   /// For people, e.g. "GPU 0 (NVIDIA H100)" or "the CPU".
@@ -50,6 +52,8 @@ class DeviceChoice {
   void use_gpu(Config const& config, CudaReport const& report, GpuShare const& share);
 
   Communicator const& host_;
+  bool warned_ = false;   ///< that processes share a GPU
+  bool by_nccl_ = false;  ///< every process has a GPU of its own
   std::unique_ptr<Communicator> nccl_;
   at::Device device_ = at::kCPU;
   std::int64_t memory_ = 0;

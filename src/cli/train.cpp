@@ -114,7 +114,7 @@ TrainSummary train_within(std::vector<MemoryPlan> const& plans, TrainOptions con
 int run_train(Invocation const& call) {
   TrainOptions options = train_options(call.config);
   if (call.has("fresh")) options.restart = Restart::fresh;
-  DeviceChoice const place(call.config, call.comm);
+  DeviceChoice place(call.config, call.comm);
   options.device = place.device();
   if (call.has("dry-run")) {
     show_gpus(place, call.comm);

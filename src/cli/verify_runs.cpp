@@ -47,7 +47,7 @@ std::vector<StepRecord> read_records(std::string const& path) {
 }  // namespace
 
 int run_verify_worker(Invocation const& call) {
-  DeviceChoice const place(call.config, call.comm);
+  DeviceChoice place(call.config, call.comm);
   TrainOptions options = train_options(call.config);
   options.device = place.device();
   options.restart = call.has("fresh") ? Restart::fresh : Restart::resume;

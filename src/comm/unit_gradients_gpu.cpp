@@ -88,7 +88,7 @@ class UnitGradientsOnGpu final : public UnitGradients {
       rows[2][k] = units_[part.parameter];
       rows[3][k] = part.exponent;
     }
-    return {table.to(options_.device(), /*non_blocking=*/false), end};
+    return {table.to(options_.device(), /*non_blocking=*/true), end};
   }
 
   at::TensorOptions options_;

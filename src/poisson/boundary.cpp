@@ -105,11 +105,12 @@ std::string to_string(Boundary const& boundary) {
   return join(entries);
 }
 
-at::Tensor free_node_mask(Grid3 const& grid, Boundary const& boundary, at::ScalarType dtype) {
-  at::Tensor mask = empty_nodes(grid);
-  mask.fill_(1.0);
+at::Tensor free_node_mask(Grid3 const& grid, Boundary const& boundary,
+                          at::TensorOptions const& options) {
+  require_valid(grid);
+  at::Tensor mask = at::ones({1, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)}, options);
   fill_dirichlet_planes(mask, grid, boundary, [](Face const&) { return 0.0; });
-  return mask.to(dtype);
+  return mask;
 }
 
 at::Tensor lift(Grid3 const& grid, Boundary const& boundary, at::ScalarType dtype) {

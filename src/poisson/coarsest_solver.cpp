@@ -110,8 +110,8 @@ CoarsestSolver::CoarsestSolver(LevelOperator const& level, at::Tensor const& mas
                                                      "nu > 0 everywhere). Check the coefficient.");
   }
   if (fields.device().is_cpu()) return;
-  inverse_ = at::cholesky_inverse(factor_).to(fields.device());
-  mask_ = mask_.to(fields.device());
+  inverse_ = at::cholesky_inverse(factor_).to(fields.device(), /*non_blocking=*/true);
+  mask_ = mask_.to(fields.device(), /*non_blocking=*/true);
   factor_.reset();
 }
 

@@ -49,7 +49,7 @@ struct Multigrid::Impl {
   }
 
   void add_level(std::unique_ptr<LevelOperator> op, Boundary const& boundary) {
-    at::Tensor const mask = free_node_mask(op->grid(), boundary, options.dtype).to(fields);
+    at::Tensor const mask = free_node_mask(op->grid(), boundary, fields);
     at::Tensor const inverse = inverse_diagonal(*op, mask);
     levels.push_back({std::move(op), nullptr, inverse});
   }

@@ -41,7 +41,7 @@ class EquationSmoother final : public FieldSmoother {
 FrameOfGrid frame_of(Boundary const& boundary, Source const& source, int smoothing) {
   return [=](Grid3 const& grid, at::Device device) {
     NodalFrame frame{lift(grid, boundary, at::kFloat).to(device),
-                     free_node_mask(grid, boundary, at::kFloat).to(device)};
+                     free_node_mask(grid, boundary, at::device(device).dtype(at::kFloat))};
     if (smoothing > 0) {
       LossProblem const problem{grid, boundary, source, device};
       frame.smoother = std::make_shared<EquationSmoother>(problem, frame.mask, smoothing);

@@ -16,7 +16,8 @@ class ResidualLoss final : public Loss {
       : grid_(problem.grid),
         source_(problem),
         lift_(lift(problem.grid, problem.boundary, at::kDouble).to(problem.device)),
-        mask_(free_node_mask(problem.grid, problem.boundary, at::kDouble).to(problem.device)) {
+        mask_(free_node_mask(problem.grid, problem.boundary,
+                             at::device(problem.device).dtype(at::kDouble))) {
     VOXCYCLE_REQUIRE(!source_.is_zero() || problem.boundary.has_different_values(),
                      "loss residual: the boundary values are all equal and the source is zero, so "
                      "there are no forces to divide by. Give two faces different values, or set a "

@@ -20,7 +20,7 @@
 namespace voxcycle::emulated_gpu {
 namespace {
 
-std::atomic<std::int64_t> reads = 0;
+std::atomic<std::int64_t> waits = 0;
 std::mutex counts_mutex;
 std::map<std::string, std::int64_t> counts;  ///< of launches
 thread_local int current = 0;
@@ -193,12 +193,12 @@ void set_current_device(int device) {
   current = device;
 }
 
-std::int64_t host_reads() {
-  return reads;
+std::int64_t host_waits() {
+  return waits;
 }
 
-void count_host_read() {
-  ++reads;
+void count_host_wait() {
+  ++waits;
 }
 
 std::map<std::string, std::int64_t> launches() {

@@ -41,9 +41,10 @@ int device_of(void const* address);
 /// or written. @throws c10::Error if the address is not in memory of this GPU.
 void* kernel_view(int device, void const* address);
 
-/// How often the host has asked for values of a GPU so far; on a real one it waits each time.
-std::int64_t host_reads();
-void count_host_read();
+/// How often the host has waited for a GPU so far: where it asked for values, or brought some and
+/// did not say that it need not wait.
+std::int64_t host_waits();
+void count_host_wait();
 
 /// How often each operator and kernel has been launched so far, copies included. torch's own lists
 /// of tensors ("foreach") count once a tensor; a real GPU launches some at a time.

@@ -131,7 +131,7 @@ void by_cpu(c10::OperatorHandle const& op, torch::jit::Stack* stack) {
   auto const results = torch::jit::pop(*stack, schema.returns().size());
   for (std::size_t i = 0; i < results.size(); ++i) {
     auto const* const original = same_as(schema.returns()[i], schema, originals);
-    if (!results[i].isTensor() && !results[i].isTensorList()) count_host_read();
+    if (!results[i].isTensor() && !results[i].isTensorList()) count_host_wait();
     if (original != nullptr) take_shape(original->toTensor(), results[i].toTensor());
     stack->push_back(original != nullptr ? *original : moved(results[i], device));
   }
@@ -154,8 +154,8 @@ at::Tensor empty_strided(at::IntArrayRef size, at::IntArrayRef stride,
 }
 
 /// Between host and GPU and within a GPU.
-at::Tensor& copy(at::Tensor& to, at::Tensor const& from, bool /*non_blocking*/) {
-  if (to.is_cpu()) count_host_read();
+at::Tensor& copy(at::Tensor& to, at::Tensor const& from, bool non_blocking) {
+  if (to.is_cpu() || (from.is_cpu() && !non_blocking)) count_host_wait();
   count_launch("copy_");
   view_of(to).copy_(view_of(from));
   return to;

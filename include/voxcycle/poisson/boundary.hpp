@@ -43,7 +43,9 @@ Boundary parse_boundary(std::string_view text);
 std::string to_string(Boundary const& boundary);
 
 /// 1 on free nodes, 0 on Dirichlet nodes. Shape [1, 1, nx+1, ny+1, nz+1].
-at::Tensor free_node_mask(Grid3 const& grid, Boundary const& boundary, at::ScalarType dtype);
+/// @param options  its type and where it is made
+at::Tensor free_node_mask(Grid3 const& grid, Boundary const& boundary,
+                          at::TensorOptions const& options);
 
 /// A field with the exact Dirichlet values (x faces win on shared edges, then y): inverse-distance
 /// blend of the Dirichlet faces, so linear between two opposite faces and 1 - x by default; zero

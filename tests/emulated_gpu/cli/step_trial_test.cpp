@@ -13,12 +13,12 @@ namespace voxcycle {
 namespace {
 
 struct Counts {
-  std::int64_t host_reads = 0;
+  std::int64_t host_waits = 0;
   std::int64_t launches = 0;
 };
 
 Counts counts() {
-  Counts counts{emulated_gpu::host_reads(), 0};
+  Counts counts{emulated_gpu::host_waits(), 0};
   for (auto const& [name, count] : emulated_gpu::launches()) counts.launches += count;
   return counts;
 }
@@ -34,7 +34,7 @@ Counts counts_of_step(Grid3 const& grid, std::int64_t batch) {
   auto const before = counts();
   trial.step();
   auto const after = counts();
-  return {after.host_reads - before.host_reads, after.launches - before.launches};
+  return {after.host_waits - before.host_waits, after.launches - before.launches};
 }
 
 TEST(StepTrialOnGpu, TheHostSeldomWaits) {
@@ -42,7 +42,7 @@ TEST(StepTrialOnGpu, TheHostSeldomWaits) {
     std::int64_t const units = batch / TrainOptions().unit_size;
     auto const step = counts_of_step(Grid3::cube(8), batch);
     // A unit: its coarsest matrix in the loss. A step: the loss, and exponents of the gradient.
-    EXPECT_LE(step.host_reads, units + 2) << "samples: " << batch;
+    EXPECT_LE(step.host_waits, units + 2) << "samples: " << batch;
     // Found: 233 and 331 a unit. A kernel more for each norm of a unit shows.
     EXPECT_LE(step.launches, 240 + 335 * units) << "samples: " << batch;
   }

@@ -57,7 +57,7 @@ TEST(GpuShare, CountsTheProcessesOfAGpu) {
 
 TEST(DeviceChoice, IsTheCpuUnlessAskedForMore) {
   auto const comm = make_self_communicator();
-  DeviceChoice const place(Config(), *comm);
+  DeviceChoice place(Config(), *comm);
   EXPECT_TRUE(place.device().is_cpu());
   EXPECT_EQ(place.memory(), 0);
   EXPECT_EQ(&place.comm(), comm.get());
