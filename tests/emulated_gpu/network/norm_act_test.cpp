@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Here and not among the tests of real GPUs, which bundles hold: gpu.network.norm_loops and
+// gpu.train.trainer say the same there.
 #include "voxcycle/network/norm_act.hpp"
 
 #include <ATen/ATen.h>
