@@ -51,32 +51,30 @@ DeviceChoice::DeviceChoice(Config const& config, Communicator const& host) : hos
   auto const seen = host.all_gather_text(join_uuids(report));
   auto const gpus = static_cast<int>(report.gpus.size());
   GpuShare const share = gpus > 0 ? gpu_share(seen, host.rank(), gpus) : GpuShare{};
-  by_nccl_ = host.size() > 1 && largest_of(host, share.processes) == 1;
+  bool const by_nccl = host.size() > 1 && largest_of(host, share.processes) == 1;
   auto const problem = problem_with(
-      {.bfloat16_convolutions = bfloat16, .nccl_header = by_nccl_ ? nccl_header_version() : 0});
+      {.bfloat16_convolutions = bfloat16, .nccl_header = by_nccl ? nccl_header_version() : 0});
   if (wanted == "auto" && largest_of(host, problem.empty() ? 0 : 1) == 1) {
     if (!problem.empty()) log_info("computing on the CPU. " + problem);
-    by_nccl_ = false;
     return;
   }
   host.agree_on_error(problem);
   use_gpu(config, report, share);
+  by_nccl_ = by_nccl;
 }
 
 DeviceChoice::~DeviceChoice() = default;
 
 Communicator const& DeviceChoice::comm() {
-  if (by_nccl_) {
-    if (!nccl_) nccl_ = make_nccl_communicator(host_, device_.index());
-    return *nccl_;
-  }
-  if (device_.is_cuda() && host_.size() > 1 && host_.rank() == 0 && !warned_) {
+  if (comm_ != nullptr) return *comm_;
+  if (by_nccl_) nccl_ = make_nccl_communicator(host_, device_.index());
+  if (device_.is_cuda() && host_.size() > 1 && !by_nccl_ && host_.rank() == 0) {
     log_warning(
         "several processes share a GPU: their sums go through the host's memory, which is slow. "
         "Start one process a GPU.");
   }
-  warned_ = true;
-  return host_;
+  comm_ = nccl_ ? nccl_.get() : &host_;
+  return *comm_;
 }
 
 void DeviceChoice::use_gpu(Config const& config, CudaReport const& report, GpuShare const& share) {

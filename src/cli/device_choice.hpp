@@ -52,9 +52,9 @@ class DeviceChoice {
   void use_gpu(Config const& config, CudaReport const& report, GpuShare const& share);
 
   Communicator const& host_;
-  bool warned_ = false;   ///< that processes share a GPU
   bool by_nccl_ = false;  ///< every process has a GPU of its own
   std::unique_ptr<Communicator> nccl_;
+  Communicator const* comm_ = nullptr;  ///< once comm() was called
   at::Device device_ = at::kCPU;
   std::int64_t memory_ = 0;
   std::string name_ = "the CPU";

@@ -7,20 +7,13 @@
 #include <bit>
 #include <cmath>
 
-#include "comm/exact_sum_device.hpp"
+#include "comm/exact_sum_columns.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
 namespace {
 
 constexpr std::int64_t kMostTerms = std::int64_t{1} << 20;
-
-/// Where the terms are.
-template <class Job>
-void for_columns(at::Device device, std::int64_t columns, Job const& job) {
-  if (device.is_cuda()) return exact_columns::on_gpu::run(device.index(), columns, job);
-  for (std::int64_t column = 0; column < columns; ++column) job(column);
-}
 
 }  // namespace
 
@@ -37,20 +30,21 @@ at::Tensor exact_sum(Communicator const& comm, at::Tensor const& terms, std::int
   at::Tensor const rows = terms.contiguous();
   exact_columns::Terms const local{rows.const_data_ptr<double>(), rows.size(0), n};
   auto const integers = terms.options().dtype(at::kLong);
+  int const device = terms.device().index();
 
   at::Tensor exponents = at::empty({n}, integers);
   auto* const exponent = exponents.mutable_data_ptr<std::int64_t>();
-  for_columns(terms.device(), n, exact_columns::ExponentJob{local, exponent});
+  for_elements("exact sum", device, n, exact_columns::ExponentJob{local, exponent});
   comm.all_reduce(exponents, ReduceOperation::max);
 
   at::Tensor limbs = at::empty({2, n}, integers);
   auto* const limb = limbs.mutable_data_ptr<std::int64_t>();
-  for_columns(terms.device(), n, exact_columns::LimbJob{local, exponent, bits, limb});
+  for_elements("exact sum", device, n, exact_columns::LimbJob{local, exponent, bits, limb});
   comm.all_reduce(limbs, ReduceOperation::sum);
 
   at::Tensor sums = at::empty({n}, terms.options());
   auto* const sum = sums.mutable_data_ptr<double>();
-  for_columns(terms.device(), n, exact_columns::SumJob{exponent, limb, n, bits, sum});
+  for_elements("exact sum", device, n, exact_columns::SumJob{exponent, limb, n, bits, sum});
   if (sums.is_cuda()) return sums;
   for (std::int64_t column = 0; column < n; ++column) {
     VOXCYCLE_REQUIRE(!std::isinf(sum[column]), "exact sum: the sum exceeds the range of float64.");

@@ -4,7 +4,6 @@
 #include "voxcycle/core/error.hpp"
 
 #include "network/norm_channels.hpp"
-#include "network/norm_device.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle::norm_coefficients {
@@ -18,12 +17,7 @@ Reals reals(at::Tensor const& values) {
   return {values.mutable_data_ptr(), wide};
 }
 
-/// job(i) for all i < count, where the tensors are.
-template <class Job>
-void run(at::Device device, std::int64_t count, Job const& job) {
-  if (device.is_cuda()) return norm_channels::on_gpu::run(device.index(), count, job);
-  for (std::int64_t i = 0; i < count; ++i) job(i);
-}
+constexpr auto kName = "coefficients of normalisation";
 
 }  // namespace
 
@@ -32,7 +26,8 @@ Moments of_batch(at::Tensor const& sums, double count, double epsilon, Momentum 
   std::int64_t const channels = sums.numel() / 2;
   Moments const moments{at::empty({1, channels}, sums.options()),
                         at::empty({1, channels}, sums.options())};
-  run(sums.device(), channels,
+  for_elements(
+      kName, sums.device().index(), channels,
       norm_channels::BatchJob{.sums = sums.const_data_ptr<double>(),
                               .channels = channels,
                               .count = count,
@@ -52,15 +47,15 @@ Affine affine(Moments const& moments, at::Tensor const& gamma, at::Tensor const&
     return at::empty_like(moments.mean, moments.mean.options().dtype(compute));
   };
   Affine const result{empty(), empty(), empty()};
-  run(moments.mean.device(), moments.mean.numel(),
-      norm_channels::AffineJob{.mean = moments.mean.const_data_ptr<double>(),
-                               .inverse_std = moments.inverse_std.const_data_ptr<double>(),
-                               .channels = gamma.numel(),
-                               .gamma = reals(gamma),
-                               .beta = reals(beta),
-                               .scale = reals(result.scale),
-                               .shift = reals(result.shift),
-                               .center = reals(result.center)});
+  for_elements(kName, moments.mean.device().index(), moments.mean.numel(),
+               norm_channels::AffineJob{.mean = moments.mean.const_data_ptr<double>(),
+                                        .inverse_std = moments.inverse_std.const_data_ptr<double>(),
+                                        .channels = gamma.numel(),
+                                        .gamma = reals(gamma),
+                                        .beta = reals(beta),
+                                        .scale = reals(result.scale),
+                                        .shift = reals(result.shift),
+                                        .center = reals(result.center)});
   return result;
 }
 
@@ -71,17 +66,17 @@ Slopes slopes(at::Tensor const& sums, double count, Moments const& moments, at::
   Slopes const result{
       at::empty({channels}, gamma.options()), at::empty({channels}, gamma.options()),
       at::empty({1, channels}, coefficients), at::empty({1, channels}, coefficients)};
-  run(sums.device(), channels,
-      norm_channels::SlopesJob{.sums = sums.const_data_ptr<double>(),
-                               .channels = channels,
-                               .count = count,
-                               .mean = moments.mean.const_data_ptr<double>(),
-                               .inverse_std = moments.inverse_std.const_data_ptr<double>(),
-                               .gamma = reals(gamma),
-                               .dgamma = reals(result.dgamma),
-                               .dbeta = reals(result.dbeta),
-                               .linear = reals(result.linear),
-                               .constant = reals(result.constant)});
+  for_elements(kName, sums.device().index(), channels,
+               norm_channels::SlopesJob{.sums = sums.const_data_ptr<double>(),
+                                        .channels = channels,
+                                        .count = count,
+                                        .mean = moments.mean.const_data_ptr<double>(),
+                                        .inverse_std = moments.inverse_std.const_data_ptr<double>(),
+                                        .gamma = reals(gamma),
+                                        .dgamma = reals(result.dgamma),
+                                        .dbeta = reals(result.dbeta),
+                                        .linear = reals(result.linear),
+                                        .constant = reals(result.constant)});
   return result;
 }
 

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// network/norm_loops.hpp and network/norm_channels.hpp for tensors on a GPU:
-// src/network/device/cuda.cpp, or none.cpp, which refuses, in a build without CUDA. x is channels
-// last; nothing waits for the result.
+// network/norm_loops.hpp for tensors on a GPU: src/network/device/cuda.cpp, or none.cpp, which
+// refuses, in a build without CUDA. x is channels last; nothing waits for the result.
 #pragma once
 
-#include <cstdint>
-
-#include "network/norm_channels.hpp"
 #include <ATen/core/Tensor.h>
 
 namespace voxcycle::norm_loops::on_gpu {
@@ -24,12 +20,3 @@ at::Tensor backward(at::Tensor const& dy, at::Tensor const& x, at::Tensor const&
                     double slope);
 
 }  // namespace voxcycle::norm_loops::on_gpu
-
-namespace voxcycle::norm_channels::on_gpu {
-
-/// job(i) for all i in [0, count). All pointers are to the GPU's memory.
-void run(int device, std::int64_t count, BatchJob const& job);
-void run(int device, std::int64_t count, AffineJob const& job);
-void run(int device, std::int64_t count, SlopesJob const& job);
-
-}  // namespace voxcycle::norm_channels::on_gpu

@@ -18,7 +18,13 @@ template <class T>
 struct VoxelEntries {
   T const* nu;  ///< [batch, nodes - 1]
   FieldSize nodes;
-  double element[8];  ///< first row of the element matrix for nu = 1
+  double element[8];
+
+  /// @param element_row  the first of the element matrix for nu = 1
+  VoxelEntries(T const* nu_in, FieldSize const& nodes_in, double const* element_row)
+      : nu(nu_in), nodes(nodes_in) {
+    for (int i = 0; i < 8; ++i) element[i] = element_row[i];
+  }
 
   /// Between a node and its neighbour at offset t; 0 if that is outside of the grid.
   VOXCYCLE_BOTH double operator()(int sample, int x, int y, int z, int t) const {

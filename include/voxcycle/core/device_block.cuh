@@ -24,12 +24,29 @@ struct DeviceBlock {
   __device__ void sync() { __syncthreads(); }
 };
 
+/// Makes a GPU the current one, and then the one before again.
+class CurrentDevice {
+ public:
+  explicit CurrentDevice(int device) : device_(device) {
+    require_cuda_success("GPU", cudaGetDevice(&before_));
+    if (before_ != device_) require_cuda_success("GPU", cudaSetDevice(device_));
+  }
+  ~CurrentDevice() {
+    if (before_ != device_) cudaSetDevice(before_);
+  }
+  CurrentDevice(CurrentDevice const&) = delete;
+  CurrentDevice& operator=(CurrentDevice const&) = delete;
+
+ private:
+  int device_, before_ = 0;
+};
+
 /// Launches `blocks` blocks, without waiting for them. @throws Error if they cannot be launched.
 template <class... Parameters, class... Arguments>
 void launch(char const* name, DeviceQueue const& queue, std::int64_t blocks,
             void (*kernel)(Parameters...), Arguments const&... arguments) {
   if (blocks == 0) return;
-  require_cuda_success(name, cudaSetDevice(queue.device));
+  CurrentDevice const current(queue.device);
   kernel<<<static_cast<unsigned>(blocks), block_threads, 0,
            static_cast<cudaStream_t>(queue.stream)>>>(arguments...);
   require_cuda_success(name, cudaGetLastError());

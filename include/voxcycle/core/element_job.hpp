@@ -17,6 +17,14 @@ template <class Job>
 void launch_elements(char const* name, DeviceQueue const& queue, std::int64_t count,
                      Job const& job);
 
+/// job(i) for all i in [0, count) on GPU `device`, or in a loop if that is negative, as torch's
+/// index of the CPU is.
+template <class Job>
+void for_elements(char const* name, int device, std::int64_t count, Job const& job) {
+  if (device >= 0) return launch_elements(name, current_queue(device), count, job);
+  for (std::int64_t i = 0; i < count; ++i) job(i);
+}
+
 /// `template struct ElementLaunches<std::tuple<A, B>>;` instantiates launch_elements for A and B.
 template <class Jobs>
 struct ElementLaunches;

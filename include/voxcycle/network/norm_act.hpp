@@ -47,9 +47,8 @@ struct NormOptions {
 /// Ioffe and Szegedy 2015; synchronised over ranks: sums and counts of all units are summed exactly
 /// (exact_sum), so statistics and their gradients are those of the whole batch, with the same bits
 /// for any number of ranks and true counts for uneven shares. Statistics in float64, on the device
-/// of the units: the host waits for none of them. Running
-/// statistics use the unbiased variance. In evaluation sync_batch uses the running statistics.
-/// **Collective** forward and backward.
+/// of the units: the host waits for none of them. Running statistics use the unbiased variance. In
+/// evaluation sync_batch uses the running statistics. **Collective** forward and backward.
 class NormAct : public torch::nn::Module, public Scripted {
  public:
   explicit NormAct(NormOptions const& options);

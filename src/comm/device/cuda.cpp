@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "comm/exact_sum_device.hpp"
 #include "comm/fixed_point_device.hpp"
 #include "comm/largest_launch.hpp"
 #include <ATen/ATen.h>
@@ -54,26 +53,3 @@ at::Tensor to_floating(at::Tensor const& sums, SegmentTable const& segments, at:
 }
 
 }  // namespace voxcycle::fixed_point::on_gpu
-
-namespace voxcycle::exact_columns::on_gpu {
-namespace {
-
-template <class Job>
-void run_job(int device, std::int64_t columns, Job const& job) {
-  c10::DeviceGuard const guard({c10::kCUDA, static_cast<c10::DeviceIndex>(device)});
-  launch_elements("exact sum", current_queue(device), columns, job);
-}
-
-}  // namespace
-
-void run(int device, std::int64_t columns, ExponentJob const& job) {
-  run_job(device, columns, job);
-}
-void run(int device, std::int64_t columns, LimbJob const& job) {
-  run_job(device, columns, job);
-}
-void run(int device, std::int64_t columns, SumJob const& job) {
-  run_job(device, columns, job);
-}
-
-}  // namespace voxcycle::exact_columns::on_gpu

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/device.hpp"
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/no_element_launch.hpp"
 
-#include "comm/exact_sum_device.hpp"
+#include "comm/exact_sum_columns.hpp"
 #include "comm/fixed_point_device.hpp"
 
 namespace voxcycle {
 namespace {
 
 [[noreturn]] void refuse() {
-  throw Error("exact sums: terms are on a GPU, but this voxcycle was " + cuda_problem({}));
+  throw Error("gradient sums: a gradient is on a GPU, but this voxcycle was " + cuda_problem({}));
 }
 
 }  // namespace
@@ -31,19 +32,6 @@ at::Tensor to_floating(at::Tensor const& /*sums*/, SegmentTable const& /*segment
 
 }  // namespace fixed_point::on_gpu
 
-namespace exact_columns::on_gpu {
+template struct ElementLaunches<exact_columns::Jobs>;
 
-void run(int /*device*/, std::int64_t /*columns*/, ExponentJob const& /*job*/) {
-  refuse();
-}
-
-void run(int /*device*/, std::int64_t /*columns*/, LimbJob const& /*job*/) {
-  refuse();
-}
-
-void run(int /*device*/, std::int64_t /*columns*/, SumJob const& /*job*/) {
-  refuse();
-}
-
-}  // namespace exact_columns::on_gpu
 }  // namespace voxcycle

@@ -143,26 +143,3 @@ at::Tensor backward(at::Tensor const& dy, at::Tensor const& x, at::Tensor const&
 }
 
 }  // namespace voxcycle::norm_loops::on_gpu
-
-namespace voxcycle::norm_channels::on_gpu {
-namespace {
-
-template <class Job>
-void run_job(int device, std::int64_t count, Job const& job) {
-  c10::DeviceGuard const guard({c10::kCUDA, static_cast<c10::DeviceIndex>(device)});
-  launch_elements("coefficients of normalisation", current_queue(device), count, job);
-}
-
-}  // namespace
-
-void run(int device, std::int64_t count, BatchJob const& job) {
-  run_job(device, count, job);
-}
-void run(int device, std::int64_t count, AffineJob const& job) {
-  run_job(device, count, job);
-}
-void run(int device, std::int64_t count, SlopesJob const& job) {
-  run_job(device, count, job);
-}
-
-}  // namespace voxcycle::norm_channels::on_gpu

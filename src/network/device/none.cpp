@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/device.hpp"
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/no_element_launch.hpp"
 
+#include "network/norm_channels.hpp"
 #include "network/norm_device.hpp"
 
 namespace voxcycle {
@@ -38,19 +40,6 @@ at::Tensor backward(at::Tensor const& /*dy*/, at::Tensor const& /*x*/, at::Tenso
 
 }  // namespace norm_loops::on_gpu
 
-namespace norm_channels::on_gpu {
+template struct ElementLaunches<norm_channels::Jobs>;
 
-void run(int /*device*/, std::int64_t /*count*/, BatchJob const& /*job*/) {
-  refuse();
-}
-
-void run(int /*device*/, std::int64_t /*count*/, AffineJob const& /*job*/) {
-  refuse();
-}
-
-void run(int /*device*/, std::int64_t /*count*/, SlopesJob const& /*job*/) {
-  refuse();
-}
-
-}  // namespace norm_channels::on_gpu
 }  // namespace voxcycle

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/error.hpp"
 
-#include <algorithm>
 #include <limits>
 
 #include "poisson/device.hpp"
@@ -44,8 +43,7 @@ template <class Job>
 void run(char const* name, at::Tensor const& where, std::int64_t count, Job const& job) {
   VOXCYCLE_REQUIRE(count <= std::numeric_limits<std::uint32_t>::max(),
                    name << ": " << count << " elements are too many for a GPU.");
-  c10::DeviceGuard const guard(where.device());
-  launch_elements(name, current_queue(where.device().index()), count, job);
+  for_elements(name, where.device().index(), count, job);
 }
 
 /// Of the last three axes.
@@ -206,10 +204,7 @@ void with_entries(StencilSource const& fine, Body const& body) {
   if (fine.kind() == StencilSource::Values::couplings) {
     return body(CouplingEntries<T>{values, nodes});
   }
-  VoxelEntries<T> entries{values, nodes, {}};
-  auto const row = element_stiffness(fine.grid())[0];
-  std::copy(row.begin(), row.end(), entries.element);
-  body(entries);
+  body(VoxelEntries<T>(values, nodes, element_stiffness(fine.grid())[0].data()));
 }
 
 }  // namespace

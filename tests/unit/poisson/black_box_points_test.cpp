@@ -49,10 +49,8 @@ TEST_P(BlackBoxPoints, SetUpAsTheRows) {
   Grid3 const grid{{8, 4, 12}, {1.0, 0.5, 1.5}};
   at::Tensor const nu = at::exp(GetParam() * random_voxels(grid, batch).log());
   auto const source = voxel_stencil(grid, nu);
-  VoxelEntries<double> entries{nu.const_data_ptr<double>(), node_size(grid), {}};
-  auto const row = element_stiffness(grid)[0];
-  std::copy(row.begin(), row.end(), entries.element);
-  expect_set_up(*source, entries);
+  expect_set_up(*source, VoxelEntries<double>(nu.const_data_ptr<double>(), node_size(grid),
+                                              element_stiffness(grid)[0].data()));
 
   at::Tensor const couplings = black_box_couplings(*source, black_box_weights(*source));
   Grid3 const coarse = grid.coarsened();

@@ -49,10 +49,9 @@ void expect_rows(StencilSource const& expected, Entries const& entries) {
 TEST(StencilPoints, VoxelEntriesAreThoseOfTheRows) {
   Grid3 const grid{{4, 2, 6}, {1.0, 0.5, 1.5}};
   at::Tensor const nu = random_voxels(grid, batch);
-  VoxelEntries<double> entries{nu.const_data_ptr<double>(), node_size(grid), {}};
-  auto const row = element_stiffness(grid)[0];
-  std::copy(row.begin(), row.end(), entries.element);
-  expect_rows(*voxel_stencil(grid, nu), entries);
+  expect_rows(*voxel_stencil(grid, nu),
+              VoxelEntries<double>(nu.const_data_ptr<double>(), node_size(grid),
+                                   element_stiffness(grid)[0].data()));
 }
 
 TEST(StencilPoints, CouplingsAreThoseOfTheRowsAndOfTheOperator) {
