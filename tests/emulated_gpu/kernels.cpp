@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernels of src/*/kernels/*.cu, played block by block.
+// The kernels of src/*/kernels/*.cu, played block by block, from the last block, thread and element
+// to the first: the CPU's loops go the other way, so that results which depend on the order differ
+// from theirs.
 #include "voxcycle/core/block_program.hpp"
 
 #include <memory>
@@ -23,14 +25,14 @@ void open(DeviceQueue const& queue, T*&... address) {
   ((address = static_cast<T*>(emulated_gpu::kernel_view(queue.device, address))), ...);
 }
 
-/// Plays blocks 0 .. blocks: body(block, shared, index).
+/// Plays blocks `blocks` - 1 to 0: body(block, shared, index).
 template <class Shared, class Body>
 void play(char const* name, DeviceQueue const& queue, std::int64_t blocks, Body body) {
   emulated_gpu::count_launch(name);
   emulated_gpu::enqueue(queue.stream, [blocks, body] {
     auto const shared = std::make_unique<Shared>();
-    EmulatedBlock block(EmulatedBlock::Order::upwards);
-    for (std::int64_t i = 0; i < blocks; ++i) body(block, *shared, i);
+    EmulatedBlock block(EmulatedBlock::Order::downwards);
+    for (std::int64_t i = blocks; i-- > 0;) body(block, *shared, i);
   });
 }
 
@@ -39,7 +41,7 @@ template <class Body>
 void play_elements(char const* name, DeviceQueue const& queue, std::int64_t count, Body body) {
   emulated_gpu::count_launch(name);
   emulated_gpu::enqueue(queue.stream, [count, body] {
-    for (std::int64_t i = 0; i < count; ++i) body(i);
+    for (std::int64_t i = count; i-- > 0;) body(i);
   });
 }
 
