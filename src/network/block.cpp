@@ -22,12 +22,13 @@ Units Block::second(Pass const& pass, Units const& h) {
   return norm2_->forward(pass, conv2_->forward(pass, h));
 }
 
-Fields Block::recomputed(Pass const& pass, torch::nn::Module const& layers, Fields const& inputs,
+Fields Block::recomputed(Pass const& pass, torch::nn::Module const& layers, Fields inputs,
                          Before const& before, After const& after) {
   auto const middle = voxcycle::recomputed(
       pass, layers, inputs, [this, before](Pass const& p, Fields const& in) -> Fields {
         return {first(p, before(p, in))};
       });
+  inputs.clear();
   return voxcycle::recomputed(pass, layers, middle, [this, after](Pass const& p, Fields const& in) {
     return after(p, second(p, in[0]));
   });

@@ -48,11 +48,14 @@ class MultigridNetwork::Level : public torch::nn::Module, public Scripted {
 
   /// What run_level does after it: features and the head's output.
   /// @param coarse  features of the coarser level
-  std::pair<Units, Units> decode(Pass const& pass, Units const& h, Units const& coarse) {
+  std::pair<Units, Units> decode(Pass const& pass, Units h, Units coarse) {
     auto const with_coarse = [this](Pass const& p, Fields const& in) -> Fields {
       return {in[0], up->forward(p, in[1])};
     };
-    auto const y = dec->recomputed(pass, *this, {h, coarse}, with_coarse,
+    Fields inputs(2);  // no initialiser list: that would hold copies
+    inputs[0] = std::move(h);
+    inputs[1] = std::move(coarse);
+    auto const y = dec->recomputed(pass, *this, std::move(inputs), with_coarse,
                                    [this](Pass const& p, Units const& g) {
                                      return Fields{g, head->forward(p, g)};
                                    });
@@ -143,13 +146,13 @@ MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, Grid3 con
                                                      Units const& x, Units const& from_finer) {
   auto& level = *levels_.at(level_of(grid));
   auto const& frame = frames()->at(pass, grid);
-  Units const h = level.encode(pass, x, from_finer);
+  Units h = level.encode(pass, x, from_finer);
 
   Units u;
   Units g;
   Units head;
   if (level.coarsest()) {
-    g = h;
+    g = std::move(h);
     head = level.head->forward(pass, g);
     u = each(x, [&](at::Tensor const& unit) {
       return frame.lift.expand({unit.size(0), -1, -1, -1, -1});
@@ -158,8 +161,8 @@ MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, Grid3 con
     auto const pooled = each(x, [](at::Tensor const& unit) {
       return at::avg_pool3d(unit, {2, 2, 2});
     });
-    Output const coarse = run_level(pass, grid.coarsened(), pooled, level.down->forward(pass, h));
-    std::tie(g, head) = level.decode(pass, h, coarse.g);
+    Output coarse = run_level(pass, grid.coarsened(), pooled, level.down->forward(pass, h));
+    std::tie(g, head) = level.decode(pass, std::move(h), std::move(coarse.g));
     std::array<std::int64_t, 3> const nodes{grid.nodes(0), grid.nodes(1), grid.nodes(2)};
     u = each(coarse.u, [&](at::Tensor const& uc) {
       if (uc.size(0) > 0) return prolonged(uc, nodes);
@@ -173,6 +176,7 @@ MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, Grid3 con
   u = each(u, head, [&](at::Tensor const& base, at::Tensor const& correction) {
     return at::addcmul(base, frame.mask, correction.to(base.scalar_type()).contiguous(), scale);
   });
+  if (from_finer.empty()) g.clear();  // nobody asks for them
   return {smoothed(frame, u, x), g};
 }
 

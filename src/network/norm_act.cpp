@@ -8,6 +8,7 @@
 #include "voxcycle/network/statistics_record.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "network/norm_coefficients.hpp"
 #include "network/norm_loops.hpp"
@@ -77,6 +78,27 @@ variable_list to_save(Moments const& moments, Affine const& affine) {
   return {moments.mean, moments.inverse_std, affine.scale, affine.shift, affine.center};
 }
 
+std::vector<Affine> affine_of(std::vector<Moments> const& moments, at::Tensor const& gamma,
+                              at::Tensor const& beta, at::Tensor const& x) {
+  std::vector<Affine> all;
+  for (auto const& set : moments) {
+    all.push_back(norm_coefficients::affine(set, gamma, beta, norm_loops::compute_type(x)));
+  }
+  return all;
+}
+
+/// Where no gradient is wanted: units that nobody else sees are overwritten.
+Units without_gradient(Units x, std::vector<Affine> const& affine, double slope) {
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    auto const& a = affine[affine.size() == 1 ? 0 : k];
+    bool const alone = x[k].use_count() == 1 && x[k].storage().use_count() == 1;
+    at::Tensor const y = alone ? x[k] : at::empty_like(x[k]);
+    norm_loops::forward(x[k], a.scale, a.shift, slope, y);
+    x[k] = y;
+  }
+  return x;
+}
+
 struct NormActFunction : torch::autograd::Function<NormActFunction> {
   /// @param moments  one set for all units, or one a unit (Statistics::grouped)
   static variable_list forward(AutogradContext* context, at::TensorList x, at::Tensor const& gamma,
@@ -85,17 +107,16 @@ struct NormActFunction : torch::autograd::Function<NormActFunction> {
                                Pass const* pass) {
     variable_list saved(x.begin(), x.end());
     saved.insert(saved.end(), {gamma, beta});
-    std::vector<Affine> affine;
-    for (auto const& set : moments) {
-      affine.push_back(
-          norm_coefficients::affine(set, gamma, beta, norm_loops::compute_type(x.front())));
-      auto const kept = to_save(set, affine.back());
+    auto const affine = affine_of(moments, gamma, beta, x.front());
+    for (std::size_t k = 0; k < moments.size(); ++k) {
+      auto const kept = to_save(moments[k], affine[k]);
       saved.insert(saved.end(), kept.begin(), kept.end());
     }
     variable_list y;
     for (std::size_t k = 0; k < x.size(); ++k) {
       auto const& a = affine[affine.size() == 1 ? 0 : k];
-      y.push_back(norm_loops::forward(x[k], a.scale, a.shift, options.negative_slope));
+      y.push_back(at::empty_like(x[k]));
+      norm_loops::forward(x[k], a.scale, a.shift, options.negative_slope, y.back());
     }
     context->save_for_backward(saved);
     context->saved_data["statistics"] = static_cast<std::int64_t>(statistics);
@@ -239,13 +260,17 @@ std::vector<Moments> NormAct::take_moments(Pass const& pass, Units const& x) {
   return moments;
 }
 
-Units NormAct::forward(Pass const& pass, Units const& x) {
+Units NormAct::forward(Pass const& pass, Units x) {
   std::vector<Moments> moments;
   {
     at::NoGradGuard const no_grad;
     bool const again = pass.statistics != nullptr && pass.statistics->replaying();
     moments = again ? pass.statistics->next() : take_moments(pass, x);
     if (pass.statistics != nullptr && !again) pass.statistics->add(moments);
+  }
+  if (!at::GradMode::is_enabled()) {
+    auto const affine = affine_of(moments, gamma, beta, x.front());
+    return without_gradient(std::move(x), affine, options_.negative_slope);
   }
   Statistics statistics = Statistics::grouped;
   if (options_.norm == Norm::none) statistics = Statistics::fixed;

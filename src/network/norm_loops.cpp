@@ -126,11 +126,11 @@ at::Tensor moments(at::Tensor const& x) {
   return chunks.combine(partial);
 }
 
-at::Tensor forward(at::Tensor const& x, at::Tensor const& scale, at::Tensor const& shift,
-                   double slope) {
-  if (x.is_cuda()) return on_gpu::forward(x, scale, shift, slope);
+void forward(at::Tensor const& x, at::Tensor const& scale, at::Tensor const& shift, double slope,
+             at::Tensor const& y) {
+  if (x.is_cuda()) return on_gpu::forward(x, scale, shift, slope, y);
   Chunks const chunks(x);
-  at::Tensor y = at::empty_like(x, chunks.layout);
+  VOXCYCLE_ASSERT(y.is_contiguous(chunks.layout));
   dispatch(x, [&]<class T, class Compute>(norm_rows::Loops<T, Compute> const& loops, T, Compute) {
     Coefficients<Compute> const a(scale);
     Coefficients<Compute> const b(shift);
@@ -141,7 +141,6 @@ at::Tensor forward(at::Tensor const& x, at::Tensor const& scale, at::Tensor cons
                     static_cast<Compute>(slope), to + c.offset);
     });
   });
-  return y;
 }
 
 at::Tensor backward_moments(at::Tensor const& dy, at::Tensor const& x, at::Tensor const& scale,

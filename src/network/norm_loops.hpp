@@ -16,9 +16,9 @@ at::ScalarType compute_type(at::Tensor const& x);
 /// @return [n, 2C] float64: sums of x and of x^2 over the voxels of each sample.
 at::Tensor moments(at::Tensor const& x);
 
-/// @return leaky(scale x + shift)
-at::Tensor forward(at::Tensor const& x, at::Tensor const& scale, at::Tensor const& shift,
-                   double slope);
+/// y = leaky(scale x + shift). @param y  like x, may be x
+void forward(at::Tensor const& x, at::Tensor const& scale, at::Tensor const& shift, double slope,
+             at::Tensor const& y);
 
 /// With g = dy leaky'(scale x + shift): [n, 2C] float64, sums of g and of g (x - mean) a sample.
 at::Tensor backward_moments(at::Tensor const& dy, at::Tensor const& x, at::Tensor const& scale,

@@ -15,8 +15,8 @@ at::ScalarType evaluation_type(Grid3 const& grid, at::ScalarType training) {
   return grid.voxel_count() > most_voxels ? training : at::kFloat;
 }
 
-at::Tensor predict(Communicator const& comm, Network& network, Grid3 const& grid,
-                   at::Tensor const& nu, at::Tensor const& f, at::ScalarType dtype) {
+at::Tensor predict(Communicator const& comm, Network& network, Grid3 const& grid, at::Tensor nu,
+                   at::Tensor const& f, at::ScalarType dtype) {
   at::NoGradGuard const no_grad;
   at::Device const device = device_of(network);
   Pass const pass{.comm = comm,
@@ -27,7 +27,10 @@ at::Tensor predict(Communicator const& comm, Network& network, Grid3 const& grid
                   .total_samples = nu.size(0)};
   auto const value_type = dtype == at::kDouble ? at::kDouble : at::kFloat;
   at::Tensor const source = f.defined() ? f.to(device) : f;
-  return network.forward(pass, grid, {network_input(nu.to(device, value_type), source)}).front();
+  nu = nu.to(device, value_type);
+  Units const x{network_input(nu, source)};
+  nu.reset();
+  return network.forward(pass, grid, x).front();
 }
 
 HeldOutErrors evaluate_held_out(Communicator const& comm, Network& network,

@@ -26,7 +26,8 @@ class Block : public torch::nn::Module, public Scripted {
   static Fields nothing_more(Pass const&, Units const& y) { return {y}; }
   /// after(block(before(inputs))) in two pieces, one a convolution (recompute.hpp).
   /// @param layers  holds the block and all that `before` and `after` use
-  Fields recomputed(Pass const& pass, torch::nn::Module const& layers, Fields const& inputs,
+  /// @param inputs  are let go of after the first piece
+  Fields recomputed(Pass const& pass, torch::nn::Module const& layers, Fields inputs,
                     Before const& before, After const& after = nothing_more);
 
   using PlanBefore = std::function<std::vector<Field>(Tape&, std::vector<Field> const&)>;

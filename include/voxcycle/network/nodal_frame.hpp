@@ -54,8 +54,10 @@ Field plan_correction(Tape& tape, Field const& base, Field const& head);
 class FrameCache {
  public:
   explicit FrameCache(FrameOfGrid make) : make_(std::move(make)) {}
-  /// The grid's frame in solution_type(pass) on pass.device; stays valid.
+  /// The grid's frame in solution_type(pass) on pass.device; stays valid until clear().
   NodalFrame const& at(Pass const& pass, Grid3 const& grid);
+  /// Forgets them: those of fine grids are large.
+  void clear() { frames_.clear(); }
   /// Units of u on the grid with the exact Dirichlet values, which a prolonged u may lack.
   Units with_dirichlet_values(Pass const& pass, Grid3 const& grid, Units const& u);
 

@@ -52,8 +52,9 @@ struct NormOptions {
 class NormAct : public torch::nn::Module, public Scripted {
  public:
   explicit NormAct(NormOptions const& options);
-  /// @param x  units [n, channels, x, y, z] of pass.dtype, in pass.layout
-  Units forward(Pass const& pass, Units const& x);
+  /// @param x  units [n, channels, x, y, z] of pass.dtype, in pass.layout; those that nobody else
+  ///           holds are overwritten where no gradient is recorded
+  Units forward(Pass const& pass, Units x);
   /// What forward and its backward hold (see Tape).
   static Field plan(NormOptions const& options, Tape& tape, Field const& x);
   std::string script() const override;

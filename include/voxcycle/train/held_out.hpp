@@ -36,7 +36,7 @@ HeldOutErrors evaluate_held_out(Communicator const& comm, Network& network,
 /// network's weights are.
 /// @param nu  [n, 1, nx, ny, nz]
 /// @param f   shape of nu where every sample has a source of its own, else undefined
-at::Tensor predict(Communicator const& comm, Network& network, Grid3 const& grid,
-                   at::Tensor const& nu, at::Tensor const& f, at::ScalarType dtype);
+at::Tensor predict(Communicator const& comm, Network& network, Grid3 const& grid, at::Tensor nu,
+                   at::Tensor const& f, at::ScalarType dtype);
 
 }  // namespace voxcycle

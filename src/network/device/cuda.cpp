@@ -50,6 +50,13 @@ struct Work {
     return {kept.back().const_data_ptr<Compute>(), values.size(0) == 1 ? 0 : values.size(1)};
   }
 
+  void require_like_x(char const* name, at::Tensor const& other) const {
+    VOXCYCLE_REQUIRE(
+        other.sizes() == x.sizes() && other.scalar_type() == x.scalar_type() &&
+            other.device() == x.device() && other.is_contiguous(at::MemoryFormat::ChannelsLast3d),
+        "normalisation: " << name << " must have shape, dtype, device and layout of x.");
+  }
+
   /// y = leaky(scale x + shift)
   void affine(at::Tensor const& scale, at::Tensor const& shift, double slope) {
     job.a = coefficient(scale);
@@ -58,17 +65,13 @@ struct Work {
   }
 
   void slopes(at::Tensor const& dy) {
-    VOXCYCLE_REQUIRE(dy.sizes() == x.sizes() && dy.scalar_type() == x.scalar_type() &&
-                         dy.device() == x.device() &&
-                         dy.is_contiguous(at::MemoryFormat::ChannelsLast3d),
-                     "normalisation: dy must have shape, dtype, device and layout of x.");
+    require_like_x("dy", dy);
     job.dy = static_cast<T const*>(dy.const_data_ptr());
   }
 
-  at::Tensor output() {
-    at::Tensor out = at::empty_like(x, at::MemoryFormat::ChannelsLast3d);
+  void output(at::Tensor const& out) {
+    require_like_x("y", out);
     job.out = static_cast<T*>(out.mutable_data_ptr());
-    return out;
   }
 
   /// @return [samples, 2C] for sums, with room for those of chunks.
@@ -99,16 +102,14 @@ at::Tensor moments(at::Tensor const& x) {
   return result;
 }
 
-at::Tensor forward(at::Tensor const& x, at::Tensor const& scale, at::Tensor const& shift,
-                   double slope) {
-  at::Tensor y;
+void forward(at::Tensor const& x, at::Tensor const& scale, at::Tensor const& shift, double slope,
+             at::Tensor const& y) {
   dispatch(x, [&]<class T, class Compute>(T, Compute) {
     Work<T, Compute> work(x);
     work.affine(scale, shift, slope);
-    y = work.output();
+    work.output(y);
     norm_blocks::Launch<T, Compute>::forward(work.queue(), work.job);
   });
-  return y;
 }
 
 at::Tensor backward_moments(at::Tensor const& dy, at::Tensor const& x, at::Tensor const& scale,
@@ -136,7 +137,8 @@ at::Tensor backward(at::Tensor const& dy, at::Tensor const& x, at::Tensor const&
     work.affine(scale, shift, slope);
     work.job.p = work.coefficient(linear);
     work.job.q = work.coefficient(constant);
-    dx = work.output();
+    dx = at::empty_like(x, at::MemoryFormat::ChannelsLast3d);
+    work.output(dx);
     norm_blocks::Launch<T, Compute>::backward(work.queue(), work.job);
   });
   return dx;

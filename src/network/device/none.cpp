@@ -21,8 +21,8 @@ at::Tensor moments(at::Tensor const& /*x*/) {
   refuse();
 }
 
-at::Tensor forward(at::Tensor const& /*x*/, at::Tensor const& /*scale*/,
-                   at::Tensor const& /*shift*/, double /*slope*/) {
+void forward(at::Tensor const& /*x*/, at::Tensor const& /*scale*/, at::Tensor const& /*shift*/,
+             double /*slope*/, at::Tensor const& /*y*/) {
   refuse();
 }
 

@@ -170,6 +170,28 @@ TEST(NormAct, RunningStatisticsFollowTorch) {
   EXPECT_TRUE(at::allclose(y[0], want, kRounding, kRounding));
 }
 
+TEST(NormAct, OverwritesWhatNobodyElseHoldsWhereNoGradientIsRecorded) {
+  auto const c = make_case(5, 4);
+  auto const comm = make_self_communicator();
+  for (auto norm : {Norm::sync_batch, Norm::group}) {
+    NormAct layer({.norm = norm, .channels = 4, .groups = 2});
+    Pass const pass{.comm = *comm, .training = false, .dtype = at::kDouble, .total_samples = 5};
+    at::Tensor const held = c.x.contiguous(kChannelsLast), before = held.clone();
+    at::Tensor const want = layer.forward(pass, {held})[0];
+    EXPECT_TRUE(want.requires_grad());
+
+    at::NoGradGuard const no_grad;
+    EXPECT_TRUE(at::equal(layer.forward(pass, {held})[0], want));
+    EXPECT_TRUE(at::equal(layer.forward(pass, {held.view(held.sizes())})[0], want));
+    EXPECT_TRUE(at::equal(held, before));
+    Units alone{held.clone()};
+    auto const* place = alone[0].const_data_ptr();
+    Units const y = layer.forward(pass, std::move(alone));
+    EXPECT_TRUE(at::equal(y[0], want));
+    EXPECT_EQ(y[0].const_data_ptr(), place);
+  }
+}
+
 TEST(NormAct, BitsDoNotDependOnThreads) {
   auto const c = make_case(5, 16);
   NormOptions const options{.channels = 16};
