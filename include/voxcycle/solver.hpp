@@ -26,6 +26,9 @@ struct SolverOptions {
   double tolerance = 1e-8;  ///< relative residual |b - K u| / |b - K lift|, [1e-14, 1)
   int max_iterations = 500;
   at::Device device = at::kCPU;  ///< where it computes; results come back to the CPU
+  /// Of the network's convolutions and activations, bfloat16 or float32; default: as it was trained
+  /// (float32 instead of float64, and on CPUs without bfloat16 instructions).
+  std::optional<at::ScalarType> precision{};
 };
 
 /// lower <= |u - u*|_K / |u*|_K <= upper, the relative energy-norm error against the exact solution
@@ -46,11 +49,12 @@ struct SolveSeconds {
 
 /// What conjugate gradients started from.
 struct SolveStart {
-  bool from_network = false;            ///< else from the lift of the boundary values
-  bool rejected = false;                ///< the network's solution was worse than the lift
-  std::optional<Grid3> network_grid{};  ///< that the network ran on, if one ran
-  double relative_residual = 1.0;       ///< 1 for the lift
-  double error_estimate = 0.0;          ///< of the network's solution; as Solution's
+  bool from_network = false;              ///< else from the lift of the boundary values
+  bool rejected = false;                  ///< the network's solution was worse than the lift
+  std::optional<Grid3> network_grid{};    ///< that the network ran on, if one ran
+  at::ScalarType precision = at::kFloat;  ///< that it ran in
+  double relative_residual = 1.0;         ///< 1 for the lift
+  double error_estimate = 0.0;            ///< of the network's solution; as Solution's
 };
 
 /// A solution and what is known of it.
@@ -69,15 +73,15 @@ struct [[nodiscard]] Solution {
   SolveSeconds seconds;
 };
 
-/// Solves -div(nu grad u) = f on a box of voxels: the network's solution first (float32, where
-/// there is one), then multigrid-preconditioned conjugate gradients from there (float64). Of
+/// Solves -div(nu grad u) = f on a box of voxels: the network's solution first (where there
+/// is one), then multigrid-preconditioned conjugate gradients from there (float64). Of
 /// network and lift it starts from the one with the smaller error: their energies tell (Ritz). A
 /// network that has no level for a grid runs on the finest coarser one that it fits, and its
 /// solution is interpolated.
 class Solver {
  public:
   /// @throws Error if the model cannot be read, was trained for another boundary, or the tolerance
-  ///         is out of range.
+  ///         or the precision is none of those above.
   explicit Solver(SolverOptions options = {});
   ~Solver();
   Solver(Solver&&) noexcept;

@@ -2,6 +2,8 @@
 #include "cli/network_start.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/instruction_set.hpp"
+#include "voxcycle/evaluate/evaluation.hpp"
 #include "voxcycle/poisson/boundary.hpp"
 #include "voxcycle/train/held_out.hpp"
 
@@ -9,6 +11,7 @@
 #include <cmath>
 #include <vector>
 
+#include "cli/options.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
@@ -21,10 +24,23 @@ double longest_edge(Grid3 const& grid) {
   return *std::max_element(grid.lengths.begin(), grid.lengths.end());
 }
 
+at::ScalarType usual_precision(Model const& model, at::Device device) {
+  auto const trained = parse_precision("train.precision", model.config.text("train.precision"));
+  bool const fast = device.is_cuda() || has_bfloat16();
+  return trained == at::kBFloat16 && fast ? at::kBFloat16 : at::kFloat;
+}
+
 }  // namespace
 
-NetworkStart::NetworkStart(std::string const& checkpoint, at::Device device)
-    : checkpoint_(checkpoint), model_(load_model(checkpoint)), comm_(make_self_communicator()) {
+NetworkStart::NetworkStart(std::string const& checkpoint, at::Device device,
+                           std::optional<at::ScalarType> precision)
+    : checkpoint_(checkpoint),
+      model_(load_model(checkpoint)),
+      precision_(precision.value_or(usual_precision(model_, device))),
+      comm_(make_self_communicator()) {
+  VOXCYCLE_REQUIRE(precision_ == at::kBFloat16 || precision_ == at::kFloat,
+                   "a network gives a start for conjugate gradients in bf16 or f32, not in "
+                       << precision_name(precision_) << ". Choose one of them.");
   model_.network->to(device);
 }
 
@@ -69,8 +85,9 @@ at::Tensor NetworkStart::operator()(Equation const& e) const {
   };
   at::Tensor f = source(e);
   if (f.defined()) f = coarsened(f);
-  at::Tensor const nu = coarsened(e.nu.to(at::kFloat));
-  at::Tensor u = predict(*comm_, *model_.network, grid, nu, f, at::kFloat);
+  at::Tensor u =
+      predict(*comm_, *model_.network, grid, coarsened(e.nu.to(at::kFloat)), f, precision_);
+  model_.network->frames()->clear();
   if (block > 1) {
     std::vector<std::int64_t> const nodes{fine.nodes(0), fine.nodes(1), fine.nodes(2)};
     u = at::upsample_trilinear3d(u, nodes, /*align_corners=*/true);

@@ -5,6 +5,7 @@
 #include "voxcycle/grid/grid3.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "cli/equation.hpp"
@@ -16,15 +17,19 @@ namespace voxcycle {
 /// A trained network as the start of a solve.
 class NetworkStart {
  public:
-  /// @param device  where it computes
+  /// @param device     where it computes
+  /// @param precision  of convolutions and activations, bfloat16 or float32; default: as the model
+  ///                   was trained, but in float32 instead of float64 and where bfloat16 is slow
   /// @throws Error as load_model does.
-  explicit NetworkStart(std::string const& checkpoint, at::Device device = at::kCPU);
+  explicit NetworkStart(std::string const& checkpoint, at::Device device = at::kCPU,
+                        std::optional<at::ScalarType> precision = {});
 
   Model const& model() const { return model_; }
+  at::ScalarType precision() const { return precision_; }
   /// The grid itself, or the finest coarser one that the network fits, as a unit box.
   /// @throws Error if there is none.
   Grid3 network_grid(Grid3 const& grid) const;
-  /// The network's solution (float32 inside, interpolated from network_grid) on the problem's nodes
+  /// The network's solution (interpolated from network_grid) on the problem's nodes
   /// in float64, with exact Dirichlet values, on the network's device as the equation's fields are.
   /// The problem has the model's boundary.
   /// @throws Error also for a source that the network was not trained for.
@@ -35,6 +40,7 @@ class NetworkStart {
 
   std::string checkpoint_;
   Model model_;
+  at::ScalarType precision_;
   std::unique_ptr<Communicator> comm_;
 };
 

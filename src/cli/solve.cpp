@@ -14,6 +14,7 @@
 #include <memory>
 
 #include "cli/device_choice.hpp"
+#include "cli/options.hpp"
 #include "cli/solve_report.hpp"
 #include <ATen/ATen.h>
 
@@ -74,8 +75,13 @@ std::optional<at::Tensor> source_field(Invocation const& call, Grid3 const& grid
 
 SolverOptions solver_options(Invocation const& call) {
   SolverOptions options;
-  options.device = DeviceChoice(call.config, call.comm).device();
   options.model = text_of(call, "model", "none");
+  Config config = call.config;
+  if (call.has("precision")) {
+    config.set("train.precision", call.flags.at("precision"));
+    options.precision = parse_precision("--precision", call.flags.at("precision"));
+  }
+  options.device = DeviceChoice(config, call.comm).device();
   options.tolerance = number_of(call, "tol", 0.0, 1.0, options.tolerance);
   double const most = number_of(call, "iterations", 1, 1e6, options.max_iterations);
   VOXCYCLE_REQUIRE(most == std::floor(most), "--iterations " << most << " is no whole number.");
@@ -101,6 +107,8 @@ void require_usage(Invocation const& call) {
   bool const has_model = text_of(call, "model", "none") != "none";
   VOXCYCLE_REQUIRE(has_model || !call.has("compare"),
                    "--compare has nothing to compare without a network. Add --model.");
+  VOXCYCLE_REQUIRE(has_model || !call.has("precision"),
+                   "--precision is the network's, and there is none. Add --model.");
   VOXCYCLE_REQUIRE(call.has("out") || !call.has("with-nu"),
                    "--with-nu adds to the file of --out. Add --out.");
   VOXCYCLE_REQUIRE(!call.has("certify") || !call.has("compare"),
@@ -195,6 +203,7 @@ Command solve_command() {
            {"axes", "xyz", "what the axes of stored arrays are, first index first, e.g. zyx"},
            {"spacing", "HX,HY,HZ", "edges of a voxel (default: the file's, else longest edge 1)"},
            {"model", "FILE", "checkpoint of a network to start from (default: none)"},
+           {"precision", "KIND", "the network's, bf16 or f32 (default: as it was trained)"},
            {"tol", "T", "relative residual to reach (default: 1e-8)"},
            {"iterations", "N", "most iterations (default: 500)"},
            {"f", "NUMBER|FILE", "source (or problem.source; default: 0)"},

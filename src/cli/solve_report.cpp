@@ -4,6 +4,7 @@
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/json.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/evaluate/evaluation.hpp"
 #include "voxcycle/io/png.hpp"
 
 #include <algorithm>
@@ -66,8 +67,8 @@ std::string solve_text(SolveReport const& report) {
     std::string const where = s.start.network_grid->voxels == s.grid.voxels
                                   ? ""
                                   : ", on " + s.start.network_grid->label() + ", interpolated";
-    text +=
-        line("network", format_seconds(s.seconds.network) + " (" + report.network + where + ")");
+    text += line("network", format_seconds(s.seconds.network) + " (" + report.network + ", " +
+                                precision_name(s.start.precision) + where + ")");
   }
   text += line("setup", format_seconds(s.seconds.setup) + " (multigrid)");
   text += line("estimate", format_seconds(s.seconds.estimate));
@@ -124,6 +125,7 @@ std::string solve_json(SolveReport const& report) {
   }
   if (s.start.network_grid) {
     members.emplace_back("network_grid", json::text(s.start.network_grid->name()));
+    members.emplace_back("network_precision", json::text(precision_name(s.start.precision)));
     members.emplace_back("network_used", json::boolean(s.start.from_network));
     members.emplace_back("start_relative_residual", json::number(s.start.relative_residual));
     members.emplace_back("start_error_estimate", json::number(s.start.error_estimate));

@@ -3,6 +3,7 @@
 
 #include "voxcycle/core/device_timer.hpp"
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/memory.hpp"
 #include "voxcycle/reference/error_estimate.hpp"
 #include "voxcycle/reference/multigrid_pcg.hpp"
 #include "voxcycle/reference/quick_estimate.hpp"
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "cli/equation.hpp"
 #include "cli/network_start.hpp"
@@ -66,7 +68,7 @@ Solver::Impl::Impl(SolverOptions options_in) : options(std::move(options_in)) {
   VOXCYCLE_REQUIRE(options.max_iterations > 0,
                    "a solver needs at least one iteration, not " << options.max_iterations << '.');
   if (options.model != "none") {
-    network.emplace(options.model, options.device);
+    network.emplace(options.model, options.device, options.precision);
     name = describe_network(network->model().config);
   }
   Boundary const usual = network ? network->model().boundary : Boundary{};
@@ -87,11 +89,13 @@ std::optional<at::Tensor> Solver::Impl::start(Equation const& e, Solution& s) co
   if (!network) return {};
   DeviceTimer const timer(e.nu.device().index());
   s.start.network_grid = network->network_grid(e.problem.grid);
+  s.start.precision = network->precision();
   at::Tensor const u = (*network)(e);
   double const of_network = energy_of(e, u);
   double const of_lift = energy_of(e, lifted(e));
   s.start.from_network = of_network < of_lift;  // false also if it is not a number
   s.start.rejected = !s.start.from_network;
+  release_freed_memory(s.grid.voxel_count());  // its features are no nodal fields
   s.seconds.network = timer.seconds();
   if (s.start.rejected) return {};
   return u;
@@ -122,10 +126,10 @@ void Solver::Impl::solve(Equation const& e, Multigrid const& cycle, std::optiona
   if (from) s.start.error_estimate = quick_estimate(*from);
   timer.restart();
   auto const precondition = [&](at::Tensor const& r) { return cycle.cycle(r); };
-  auto const solved = solve_pcg(e.problem, e.nu, precondition,
-                                {options.tolerance, options.max_iterations}, e.b, from);
+  auto const solved =
+      solve_pcg(e.problem, e.nu, precondition, {options.tolerance, options.max_iterations}, e.b,
+                std::exchange(from, std::nullopt));
   s.seconds.multigrid = timer.seconds();
-  from.reset();
   s.u = solved.u;
   s.iterations = solved.iterations;
   s.relative_residual = solved.relative_residual;

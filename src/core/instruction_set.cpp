@@ -34,4 +34,12 @@ InstructionSet best_instruction_set() {
   return best;
 }
 
+bool has_bfloat16() {
+#if defined(__x86_64__)
+  return supported(InstructionSet::avx512) && __builtin_cpu_supports("avx512bf16");
+#else
+  return false;
+#endif
+}
+
 }  // namespace voxcycle

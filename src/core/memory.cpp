@@ -55,7 +55,16 @@ std::int64_t control_group_limit() {
   return least;
 }
 
+/// From here on freed memory is worth giving back.
+constexpr std::int64_t many_voxels = std::int64_t{256} * 256 * 256;
+
 }  // namespace
+
+void release_freed_memory(std::int64_t voxels) {
+#if defined(__GLIBC__)
+  if (voxels >= many_voxels) malloc_trim(0);
+#endif
+}
 
 void keep_freed_memory(std::int64_t voxels) {
 #if defined(__GLIBC__)
@@ -63,7 +72,6 @@ void keep_freed_memory(std::int64_t voxels) {
   constexpr int growth = 64 << 20;
   constexpr int usual_mappings = 65536;
   constexpr int large = 32 << 20;  // the C library accepts no more
-  constexpr std::int64_t many_voxels = std::int64_t{256} * 256 * 256;
   bool const all = voxels < many_voxels;
   mallopt(M_MMAP_THRESHOLD, large);
   mallopt(M_MMAP_MAX, all ? 0 : usual_mappings);

@@ -10,14 +10,16 @@
 
 namespace voxcycle {
 
+std::string precision_name(at::ScalarType type) {
+  return type == at::kDouble ? "f64" : type == at::kFloat ? "f32" : "bf16";
+}
+
 Evaluation evaluate_network(Communicator const& comm, Network& network, HeldOutSet const& set,
                             HeldOutOptions const& options) {
   auto const errors = evaluate_held_out(comm, network, held_out_samples(set), options);
   Evaluation result;
   result.grid = set.grid.label();
-  result.precision = options.dtype == at::kDouble  ? "f64"
-                     : options.dtype == at::kFloat ? "f32"
-                                                   : "bf16";
+  result.precision = precision_name(options.dtype);
   auto const* rel_l2 = errors.rel_l2.const_data_ptr<double>();
   auto const* gap = errors.energy_gap.const_data_ptr<double>();
   auto const* norm = errors.energy_norm_error.const_data_ptr<double>();

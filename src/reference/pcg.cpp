@@ -2,6 +2,7 @@
 #include "voxcycle/reference/pcg.hpp"
 
 #include <cmath>
+#include <utility>
 
 #include "field_sums.hpp"
 #include "reference/system.hpp"
@@ -9,10 +10,19 @@
 #include <ATen/core/grad_mode.h>
 
 namespace voxcycle {
+namespace {
+
+/// The values of `field`: itself if nobody else holds it.
+at::Tensor field_of_its_own(at::Tensor field) {
+  bool const alone = field.use_count() == 1 && field.storage().use_count() == 1;
+  return alone && field.is_contiguous() ? field : field.clone(at::MemoryFormat::Contiguous);
+}
+
+}  // namespace
 
 SolveResult solve_pcg(Problem const& problem, at::Tensor const& nu,
                       Preconditioner const& precondition, SolveOptions const& options,
-                      std::optional<at::Tensor> const& b, std::optional<at::Tensor> const& start) {
+                      std::optional<at::Tensor> const& b, std::optional<at::Tensor> start) {
   at::NoGradGuard const no_grad;
   System const system(problem, nu.contiguous(), b);
   SolveResult result{system.lifted(), 0, 0.0, true};
@@ -23,7 +33,8 @@ SolveResult solve_pcg(Problem const& problem, at::Tensor const& nu,
   }
   if (start) {
     system.require_fits("start", *start, result.u);
-    result.u = start->clone(at::MemoryFormat::Contiguous);
+    r.reset();
+    result.u = field_of_its_own(std::exchange(start, std::nullopt).value());
     r = system.residual(result.u);
   }
   auto relative_norm = [&] { return std::sqrt(field_dot(r, r)) / scale; };

@@ -221,6 +221,7 @@ class WithAModel(Solve):
         figures = self.solve(self.nu, *self.model, "--compare")
         self.assertTrue(figures["converged"] and figures["network_used"])
         self.assertEqual(figures["network_grid"], "16x16x16")
+        self.assertEqual(figures["network_precision"], "f32")  # as it was trained
         self.assertEqual(figures["iterations_from_lift"], alone["iterations"])
         self.assertLessEqual(figures["iterations"], alone["iterations"])
         for a, b in zip(figures["flow_into_faces"], alone["flow_into_faces"]):
@@ -228,6 +229,13 @@ class WithAModel(Solve):
         out = self.succeed("solve", "--nu", self.nu, *self.model, "--compare").out
         self.assertRegex(out, r"from the lift: \d+ iterations")
         self.assertRegex(out, r"The network saved (\d+ of \d+|no) iterations")
+
+        rounded = self.solve(self.nu, *self.model, "--precision", "bf16")
+        self.assertEqual(rounded["network_precision"], "bf16")
+        self.assertTrue(rounded["converged"] and rounded["network_used"])
+        self.assertAlmostEqual(rounded["start_error_estimate"], figures["start_error_estimate"],
+                               delta=0.1 * figures["start_error_estimate"])
+        self.assertNotEqual(rounded["start_error_estimate"], figures["start_error_estimate"])
 
         certified = self.solve(self.nu, *self.model, "--certify", "--out", "net.vtkhdf")
         self.assertEqual(certified["iterations"], 0)
@@ -250,6 +258,11 @@ class WithAModel(Solve):
 
         self.refuse("--nu", self.nu, *self.model, "--bc", "1, 0, 0, flux, flux, flux",
                     expect=["run/checkpoint.h5", "was trained for the boundary"])
+        self.refuse("--nu", self.nu, *self.model, "--precision", "f64",
+                    expect=["in bf16 or f32, not in f64"])
+        self.refuse("--nu", self.nu, *self.model, "--precision", "half",
+                    expect=["--precision", "half", "bf16"])
+        self.refuse("--nu", self.nu, "--precision", "bf16", expect=["--precision", "Add --model"])
         self.refuse("--nu", self.nu, *self.model, "--f", "2",
                     expect=["run/checkpoint.h5", "trained for the source"])
 

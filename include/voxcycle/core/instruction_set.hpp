@@ -16,6 +16,9 @@ bool supported(InstructionSet set);
 /// The widest that this processor has.
 InstructionSet best_instruction_set();
 
+/// Whether this processor multiplies bfloat16 numbers: elsewhere they are slower than float32.
+bool has_bfloat16();
+
 /// What the function for best_instruction_set() returns. The others are not even called: code for
 /// another processor may not run here at all.
 template <class Result>

@@ -13,6 +13,11 @@ namespace voxcycle {
 /// @param voxels  of the fields that are worked on
 void keep_freed_memory(std::int64_t voxels = 0);
 
+/// Gives what keep_freed_memory() kept back to the system, for work on fields of other sizes. Does
+/// nothing below 256^3 voxels, where it costs more than it is worth.
+/// @param voxels  of the fields that were worked on
+void release_freed_memory(std::int64_t voxels);
+
 /// Memory of this process that is in use now, shared libraries included (VmRSS); 0 where the system
 /// does not tell.
 std::int64_t resident_bytes();

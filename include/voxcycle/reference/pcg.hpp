@@ -37,11 +37,12 @@ using Preconditioner = std::function<at::Tensor(at::Tensor const& r)>;
 /// solution's mean set to zero.
 /// @param nu     [1, 1, nx, ny, nz], float64
 /// @param b      load or empty
-/// @param start  starting field with the right Dirichlet values, or empty for the lift
+/// @param start  starting field with the right Dirichlet values, or empty for the lift; overwritten
+///               where nobody else holds it
 /// @throws Error if a pure zero-flux problem's load does not sum to zero (no solution exists).
 SolveResult solve_pcg(Problem const& problem, at::Tensor const& nu,
                       Preconditioner const& precondition, SolveOptions const& options = {},
                       std::optional<at::Tensor> const& b = std::nullopt,
-                      std::optional<at::Tensor> const& start = std::nullopt);
+                      std::optional<at::Tensor> start = std::nullopt);
 
 }  // namespace voxcycle

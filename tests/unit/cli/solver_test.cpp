@@ -3,6 +3,7 @@
 
 #include "voxcycle/cli/config.hpp"
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/instruction_set.hpp"
 #include "voxcycle/network/network.hpp"
 #include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/train/checkpoint.hpp"
@@ -160,6 +161,28 @@ TEST(Solver, RunsTheNetworkOnTheFinestGridThatItFits) {
         static_cast<void>(solver.solve(at::ones({24, 24, 24})));
       },
       ThrowsMessage<Error>(AllOf(HasSubstr(model), HasSubstr("24^3"))));
+}
+
+TEST(Solver, RunsTheNetworkInThePrecisionOfItsTraining) {
+  auto const usual = [](char const* trained) {
+    auto const model = checkpoint("precision.h5", 0.02, "train.precision", trained);
+    return Solver({.model = model}).solve(layers(16)).start.precision;
+  };
+  EXPECT_EQ(usual("f32"), at::kFloat);
+  EXPECT_EQ(usual("f64"), at::kFloat);
+  EXPECT_EQ(usual("bf16"), has_bfloat16() ? at::kBFloat16 : at::kFloat);
+
+  auto const model = checkpoint("precision.h5", 0.02);
+  auto const start = [&](at::ScalarType precision) {
+    return Solver({.model = model, .precision = precision}).certify(layers(16));
+  };
+  auto const rounded = start(at::kBFloat16), single = start(at::kFloat);
+  EXPECT_EQ(rounded.start.precision, at::kBFloat16);
+  EXPECT_EQ(single.start.precision, at::kFloat);
+  EXPECT_FALSE(at::equal(rounded.u, single.u));
+  EXPECT_LT(distance(rounded.u, single.u), 0.02 / 128);  // what it adds, rounded to eight bits
+  EXPECT_THAT([&] { static_cast<void>(start(at::kDouble)); },
+              ThrowsMessage<Error>(HasSubstr("not in f64")));
 }
 
 TEST(Solver, ModelsKnowWhatTheyWereTrainedFor) {

@@ -139,6 +139,23 @@ TEST(Pcg, TellsWhenItHasNotConverged) {
   EXPECT_NEAR(result.relative_residual, expected, tight);
 }
 
+TEST(Pcg, OverwritesAStartThatNobodyElseHolds) {
+  Problem const problem{Grid3::cube(8), Boundary{}};
+  at::Tensor const nu = kl_sample(8);
+  at::manual_seed(3);
+  at::Tensor const start = lift(problem.grid, problem.boundary, at::kDouble) +
+                           free_node_mask(problem.grid, problem.boundary, at::kDouble) *
+                               at::rand({1, 1, 9, 9, 9}, at::kDouble);
+  at::Tensor const before = start.clone();
+  auto const held = solve_pcg(problem, nu, identity, to(1e-10, 20), {}, start);
+  EXPECT_TRUE(at::equal(start, before));
+  std::optional<at::Tensor> alone = start.clone();
+  auto const* place = alone->const_data_ptr();
+  auto const result = solve_pcg(problem, nu, identity, to(1e-10, 20), {}, std::move(alone));
+  EXPECT_TRUE(at::equal(result.u, held.u));
+  EXPECT_EQ(result.u.const_data_ptr(), place);
+}
+
 TEST(Pcg, StopsOnABrokenPreconditioner) {
   Problem const problem{Grid3::cube(4), Boundary{}};
   at::Tensor const nu = kl_sample(4);
