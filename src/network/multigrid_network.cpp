@@ -7,6 +7,7 @@
 
 #include <array>
 #include <iterator>
+#include <utility>
 
 #include "network/prolongation.hpp"
 #include <ATen/ATen.h>
@@ -52,11 +53,8 @@ class MultigridNetwork::Level : public torch::nn::Module, public Scripted {
     auto const with_coarse = [this](Pass const& p, Fields const& in) -> Fields {
       return {in[0], up->forward(p, in[1])};
     };
-    Fields inputs(2);  // no initialiser list: that would hold copies
-    inputs[0] = std::move(h);
-    inputs[1] = std::move(coarse);
-    auto const y = dec->recomputed(pass, *this, std::move(inputs), with_coarse,
-                                   [this](Pass const& p, Units const& g) {
+    auto const y = dec->recomputed(pass, *this, two_fields(std::move(h), std::move(coarse)),
+                                   with_coarse, [this](Pass const& p, Units const& g) {
                                      return Fields{g, head->forward(p, g)};
                                    });
     return {y[0], y[1]};

@@ -5,6 +5,7 @@
 #include "voxcycle/network/statistics_record.hpp"
 
 #include <numeric>
+#include <utility>
 
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -92,6 +93,13 @@ struct RecomputeFunction : torch::autograd::Function<RecomputeFunction> {
 };
 
 }  // namespace
+
+Fields two_fields(Units a, Units b) {
+  Fields fields(2);
+  fields[0] = std::move(a);
+  fields[1] = std::move(b);
+  return fields;
+}
 
 Fields recomputed(Pass const& pass, torch::nn::Module const& layers, Fields const& inputs,
                   Piece const& piece) {

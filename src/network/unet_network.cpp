@@ -78,14 +78,15 @@ class UnetNetwork::Core : public torch::nn::Module, public Scripted {
 
   Units forward(Pass const& pass, Units const& x, std::int64_t k = 0) {
     auto const at = static_cast<std::size_t>(k);
-    Units const h =
+    Units h =
         enc_[at]->recomputed(pass, *this, {x}, [](Pass const&, Fields const& in) { return in; })[0];
     if (k == depth_) return h;
-    Units const coarse = forward(pass, down_[at]->forward(pass, h), k + 1);
+    Units coarse = forward(pass, down_[at]->forward(pass, h), k + 1);
     auto const with_coarse = [this, at](Pass const& p, Fields const& in) -> Fields {
       return {in[0], up_[at]->forward(p, in[1])};
     };
-    return dec_[at]->recomputed(pass, *this, {h, coarse}, with_coarse)[0];
+    return dec_[at]->recomputed(pass, *this, two_fields(std::move(h), std::move(coarse)),
+                                with_coarse)[0];
   }
 
   std::string script() const override {

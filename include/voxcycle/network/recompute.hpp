@@ -11,6 +11,8 @@ namespace voxcycle {
 
 /// Fields that go into and come out of some layers of a network.
 using Fields = std::vector<Units>;
+/// {a, b} for who lets go of them: an initialiser list would hold copies.
+Fields two_fields(Units a, Units b);
 /// These layers; may be called more than once.
 using Piece = std::function<Fields(Pass const&, Fields const&)>;
 

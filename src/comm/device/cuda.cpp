@@ -2,7 +2,6 @@
 #include "comm/fixed_point_device.hpp"
 #include "comm/largest_launch.hpp"
 #include <ATen/ATen.h>
-#include <ATen/DeviceGuard.h>
 
 namespace voxcycle::fixed_point::on_gpu {
 namespace {
@@ -18,7 +17,6 @@ DeviceQueue queue_of(at::Tensor const& x) {
 }  // namespace
 
 at::Tensor largest_patterns(at::Tensor const& rows, SegmentTable const& segments) {
-  c10::DeviceGuard const guard(rows.device());
   at::Tensor largest = at::empty({segments.values.size(1)}, segments.values.options());
   AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "largest_patterns", [&] {
     launch_largest(queue_of(rows), LargestJob<scalar_t>{segments_of(segments, rows.size(1)),
@@ -29,7 +27,6 @@ at::Tensor largest_patterns(at::Tensor const& rows, SegmentTable const& segments
 }
 
 at::Tensor sums(at::Tensor const& rows, SegmentTable const& segments) {
-  c10::DeviceGuard const guard(rows.device());
   at::Tensor sums = at::empty({segments.size}, segments.values.options());
   AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "fixed_point_sums", [&] {
     launch_elements(
@@ -41,7 +38,6 @@ at::Tensor sums(at::Tensor const& rows, SegmentTable const& segments) {
 }
 
 at::Tensor to_floating(at::Tensor const& sums, SegmentTable const& segments, at::ScalarType dtype) {
-  c10::DeviceGuard const guard(sums.device());
   at::Tensor x = at::empty({segments.size}, sums.options().dtype(dtype));
   AT_DISPATCH_FLOATING_TYPES(dtype, "to_floating", [&] {
     launch_elements(

@@ -6,17 +6,15 @@
 #include "network/norm_device.hpp"
 #include "network/norm_launch.hpp"
 #include <ATen/ATen.h>
-#include <ATen/DeviceGuard.h>
 
 namespace voxcycle::norm_loops::on_gpu {
 namespace {
 
 using norm_rows::Bf16;
 
-/// Calls body(element tag, compute tag) for the dtype of x, on its device.
+/// Calls body(element tag, compute tag) for the dtype of x.
 template <class Body>
 void dispatch(at::Tensor const& x, Body const& body) {
-  c10::DeviceGuard const guard(x.device());
   switch (x.scalar_type()) {
     case at::kBFloat16:
       return body(Bf16{}, float{});

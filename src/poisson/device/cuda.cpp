@@ -8,7 +8,6 @@
 #include "poisson/element_matrix.hpp"
 #include "poisson/launch.hpp"
 #include <ATen/ATen.h>
-#include <ATen/DeviceGuard.h>
 
 namespace voxcycle::on_gpu {
 namespace {
@@ -63,7 +62,6 @@ at::Tensor empty_fields(at::Tensor const& like, FieldSize const& size) {
 
 EnergyAndGradient energy_and_gradient(at::Tensor const& u, at::Tensor const& nu, Grid3 const& grid,
                                       std::optional<at::Tensor> const& b) {
-  c10::DeviceGuard const guard(u.device());
   auto const wide = u.options().dtype(at::kDouble);
   EnergyAndGradient result{at::empty({u.size(0)}, wide), at::empty_like(u)};
   AT_DISPATCH_FLOATING_TYPES(u.scalar_type(), "energy_and_gradient", [&] {
@@ -81,7 +79,6 @@ EnergyAndGradient energy_and_gradient(at::Tensor const& u, at::Tensor const& nu,
 }
 
 at::Tensor apply_stiffness(at::Tensor const& u, at::Tensor const& nu, Grid3 const& grid) {
-  c10::DeviceGuard const guard(u.device());
   at::Tensor k_u = at::empty_like(u);
   AT_DISPATCH_FLOATING_TYPES(u.scalar_type(), "apply_stiffness", [&] {
     auto job = energy_job<scalar_t>(u, nu, grid, k_u);
