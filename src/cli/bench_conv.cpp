@@ -147,6 +147,7 @@ int bench_conv(Invocation const& call) {
                              {"grid", std::to_string(size.n)},
                              {"channels", std::to_string(channels)},
                              {"batch", std::to_string(size.batch)},
+                             {"reduction", json::text(call.config.text("train.reduction"))},
                              {"threads", std::to_string(at::get_num_threads())},
                              {"repeats", std::to_string(kBenchRepeats)},
                              {"layers", json::array(lines)}});

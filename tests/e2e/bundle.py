@@ -94,7 +94,8 @@ class Bundle(unittest.TestCase):
         case = harness.Case()
         case.scratch = self.work
         case.config({"cycle.steps": "2, 2"})
-        for command in (["generate"], ["-n", 2, "train"]):
+        verify = ["verify", "--ranks", "1,2", "--steps", "2", "--run.directory", "verify"]
+        for command in (["generate"], ["-n", 2, "train"], verify):
             done = self.call(*command, "--config", "small.cfg")
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertTrue((self.work / "run/metrics.csv").is_file())

@@ -89,6 +89,10 @@ for grid in 128 256 512; do
   bench step --grid "$grid" --batch 1 --no-baseline --train.unit_size 1 \
     --network.channels "$channels" --profile "$scratch/trace.json"
 done
+# By kind of layer, with reproducible algorithms and with any: what do the same bits cost there?
+for reduction in exact fast; do
+  bench conv --grid 256 --batch 1 --channels 8 --train.reduction "$reduction"
+done
 for grid in 128 256; do
   bench reference --grid "$grid" --field kl
   bench reference --grid "$grid" --field two-phase
@@ -109,11 +113,13 @@ run=(--run.device cuda --data.directory data --data.train_samples '64, 32'
   --data.held_out_samples 8 --network.channels '4:32, 8:32, 16:16' --cycle.levels '8, 16'
   --cycle.steps '20, 20')
 check generate "$voxcycle" generate "${run[@]}"
-if type -P mpiexec >/dev/null; then
-  check 'same bits on 1, 2, 3 processes' "$voxcycle" verify "${run[@]}" --ranks 1,2,3 --steps 20 \
+same_bits='same bits on 1, 2, 3 processes'
+if type -P mpirun >/dev/null; then
+  check "$same_bits" "$voxcycle" verify "${run[@]}" --ranks 1,2,3 --steps 20 \
     --run.directory verify
 else
-  echo 'same bits on 1, 2, 3 processes: skipped, there is no mpiexec'
+  echo "$same_bits: skipped, there is no mpirun"
+  tests+=("{\"test\": \"$same_bits\", \"result\": \"skipped\", \"seconds\": 0}")
 fi
 # The network beside multigrid on the same GPU: train a little, then solve a field with both.
 model=(--run.device cuda --run.directory model --data.directory solve --data.on_the_fly yes
