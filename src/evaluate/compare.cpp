@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -33,8 +34,9 @@ struct Solved {
 
 /// One sample, as solvers and the network want it.
 struct Sample {
-  at::Tensor nu;  ///< [1, 1, nx, ny, nz] float32
-  at::Tensor f;   ///< shape of nu, undefined unless each sample has its own
+  at::Tensor nu;             ///< [1, 1, nx, ny, nz] float32
+  at::Tensor f;              ///< shape of nu, undefined unless each sample has its own
+  int equal_iterations = 0;  ///< Methods::iterations_to_equal
 };
 
 /// The methods on one sample each; all start from nu and f as they are in the shards.
@@ -66,16 +68,41 @@ class Methods {
     return {full_multigrid(problem_, nu, hierarchy, load(s)).u, seconds};
   }
 
-  Solved pcg_from_lift(Sample const& s) const { return pcg(s, std::nullopt); }
-  Solved pcg_from_network(Sample const& s) const { return pcg(s, network_start(s)); }
+  Solved pcg_from_lift(Sample const& s) const { return pcg(s, {}, to_tolerance()); }
+  Solved pcg_from_network(Sample const& s) const {
+    return pcg(s, network_start(s), to_tolerance());
+  }
+  Solved pcg_to_network_error(Sample const& s) const {
+    Solved solved = pcg(s, {}, at_most(s.equal_iterations));
+    solved.converged = true;  // it was asked for no more
+    return solved;
+  }
+
+  /// Iterations from the lift that leave no more than the network's energy-norm error, at least
+  /// one.
+  int iterations_to_equal(Sample const& s, at::Tensor const& u_ref) const {
+    auto const error = [&](at::Tensor const& u) {
+      return field_errors(u, u_ref, s.nu, problem_.grid).energy_norm_error.item<double>();
+    };
+    double const of_network = error(network_alone(s).u);
+    for (int most = 1;; ++most) {
+      Solved const solved = pcg(s, {}, at_most(most));
+      if (solved.iterations < most || !(error(solved.u) > of_network)) return most;
+    }
+  }
 
  private:
-  Solved pcg(Sample const& s, std::optional<at::Tensor> const& start) const {
+  SolveOptions to_tolerance() const { return {.tolerance = options_.tolerance}; }
+  SolveOptions at_most(int iterations) const {
+    return {.tolerance = options_.tolerance, .max_iterations = iterations};
+  }
+
+  Solved pcg(Sample const& s, std::optional<at::Tensor> start, SolveOptions const& options) const {
     at::Tensor const nu = s.nu.to(at::kDouble);
     auto [hierarchy, seconds] = timed_hierarchy(nu);
     auto const result = solve_pcg(
-        problem_, nu, [&](at::Tensor const& r) { return hierarchy.cycle(r); },
-        {.tolerance = options_.tolerance}, load(s), start);
+        problem_, nu, [&](at::Tensor const& r) { return hierarchy.cycle(r); }, options, load(s),
+        std::move(start));
     return {result.u, seconds, result.iterations, result.converged};
   }
 
@@ -176,6 +203,8 @@ Comparison compare_methods(Communicator const& comm, Network& network, HeldOutSe
       row("network", "network", false, &Methods::network_alone),
       row("network_and_cycle", "network, then one V-cycle", false, &Methods::network_and_cycle),
       row("full_multigrid", "one full multigrid F-cycle", true, &Methods::full_cycle),
+      row("pcg_to_network_error", "multigrid PCG to network's error", true,
+          &Methods::pcg_to_network_error),
       row("pcg_from_lift", "multigrid PCG from the lift", true, &Methods::pcg_from_lift),
       row("pcg_from_network", "multigrid PCG from the network", false, &Methods::pcg_from_network),
   };
@@ -183,11 +212,14 @@ Comparison compare_methods(Communicator const& comm, Network& network, HeldOutSe
     auto const field = [&](at::Tensor const& all) {
       return all.defined() ? all.narrow(0, k, 1).to(methods.device()) : all;
     };
-    return Sample{field(set.nu), field(set.f)};
+    Sample s{field(set.nu), field(set.f)};
+    s.equal_iterations = methods.iterations_to_equal(s, field(set.u_ref));
+    return s;
   };
   for (auto const& r : rows) r.solve(sample(0));
   for (std::int64_t k = 0; k < samples; ++k) {
-    for (auto& r : rows) r.measure(sample(k), set.u_ref.narrow(0, k, 1), set.grid);
+    Sample const s = sample(k);
+    for (auto& r : rows) r.measure(s, set.u_ref.narrow(0, k, 1), set.grid);
   }
 
   Comparison result{.grid = set.grid.label(),

@@ -61,7 +61,7 @@ std::string conditions(Comparison const& c) {
       "%ld held-out samples at %s, one process with %d thread%s on %s; median wall time a "
       "sample, all methods in turn in the same run. Multigrid is set up anew for every "
       "sample, which its times include; conjugate gradients (PCG) stop at a relative "
-      "residual of %.0e.",
+      "residual of %.0e, or as soon as the reference shows them to be as close as the network.",
       static_cast<long>(c.samples), c.grid.c_str(), c.threads, c.threads == 1 ? "" : "s",
       c.device.c_str(), c.tolerance);
 }
@@ -103,6 +103,13 @@ std::vector<std::string> verdict(Comparison const& comparison) {
                         quotient(network->energy_norm_error_mean, cycle->energy_norm_error_mean) +
                         " of its energy-norm error" +
                         (faster && closer ? ": it wins." : ": neither wins in both."));
+  }
+  auto const* equal = find(comparison, "pcg_to_network_error");
+  if (network != nullptr && equal != nullptr) {
+    sentences.push_back(
+        format("PCG is as close as the network, sample by sample, after %.1f iterations and ",
+               equal->iterations) +
+        quotient(equal->seconds, network->seconds) + " of its time.");
   }
   auto const* lift = find(comparison, "pcg_from_lift");
   auto const* start = find(comparison, "pcg_from_network");

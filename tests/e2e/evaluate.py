@@ -7,8 +7,8 @@ import json
 
 import harness
 
-METHODS = ["network", "network_batched", "network_and_cycle", "full_multigrid", "pcg_from_lift",
-           "pcg_from_network"]
+METHODS = ["network", "network_batched", "network_and_cycle", "full_multigrid",
+           "pcg_to_network_error", "pcg_from_lift", "pcg_from_network"]
 
 
 class Evaluate(harness.Case):
@@ -29,7 +29,7 @@ class Evaluate(harness.Case):
         compared = figures["compare"]
         self.assertEqual([m["method"] for m in compared["methods"]], METHODS)
         self.assertEqual((compared["grid"], compared["samples"], compared["threads"]), ("16^3", 4, 1))
-        network, batched, cycle, full, lift, start = compared["methods"]
+        network, batched, cycle, full, equal, lift, start = compared["methods"]
         for name in ("rel_l2_mean", "energy_norm_error_mean"):
             # The same measurement, by the table above it.
             self.assertAlmostEqual(network[name], figures[name], delta=1e-6 * figures[name])
@@ -38,6 +38,8 @@ class Evaluate(harness.Case):
             self.assertLess(cycle[name], network[name] / 5)
             self.assertLess(lift[name], 1e-5)
             self.assertLess(start[name], 1e-5)
+        self.assertLessEqual(equal["energy_norm_error_max"], network["energy_norm_error_max"])
+        self.assertTrue(1 <= equal["iterations"] < lift["iterations"])
         for method in compared["methods"]:
             self.assertGreater(method["seconds"], 0)
             self.assertLess(method["setup_seconds"], method["seconds"])

@@ -121,17 +121,24 @@ else
   echo "$same_bits: skipped, there is no mpirun"
   tests+=("{\"test\": \"$same_bits\", \"result\": \"skipped\", \"seconds\": 0}")
 fi
-# The network beside multigrid on the same GPU: train a little, then solve a field with both.
+# The network beside multigrid on the same GPU: train for a minute and a half, then solve fields with
+# both.
 model=(--run.device cuda --run.directory model --data.directory solve --data.on_the_fly yes
-  --data.train_samples '512, 256, 64, 8' --data.held_out_samples 1 --network.channels "$channels"
-  --cycle.levels '32, 64, 128, 256' --cycle.steps '300, 100, 30, 4' --cycle.batch '8, 4, 1, 1'
-  --train.unit_size 8)
+  --data.train_samples '2048, 2048, 512, 64, 8' --data.held_out_samples '8, 8, 4, 2, 2'
+  --network.channels "$channels" --train.unit_size 8 --cycle.levels '16, 32, 64, 128, 256'
+  --cycle.seconds '20, 35, 25, 5, 0' --cycle.steps '0, 0, 0, 0, 2' --cycle.batch '8, 8, 8, 2, 1'
+  --cycle.rate '0.05, 0.05, 0.02, 2e-3, 3e-4' --cycle.old_level_factor '1, 0.3, 0.3, 0.1, 0.1'
+  --cycle.evaluations 1)
 check 'generate up to 256^3' "$voxcycle" generate "${model[@]}"
 check 'train up to 256^3' "$voxcycle" train "${model[@]}"
 field=$(printf '%s\n' "$scratch"/solve/held_out/256x256x256/shard-*.h5 | head -n 1)
 check 'solve at 256^3' "$voxcycle" solve --nu "$field:/nu[0]" --model model/checkpoint.h5 --compare \
   --run.device cuda --json solve.json
-[[ -s $scratch/solve.json ]] && benches+=("$(cat "$scratch/solve.json")")
+check 'compare at 256^3' "$voxcycle" evaluate "${model[@]}" --grid 256 --precision bf16 --compare \
+  --json compare.json
+for figures in solve compare; do
+  [[ -s $scratch/$figures.json ]] && benches+=("$(cat "$scratch/$figures.json")")
+done
 
 lines=()
 while IFS= read -r line; do lines+=("\"$(quote "$line")\""); done <<<"$info"

@@ -27,11 +27,12 @@ struct CompareOptions {
 
 /// Measures in this process alone, with all its threads, or on the GPU that has the network:
 /// network one sample at a time and batched, network and one multigrid V-cycle on its residual, one
-/// full multigrid pass (F-cycle), multigrid-preconditioned conjugate gradients to the tolerance
-/// from the lift and from the network's solution. Every method runs once before the clock starts;
-/// then the methods take turns sample by sample, so that a busy machine slows all of them. The
-/// hierarchy is multigrid_options_for's choice, made anew for each sample and method: nothing is
-/// shared or given away for free. Not collective.
+/// full multigrid pass (F-cycle), multigrid-preconditioned conjugate gradients to the network's own
+/// energy-norm error (as many iterations as the references say that a sample needs), and to the
+/// tolerance from the lift and from the network's solution. Every method runs once before the clock
+/// starts; then the methods take turns sample by sample, so that a busy machine slows all of them.
+/// The hierarchy is multigrid_options_for's choice, made anew for each sample and method: nothing
+/// is shared or given away for free. Not collective.
 /// @throws Error if the set is empty.
 Comparison compare_methods(Communicator const& comm, Network& network, HeldOutSet const& set,
                            CompareOptions const& options);

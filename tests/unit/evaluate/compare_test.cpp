@@ -91,7 +91,7 @@ TEST(Compare, EverySolverSolvesTheEquationOfTheReferences) {
     EXPECT_EQ(c.samples, 3);
     EXPECT_EQ(c.batch, 3);
     EXPECT_EQ(c.grid, "16^3");
-    ASSERT_EQ(c.methods.size(), 6U);
+    ASSERT_EQ(c.methods.size(), 7U);
 
     // The lift is the network here, and what PCG starts from.
     double mean = 0.0;
@@ -113,6 +113,12 @@ TEST(Compare, EverySolverSolvesTheEquationOfTheReferences) {
     EXPECT_LT(cycle.energy_norm_error_mean, alone.energy_norm_error_mean / 5);
     auto const& full = method(c, "full_multigrid");
     EXPECT_LT(full.energy_norm_error_max, 0.1);
+
+    // As the network is the lift, one iteration is enough.
+    auto const& equal = method(c, "pcg_to_network_error");
+    EXPECT_EQ(equal.iterations, 1);
+    EXPECT_TRUE(equal.converged && equal.classical);
+    EXPECT_LE(equal.energy_norm_error_max, alone.energy_norm_error_max);
 
     auto const& lifted = method(c, "pcg_from_lift");
     auto const& started = method(c, "pcg_from_network");
@@ -144,6 +150,10 @@ TEST(Compare, AGoodNetworkSavesIterations) {
     EXPECT_LT(method(c, "network").rel_l2_max, 1e-6);
     EXPECT_LT(method(c, "pcg_from_network").iterations, method(c, "pcg_from_lift").iterations - 1);
     EXPECT_LT(method(c, "pcg_from_network").energy_norm_error_max, 1e-5);
+    auto const& equal = method(c, "pcg_to_network_error");
+    EXPECT_LE(equal.energy_norm_error_max, method(c, "network").energy_norm_error_max);
+    EXPECT_GT(equal.iterations, 3);
+    EXPECT_LE(equal.iterations, method(c, "pcg_from_lift").iterations);
   }
 }
 

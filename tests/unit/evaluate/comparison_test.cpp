@@ -84,6 +84,11 @@ TEST(Comparison, SaysWhereClassicalSolversWin) {
 
 TEST(Comparison, SaysWhatTheNetworkSavesOrCosts) {
   auto c = comparison(0.01);
+  EXPECT_THAT(all(verdict(c)), Not(HasSubstr("as close as")));
+  c.methods.push_back(method("pcg_to_network_error", 0.03, 0.019, 1.5));
+  EXPECT_THAT(all(verdict(c)),
+              HasSubstr("sample by sample, after 1.5 iterations and 3 of its time"));
+  c.methods.pop_back();
   EXPECT_THAT(all(verdict(c)), HasSubstr("takes 5.0 iterations instead of 8.0 and, the network's "
                                          "time included, saves 50 ms of 200 ms."));
   c.methods[5].seconds = 0.21;
