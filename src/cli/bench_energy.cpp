@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/median.hpp"
 #include "voxcycle/core/parallel.hpp"
+#include "voxcycle/evaluate/evaluation.hpp"
 #include "voxcycle/poisson/energy.hpp"
 
 #include <cstring>
@@ -61,7 +62,7 @@ int bench_energy(Invocation const& call) {
   return bench_report(call, {{"bench", json::text("energy")},
                              {"device", json::text(place.name())},
                              {"grid", std::to_string(n)},
-                             {"precision", json::text(dtype == at::kDouble ? "f64" : "f32")},
+                             {"precision", json::text(precision_name(dtype))},
                              {"threads", std::to_string(at::get_num_threads())},
                              {"repeats", std::to_string(kBenchRepeats)},
                              {"seconds_median", json::number(median(kernel))},

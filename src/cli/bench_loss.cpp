@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/median.hpp"
+#include "voxcycle/evaluate/evaluation.hpp"
 #include "voxcycle/grid/units.hpp"
 #include "voxcycle/train/loss.hpp"
 
@@ -48,7 +49,7 @@ int bench_loss(Invocation const& call) {
                         {"device", json::text(place.name())},
                         {"grid", std::to_string(n)},
                         {"batch", std::to_string(batch)},
-                        {"precision", json::text(dtype == at::kDouble ? "f64" : "f32")},
+                        {"precision", json::text(precision_name(dtype))},
                         {"threads", std::to_string(at::get_num_threads())},
                         {"repeats", std::to_string(kBenchRepeats)}};
   for (std::size_t l = 0; l < losses.size(); ++l) {

@@ -29,9 +29,9 @@ class NetworkStart {
   /// The grid itself, or the finest coarser one that the network fits, as a unit box.
   /// @throws Error if there is none.
   Grid3 network_grid(Grid3 const& grid) const;
-  /// The network's solution (interpolated from network_grid) on the problem's nodes
-  /// in float64, with exact Dirichlet values, on the network's device as the equation's fields are.
-  /// The problem has the model's boundary.
+  /// The network's solution (interpolated from network_grid) on the problem's nodes in float64,
+  /// with exact Dirichlet values, on the network's device as the equation's fields are. The problem
+  /// has the model's boundary.
   /// @throws Error also for a source that the network was not trained for.
   at::Tensor operator()(Equation const& e) const;
 

@@ -76,11 +76,13 @@ std::optional<at::Tensor> source_field(Invocation const& call, Grid3 const& grid
 SolverOptions solver_options(Invocation const& call) {
   SolverOptions options;
   options.model = text_of(call, "model", "none");
-  Config config = call.config;
   if (call.has("precision")) {
-    config.set("train.precision", call.flags.at("precision"));
     options.precision = parse_precision("--precision", call.flags.at("precision"));
   }
+  // What the device must be fit for, whatever training was or is to be.
+  Config config = call.config;
+  config.set("train.precision",
+             options.model == "none" ? "f32" : text_of(call, "precision", "bf16"));
   options.device = DeviceChoice(config, call.comm).device();
   options.tolerance = number_of(call, "tol", 0.0, 1.0, options.tolerance);
   double const most = number_of(call, "iterations", 1, 1e6, options.max_iterations);

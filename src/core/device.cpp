@@ -98,7 +98,8 @@ std::string torch_cuda_problem(TorchCuda const& torch, CudaReport const& report,
     return "torch loaded " + found + " (bfloat16 convolutions in 3D need " +
            library_version_text(least_cudnn) +
            " or newer to be fast and to fit in memory). Install nvidia-cudnn-cu" +
-           std::to_string(torch.runtime / 1000) + ">=9.15, or train with --train.precision f32.";
+           std::to_string(torch.runtime / 1000) +
+           ">=9.15, or compute in float32: --train.precision f32, of solve --precision f32.";
   }
   if (needs.nccl_header != 0 && torch.nccl == 0) {
     return "torch loaded no NCCL (processes cannot exchange what is on GPUs). ./dev setup --cuda "

@@ -216,9 +216,11 @@ Comparison compare_methods(Communicator const& comm, Network& network, HeldOutSe
     s.equal_iterations = methods.iterations_to_equal(s, field(set.u_ref));
     return s;
   };
-  for (auto const& r : rows) r.solve(sample(0));
   for (std::int64_t k = 0; k < samples; ++k) {
     Sample const s = sample(k);
+    if (k == 0) {
+      for (auto const& r : rows) r.solve(s);
+    }
     for (auto& r : rows) r.measure(s, set.u_ref.narrow(0, k, 1), set.grid);
   }
 

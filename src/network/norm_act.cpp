@@ -4,6 +4,7 @@
 #include "voxcycle/comm/exact_sum.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/exact_math.hpp"
+#include "voxcycle/core/sole_holder.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/network/statistics_record.hpp"
 
@@ -91,8 +92,7 @@ std::vector<Affine> affine_of(std::vector<Moments> const& moments, at::Tensor co
 Units without_gradient(Units x, std::vector<Affine> const& affine, double slope) {
   for (std::size_t k = 0; k < x.size(); ++k) {
     auto const& a = affine[affine.size() == 1 ? 0 : k];
-    bool const alone = x[k].use_count() == 1 && x[k].storage().use_count() == 1;
-    at::Tensor const y = alone ? x[k] : at::empty_like(x[k]);
+    at::Tensor const y = is_sole_holder(x[k]) ? x[k] : at::empty_like(x[k]);
     norm_loops::forward(x[k], a.scale, a.shift, slope, y);
     x[k] = y;
   }

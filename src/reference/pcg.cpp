@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/reference/pcg.hpp"
 
+#include "voxcycle/core/sole_holder.hpp"
+
 #include <cmath>
 #include <utility>
 
@@ -14,8 +16,8 @@ namespace {
 
 /// The values of `field`: itself if nobody else holds it.
 at::Tensor field_of_its_own(at::Tensor field) {
-  bool const alone = field.use_count() == 1 && field.storage().use_count() == 1;
-  return alone && field.is_contiguous() ? field : field.clone(at::MemoryFormat::Contiguous);
+  bool const usable = is_sole_holder(field) && field.is_contiguous();
+  return usable ? field : field.clone(at::MemoryFormat::Contiguous);
 }
 
 }  // namespace

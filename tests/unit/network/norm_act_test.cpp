@@ -182,7 +182,9 @@ TEST(NormAct, OverwritesWhatNobodyElseHoldsWhereNoGradientIsRecorded) {
 
     at::NoGradGuard const no_grad;
     EXPECT_TRUE(at::equal(layer.forward(pass, {held})[0], want));
-    EXPECT_TRUE(at::equal(layer.forward(pass, {held.view(held.sizes())})[0], want));
+    Units view;  // an initialiser list would hold it, too
+    view.push_back(held.view(held.sizes()));
+    EXPECT_TRUE(at::equal(layer.forward(pass, std::move(view))[0], want));
     EXPECT_TRUE(at::equal(held, before));
     Units alone{held.clone()};
     auto const* place = alone[0].const_data_ptr();

@@ -149,6 +149,10 @@ TEST(Pcg, OverwritesAStartThatNobodyElseHolds) {
   at::Tensor const before = start.clone();
   auto const held = solve_pcg(problem, nu, identity, to(1e-10, 20), {}, start);
   EXPECT_TRUE(at::equal(start, before));
+  std::optional<at::Tensor> view = start.view(start.sizes());
+  auto const seen = solve_pcg(problem, nu, identity, to(1e-10, 20), {}, std::move(view));
+  EXPECT_TRUE(at::equal(seen.u, held.u));
+  EXPECT_TRUE(at::equal(start, before));
   std::optional<at::Tensor> alone = start.clone();
   auto const* place = alone->const_data_ptr();
   auto const result = solve_pcg(problem, nu, identity, to(1e-10, 20), {}, std::move(alone));
