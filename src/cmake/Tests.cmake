@@ -25,6 +25,8 @@ function(voxcycle_test_directory)
       VOXCYCLE_TEST_SCRATCH="${CMAKE_CURRENT_BINARY_DIR}/scratch/${target}")
     voxcycle_use_pch(${target} ${module})
     voxcycle_warnings(${target})
+    # Tests spend their time in the modules; compiling them like these takes half as long again.
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
     target_link_libraries(${target} PRIVATE ${ARG_MAIN})
     if(NOT ARG_RANKS)
       add_test(NAME ${ARG_PREFIX}.${module}.${name} COMMAND ${target})
