@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "network/channel_padding.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle::slab_conv {
@@ -66,8 +67,17 @@ std::vector<std::int64_t> padding_of(Geometry const& g, int cut_axes) {
   return padding;
 }
 
-at::Tensor convolve(Geometry const& g, at::Tensor const& x, at::Tensor const& w,
+/// Fields with as many channels as a weight that was filled up for a GPU.
+at::Tensor input_like(Geometry const& g, at::Tensor const& w, at::Tensor const& x) {
+  return x.is_cuda() ? channel_padding::filled_up(x, 1, w.size(g.transposed ? 0 : 1)) : x;
+}
+at::Tensor output_like(Geometry const& g, at::Tensor const& w, at::Tensor const& y) {
+  return y.is_cuda() ? channel_padding::filled_up(y, 1, w.size(g.transposed ? 1 : 0)) : y;
+}
+
+at::Tensor convolve(Geometry const& g, at::Tensor const& field, at::Tensor const& w,
                     std::optional<at::Tensor> const& b, int cut_axes) {
+  at::Tensor const x = input_like(g, w, field);
   std::vector<std::int64_t> const stride(3, g.stride), padding = padding_of(g, cut_axes);
   // torch takes a lone float32 sample of few values (n c x y <= 20480) past oneDNN, through a loop
   // many times slower.
@@ -89,9 +99,10 @@ struct Slopes {
 Slopes differentiate(Geometry const& g, at::Tensor const& slope, at::Tensor const& x,
                      at::Tensor const& w, int cut_axes, Wanted wanted) {
   std::vector<std::int64_t> const stride(3, g.stride), padding = padding_of(g, cut_axes);
-  auto [dx, dw, db] =
-      at::convolution_backward(slope, x, w, at::OptionalIntArrayRef(), stride, padding, {1, 1, 1},
-                               g.transposed, {0, 0, 0}, 1, {wanted.x, wanted.w, false});
+  auto [dx, dw, db] = at::convolution_backward(
+      output_like(g, w, slope), input_like(g, w, x), w, at::OptionalIntArrayRef(), stride, padding,
+      {1, 1, 1}, g.transposed, {0, 0, 0}, 1, {wanted.x, wanted.w, false});
+  if (wanted.x) dx = channel_padding::cut_back(dx, 1, x.size(1));
   return {dx, dw};
 }
 
@@ -235,8 +246,10 @@ at::Tensor weight_gradient_in_slabs(ConvKind kind, at::Tensor const& slope, at::
 }
 
 bool goes_in_slabs(at::TensorList x) {
-  std::int64_t elements = 0;
-  for (auto const& part : x) elements += part.numel();
+  std::int64_t elements = 0;  // with the channels that convolutions on GPUs may add
+  for (auto const& part : x) {
+    elements += part.size(0) * channel_padding::filled_up(part.size(1)) * voxels_of(part);
+  }
   // Slabs are cut out of channels-last fields without copies.
   return std::all_of(x.begin(), x.end(), [&](at::Tensor const& part) {
     bool const is_large =

@@ -13,6 +13,7 @@
 #include <numeric>
 #include <optional>
 
+#include "network/channel_padding.hpp"
 #include "network/norm_loops.hpp"
 #include "network/slab_conv.hpp"
 #include <ATen/ATen.h>
@@ -39,13 +40,19 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
   static variable_list forward(AutogradContext* context, at::TensorList x, at::Tensor const& weight,
                                std::optional<at::Tensor> const& bias, ConvKind kind,
                                std::size_t parts, Pass const* pass) {
-    at::Tensor const w = weight.to(pass->dtype).contiguous(pass->layout);
-    std::optional<at::Tensor> const b =
+    at::Tensor w = weight.to(pass->dtype).contiguous(pass->layout);
+    std::optional<at::Tensor> b =
         bias ? std::optional<at::Tensor>(bias->to(pass->dtype)) : std::nullopt;
+    std::int64_t const channels = weight.size(kind == ConvKind::up ? 1 : 0);
+    if (channel_padding::is_wanted(x.front(), w)) {
+      w = channel_padding::filled_up_weight(w);
+      if (b) b = channel_padding::filled_up(*b, 0, channel_padding::filled_up(channels));
+    }
     variable_list y;
     for (std::size_t first = 0; first < x.size(); first += parts) {
+      at::Tensor const unit = slab_conv::forward(kind, x.slice(first, parts), w, b);
       // float64 and empty units come back in torch's default layout.
-      y.push_back(slab_conv::forward(kind, x.slice(first, parts), w, b).contiguous(pass->layout));
+      y.push_back(channel_padding::cut_back(unit, 1, channels).contiguous(pass->layout));
     }
     variable_list saved(x.begin(), x.end());
     saved.insert(saved.end(), {weight, w});
@@ -85,6 +92,7 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
       }
       at::Tensor const slope = dy[k].contiguous(pass.layout);
       auto found = slab_conv::backward(kind, slope, x, w, needs_dx);
+      found.w = channel_padding::cut_back_weight(found.w, weight);
       at::Tensor db = has_bias ? sum_of_voxels(slope) : at::Tensor();
       std::move(found.x.begin(), found.x.end(), dx);
       if (pass.reducer != nullptr) {

@@ -161,6 +161,22 @@ at::Tensor& copy(at::Tensor& to, at::Tensor const& from, bool non_blocking) {
   return to;
 }
 
+/// by_cpu of a convolution whose channels are such as cuDNN certainly takes: those of bf16 in
+/// eights.
+void convolution(c10::OperatorHandle const& op, torch::jit::Stack* stack) {
+  auto const& arguments = op.schema().arguments();
+  auto const inputs = torch::jit::last(*stack, arguments.size());
+  for (std::size_t k = 0; k < arguments.size(); ++k) {
+    if (!inputs[k].isTensor()) continue;
+    at::Tensor const& tensor = inputs[k].toTensor();
+    if (tensor.scalar_type() != at::kBFloat16 || tensor.dim() != 5) continue;
+    bool const is_weight = arguments[k].name() == "weight";
+    TORCH_CHECK(tensor.size(1) % 8 == 0 && (!is_weight || tensor.size(0) % 8 == 0),
+                "emulated cuDNN: no engine for ", arguments[k].name(), " ", tensor.sizes());
+  }
+  by_cpu(op, stack);
+}
+
 TORCH_LIBRARY_IMPL(_, CUDA, m) {
   m.fallback(torch::CppFunction::makeFromBoxedFunction<&by_cpu>());
 }
@@ -175,8 +191,8 @@ TORCH_LIBRARY_IMPL(aten, CUDA, m) {
   m.impl("_reshape_alias", &at::native::_reshape_alias);
   m.impl("unfold", &at::native::unfold);
   // These would ask for a GPU's own libraries.
-  m.impl("convolution", torch::CppFunction::makeFromBoxedFunction<&by_cpu>());
-  m.impl("convolution_backward", torch::CppFunction::makeFromBoxedFunction<&by_cpu>());
+  m.impl("convolution", torch::CppFunction::makeFromBoxedFunction<&convolution>());
+  m.impl("convolution_backward", torch::CppFunction::makeFromBoxedFunction<&convolution>());
 }
 
 }  // namespace
