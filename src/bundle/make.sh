@@ -30,7 +30,7 @@ bundle=$(cd "$bundle" && pwd)
 # ---- programs ------------------------------------------------------------------------------------
 
 shopt -s nullglob
-cp "$build/voxcycle" "$build"/tests/gpu_* "$bundle/bin/"
+cp "$build/voxcycle" "$build/tests/gpu_tests" "$bundle/bin/"
 cp -L "$(command -v orterun)" "$bundle/bin/mpirun"
 cp -L "$(command -v orted)" "$bundle/bin/"
 cp "$source_root/tests/gpu/run_all.sh" "$bundle/bin/"

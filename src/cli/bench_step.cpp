@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "cli/bench.hpp"
@@ -86,19 +87,26 @@ void add_shares(Contender const& contender, json::Members& members) {
 }
 
 /// Of one more step, which all ranks make and rank 0 looks at.
-void add_profile(Invocation const& call, StepTrial& trial, DeviceChoice const& place,
-                 json::Members& members) {
+/// @return why there is no profile, or "": what was measured before is to be told all the same
+std::string add_profile(Invocation const& call, StepTrial& trial, DeviceChoice const& place,
+                        json::Members& members) {
   if (call.comm.rank() != 0) {
     trial.step();
-    return;
+    return {};
   }
-  auto const profile = profile_of([&] { trial.step(); }, place.device(), call.flags.at("profile"));
+  Profile profile;
+  try {
+    profile = profile_of([&] { trial.step(); }, place.device(), call.flags.at("profile"));
+  } catch (Error const& error) {
+    return error.what();
+  }
   members.emplace_back("profiled_seconds", json::number(profile.seconds));
   members.emplace_back("convolution_share", json::number(profile.convolutions));
-  if (place.device().is_cpu()) return;
+  if (place.device().is_cpu()) return {};
   members.emplace_back("own_kernel_share", json::number(profile.own_kernels));
   members.emplace_back("copy_share", json::number(profile.copies));
   members.emplace_back("gpu_busy_share", json::number(profile.busy));
+  return {};
 }
 
 }  // namespace
@@ -166,10 +174,13 @@ int bench_step(Invocation const& call) {
     members.emplace_back("speedup",
                          json::number(median(contenders.back().seconds) / median(first.seconds)));
   }
-  if (call.has("profile")) add_profile(call, *contenders.front().trial, place, members);
+  std::string problem;
+  if (call.has("profile")) problem = add_profile(call, *contenders.front().trial, place, members);
   members.emplace_back("peak_bytes", std::to_string(peak));
   members.emplace_back("predicted_bytes", std::to_string(predicted));
-  return bench_report(call, members);
+  int const status = bench_report(call, members);
+  call.comm.agree_on_error(problem);
+  return status;
 }
 
 }  // namespace voxcycle

@@ -141,6 +141,14 @@ class Benches(Gpus):
                 line = self.figures("bench", name, "--grid", "8", "--run.device", "cuda", *options)
                 self.assertEqual(line["device"], "GPU 0 (emulated GPU)")
 
+    def test_without_a_profile_the_figures_are_told(self):
+        with gpus(1):
+            result = self.run_program("bench", "step", "--grid", "8", "--batch", "2", "--no-baseline",
+                                      "--run.device", "cuda", "--profile", "trace.json")
+        self.assertEqual(result.status, 1)
+        self.assertIn("the profiler saw nothing of the GPU", result.err)
+        self.assertGreater(json.loads(result.out.splitlines()[-1])["seconds_median"], 0)
+
     def test_memory_is_what_was_planned(self):
         step = ("bench", "step", "--batch", "2", "--no-baseline", "--run.device", "cuda",
                 "--network.channels", "4:16, 8:16, 16:16, 32:8")
