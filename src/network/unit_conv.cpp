@@ -220,8 +220,20 @@ Field slab_of(Field const& x) {
   return part;
 }
 
+/// Of one unit, with its channels filled up if bf16 wants that (channel_padding.hpp); 0 if it has
+/// enough.
+std::int64_t padding_of(Field const& x, std::int64_t unit) {
+  std::int64_t const channels = channel_padding::filled_up(x.channels);
+  return x.value != 2 || channels == x.channels ? 0 : unit * channels * x.points * x.value;
+}
+
 Workspace workspace_of(ConvOptions const& o, Field const& x, Field const& y,
                        Tape::Options const& pass) {
+  // Workspaces of cuDNN itself count among those of all libraries.
+  if (pass.on_gpu) {
+    std::int64_t const padding = padding_of(x, pass.unit) + padding_of(y, pass.unit);
+    return {padding, padding};
+  }
   constexpr std::int64_t few = 20480;
   bool const lone = pass.unit == 1 && o.in * x.grid.voxels[0] * x.grid.voxels[1] <= few;
   if (x.value == 8 || (x.value == 4 && lone)) return workspace_of_loops(o, x, y, pass.unit);
@@ -234,8 +246,10 @@ Workspace workspace_of(ConvOptions const& o, Field const& x, Field const& y,
 }  // namespace
 
 Field UnitConv::plan(ConvOptions const& o, Tape& tape, Field const& a, Field const& b) {
-  if (a.points < slab_conv::many_voxels) return plan(o, tape, plan_join(tape, a, b));
-  return plan_parts(o, tape, {a, b});
+  auto const& pass = tape.options();
+  bool const in_slabs = pass.on_gpu ? pass.unit * o.in * a.points > kMostElements
+                                    : a.points >= slab_conv::many_voxels;
+  return in_slabs ? plan_parts(o, tape, {a, b}) : plan(o, tape, plan_join(tape, a, b));
 }
 
 Field UnitConv::plan(ConvOptions const& o, Tape& tape, Field const& x) {

@@ -122,6 +122,7 @@ Tape::Options Follower::tape_options() const {
                      .solution_bytes = solution_,
                      .weight_bytes = solution_,
                      .threads = memory_.threads,
+                     .on_gpu = o_.device.is_cuda(),
                      .recompute = plan_.recompute};
   // Exact sums need each unit's gradient; buckets need the sum of the units and their own copy.
   tape.gradient_copies = o_.reduction == GradientMode::exact ? std::ssize(units_) : 2;

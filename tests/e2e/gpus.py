@@ -152,13 +152,10 @@ class Benches(Gpus):
     def test_memory_is_what_was_planned(self):
         step = ("bench", "step", "--batch", "2", "--no-baseline", "--run.device", "cuda",
                 "--network.channels", "4:16, 8:16, 16:16, 32:8")
-        single = ("--train.precision", "f32")
-        for options in ((16, *single), (32, *single), (32, *single, "--train.recompute", "yes")):
+        single, again = ("--train.precision", "f32"), ("--train.recompute", "yes")
+        for options in ((16, *single), (32, *single), (32, *single, *again), (16,), (32,), (32, *again)):
             line = self.figures(*step, "--grid", *options)
             self.assert_close(line["peak_bytes"], line["predicted_bytes"] - PROGRAM_ON_GPU, 0.05)
-        # With bfloat16 the plan leaves room for workspaces, which emulated convolutions do not need.
-        line = self.figures(*step, "--grid", 32)
-        self.assertLess(line["peak_bytes"], line["predicted_bytes"] - PROGRAM_ON_GPU)
 
 
 class Refusals(Gpus):

@@ -53,6 +53,7 @@ class Tape {
     std::int64_t solution_bytes = 4;  ///< of a value of u and of the input
     std::int64_t weight_bytes = 4;
     int threads = 1;
+    bool on_gpu = false;               ///< where convolutions are cuDNN's
     std::int64_t gradient_copies = 1;  ///< of each weight's gradient, kept till the pass ends
     bool gradient = true;              ///< false: forward alone keeps nothing for backward
     bool recompute = false;  ///< pieces of the network keep their inputs alone (see recomputed)
