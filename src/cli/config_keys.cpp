@@ -13,8 +13,7 @@ std::vector<ConfigKey> all_config_keys() {
       {"run.threads", "0", "threads a process; 0: OMP_NUM_THREADS, else cores / local processes"},
       {"run.device", "cpu",
        "where generate, train, evaluate, solve and bench compute: cpu; cuda, each process on the "
-       "GPU "
-       "of its number on its machine; auto: cuda where a GPU can be used"},
+       "GPU of its number on its machine; auto: cuda where a GPU can be used"},
       {"run.memory_limit", "0",
        "GiB that a process may hold (of a GPU where it computes on one), >= 0; 0: nine tenths of "
        "the GPU's memory, of this machine's or of its control group's, shared by the local "

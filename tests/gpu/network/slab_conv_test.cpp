@@ -6,9 +6,7 @@
 #include "voxcycle/comm/communicator.hpp"
 #include "voxcycle/core/device.hpp"
 
-#include <cmath>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <ATen/ATen.h>
