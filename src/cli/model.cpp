@@ -25,7 +25,8 @@ Config config_of_identity(Config config, std::string const& identity) {
 std::string describe_network(Config const& config) {
   bool const keyed = config.text("network.name") == "multigrid";
   return config.text("network.name") +
-         (keyed ? ", channels " + config.text("network.channels")
+         (keyed ? ", channels " + config.text("network.channels") + ", coarse levels " +
+                      config.text("network.coarse")
                 : ", depth " + config.text("network.depth") + ", base channels " +
                       config.text("network.base_channels") + ", adaptation " +
                       config.text("network.adaptation")) +

@@ -209,21 +209,44 @@ std::vector<Grid3> level_grids(Config const& config) {
   return grids;
 }
 
+namespace {
+
+/// What NestedEquation would refuse in the middle of a run.
+void require_nested_levels(NetworkOptions const& options) {
+  if (options.coarse != CoarseLevels::black_box || options.name != "multigrid") return;
+  VOXCYCLE_REQUIRE(options.smoothing > 0,
+                   "network.coarse = black_box needs smoothing steps: set "
+                   "network.smoothing to 1 or more.");
+  constexpr std::int64_t most_voxels = 10;  // an axis of what is solved directly
+  VOXCYCLE_REQUIRE(options.channels.empty() || options.channels.begin()->first <= most_voxels,
+                   "network.coarse = black_box solves the coarsest level directly: let "
+                   "network.channels begin with a level of at most "
+                       << most_voxels << " voxels, not " << options.channels.begin()->first << '.');
+}
+
+}  // namespace
+
 NetworkOptions network_options(Config const& config) {
   auto cycle_levels = config.integers("cycle.levels", 1);
   cycle_levels.erase(std::unique(cycle_levels.begin(), cycle_levels.end()), cycle_levels.end());
-  return {.name = config.text("network.name"),
-          .inputs = source_of(config).kind == SourceKind::sampled ? 2 : 1,
-          .channels = config.integer_map("network.channels"),
-          .norm = parse_norm(config.text("network.norm")),
-          .correction_scale = config.real("network.correction_scale", 1e-6, 1e6),
-          .smoothing = static_cast<int>(config.integer("network.smoothing", 0, 16)),
-          .seed = static_cast<std::uint64_t>(config.integer("run.seed")),
-          .depth = config.integer("network.depth", 1, 16),
-          .base_channels = config.integer("network.base_channels", 1, 4096),
-          .adaptation = choose<Adaptation>(config, "network.adaptation",
-                                           {{"no", Adaptation::no}, {"yes", Adaptation::yes}}),
-          .cycle_levels = cycle_levels};
+  NetworkOptions options{
+      .name = config.text("network.name"),
+      .inputs = source_of(config).kind == SourceKind::sampled ? 2 : 1,
+      .channels = config.integer_map("network.channels"),
+      .norm = parse_norm(config.text("network.norm")),
+      .correction_scale = config.real("network.correction_scale", 1e-6, 1e6),
+      .coarse = choose<CoarseLevels>(
+          config, "network.coarse",
+          {{"averaged", CoarseLevels::averaged}, {"black_box", CoarseLevels::black_box}}),
+      .smoothing = static_cast<int>(config.integer("network.smoothing", 0, 16)),
+      .seed = static_cast<std::uint64_t>(config.integer("run.seed")),
+      .depth = config.integer("network.depth", 1, 16),
+      .base_channels = config.integer("network.base_channels", 1, 4096),
+      .adaptation = choose<Adaptation>(config, "network.adaptation",
+                                       {{"no", Adaptation::no}, {"yes", Adaptation::yes}}),
+      .cycle_levels = cycle_levels};
+  require_nested_levels(options);
+  return options;
 }
 
 at::ScalarType parse_precision(std::string const& name, std::string const& text) {

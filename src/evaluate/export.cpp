@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "export_script.hpp"
+#include "nested_script.hpp"
 #include <ATen/ATen.h>
 #include <torch/csrc/jit/serialization/pickle.h>
 #include <torch/script.h>
@@ -86,6 +87,7 @@ ScriptModule script_frame(ExportOptions const& options) {
   constexpr double diagonal = 1.0 / 3.0;  // of the voxel's matrix
   add(module, "top", spectrum.values.max().item<double>() * squared_length / diagonal);
   module.define(export_script::frame);
+  module.define(export_script::nested);
   return module;
 }
 

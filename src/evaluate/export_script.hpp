@@ -46,32 +46,39 @@ def lift(self, x: Tensor) -> Tensor:
         lift.select(2 + axis, -side).fill_(value)
     return lift.float()
 
+def load(self, x: Tensor) -> Tensor:
+    corners = torch.ones_like(self.haar[0:1])
+    h = 1. / max(max(x.size(2), x.size(3)), x.size(4))
+    f = torch.full_like(x[:, 0:1], self.constant_source)
+    if x.size(1) == 2:
+        f = x[:, 1:2] * self.source_rms
+    return torch.conv_transpose3d(f * (h * h / 8.), corners, None, [1, 1, 1])
+
+def chebyshev_step(self, k: int, step: Tensor, rho: float, change: Tensor,
+                   top: float) -> Tuple[Tensor, float]:
+    centre = top * 5. / 8.
+    radius = top * 3. / 8.
+    if k == 0:
+        return change / centre, radius / centre
+    rho_next = 1. / (2. * centre / radius - rho)
+    return step * (rho_next * rho) + change * (2. * rho_next / radius), rho_next
+
+def raised_by_averages(self, u: Tensor, x: Tensor) -> Tensor:
+    nodes = [x.size(2) + 1, x.size(3) + 1, x.size(4) + 1]
+    u = torch.upsample_trilinear3d(u, nodes, True)
+    return torch.where(self.mask(x) > 0, u, self.lift(x))
+
 def smooth(self, u: Tensor, x: Tensor) -> Tensor:
-    if self.smoothing == 0:
-        return u
     corners = torch.ones_like(self.haar[0:1])
     nu = torch.exp(x[:, 0:1])
     inverse_diagonal = self.mask(x) / torch.conv_transpose3d(nu / 3., corners, None, [1, 1, 1])
-    h = 1. / max(max(x.size(2), x.size(3)), x.size(4))
-    f = torch.full_like(nu, self.constant_source)
-    if x.size(1) == 2:
-        f = x[:, 1:2] * self.source_rms
-    b = torch.conv_transpose3d(f * (h * h / 8.), corners, None, [1, 1, 1])
-    centre = self.top * 5. / 8.
-    radius = self.top * 3. / 8.
-    ratio = centre / radius
-    rho = 1. / ratio
+    b = self.load(x)
     step = torch.zeros_like(u)
+    rho = 0.
     for k in range(self.smoothing):
         stress = torch.conv3d(u, self.haar, None, [1, 1, 1]) * self.spectrum * nu
         residual = b - torch.conv_transpose3d(stress, self.haar, None, [1, 1, 1])
-        change = residual * inverse_diagonal
-        if k == 0:
-            step = change / centre
-        else:
-            rho_next = 1. / (2. * ratio - rho)
-            step = step * (rho_next * rho) + change * (2. * rho_next / radius)
-            rho = rho_next
+        step, rho = self.chebyshev_step(k, step, rho, residual * inverse_diagonal, self.top)
         u = u + step
     return u
 )";

@@ -5,11 +5,10 @@
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/network/block.hpp"
 
-#include <array>
 #include <iterator>
 #include <utility>
 
-#include "network/prolongation.hpp"
+#include "network/pass_equation.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
@@ -130,8 +129,6 @@ std::vector<LevelParameters> MultigridNetwork::levels(Grid3 const& grid) const {
     if (n > level_of(grid)) break;
     LevelParameters entry{n, {}, {}};
     for (auto const& parameter : level->named_parameters()) {
-      // The finest level of a pass feeds no coarser features' consumer yet: all but nothing is
-      // used.
       entry.parameters.push_back(parameter.value());
       entry.names.push_back("level" + std::to_string(n) + "." + parameter.key());
     }
@@ -140,8 +137,18 @@ std::vector<LevelParameters> MultigridNetwork::levels(Grid3 const& grid) const {
   return all;
 }
 
-MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, Grid3 const& grid,
-                                                     Units const& x, Units const& from_finer) {
+namespace {
+
+int levels_of_pass(NetworkOptions const& options, Grid3 const& grid) {
+  auto const end = options.channels.upper_bound(level_of(grid));
+  return static_cast<int>(std::distance(options.channels.begin(), end));
+}
+
+}  // namespace
+
+MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, PassEquation& equation,
+                                                     Grid3 const& grid, Units const& x,
+                                                     Units const& from_finer) {
   auto& level = *levels_.at(level_of(grid));
   auto const& frame = frames()->at(pass, grid);
   Units h = level.encode(pass, x, from_finer);
@@ -152,30 +159,22 @@ MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, Grid3 con
   if (level.coarsest()) {
     g = std::move(h);
     head = level.head->forward(pass, g);
-    u = each(x, [&](at::Tensor const& unit) {
-      return frame.lift.expand({unit.size(0), -1, -1, -1, -1});
-    });
+    u = equation.coarsest(grid, x);
   } else {
     auto const pooled = each(x, [](at::Tensor const& unit) {
       return at::avg_pool3d(unit, {2, 2, 2});
     });
-    Output coarse = run_level(pass, grid.coarsened(), pooled, level.down->forward(pass, h));
+    Output coarse =
+        run_level(pass, equation, grid.coarsened(), pooled, level.down->forward(pass, h));
     std::tie(g, head) = level.decode(pass, std::move(h), std::move(coarse.g));
-    std::array<std::int64_t, 3> const nodes{grid.nodes(0), grid.nodes(1), grid.nodes(2)};
-    u = each(coarse.u, [&](at::Tensor const& uc) {
-      if (uc.size(0) > 0) return prolonged(uc, nodes);
-      // No sample: any padding has the right shape, and keeps coarser levels in the backward pass.
-      return at::constant_pad_nd(
-          uc, {0, nodes[2] - uc.size(4), 0, nodes[1] - uc.size(3), 0, nodes[0] - uc.size(2)});
-    });
-    u = frames()->with_dirichlet_values(pass, grid, u);
+    u = equation.prolonged(grid, coarse.u);
   }
   double const scale = options_.correction_scale / static_cast<double>(level_of(grid));
   u = each(u, head, [&](at::Tensor const& base, at::Tensor const& correction) {
     return at::addcmul(base, frame.mask, correction.to(base.scalar_type()).contiguous(), scale);
   });
   if (from_finer.empty()) g.clear();  // nobody asks for them
-  return {smoothed(frame, u, x), g};
+  return {equation.smoothed(grid, u, x), g};
 }
 
 namespace {
@@ -186,8 +185,8 @@ struct PlannedOutput {
 };
 
 /// run_level line by line.
-PlannedOutput plan_level(NetworkOptions const& options, Tape& tape, Grid3 const& grid,
-                         Field const& x, Field const& from_finer) {
+PlannedOutput plan_level(NetworkOptions const& options, Tape& tape, PlannedEquation const& equation,
+                         Grid3 const& grid, Field const& x, Field const& from_finer) {
   auto const here = options.channels.find(level_of(grid));
   std::int64_t const channels = here->second;
   auto const planned = [&](ConvOptions const& conv, Field const& in) {
@@ -209,15 +208,12 @@ PlannedOutput plan_level(NetworkOptions const& options, Tape& tape, Grid3 const&
   if (here == options.channels.begin()) {
     g = h;
     head = planned(to_nodes, g);
-    u = {.grid = grid,
-         .channels = 1,
-         .points = grid.node_count(),
-         .value = tape.options().solution_bytes};  // the lift itself
+    u = equation.coarsest(grid);
   } else {
     std::int64_t const child = std::prev(here)->second;
     Field const pooled = tape.voxels(grid.coarsened(), options.inputs);
     PlannedOutput const coarse = plan_level(
-        options, tape, grid.coarsened(), pooled,
+        options, tape, equation, grid.coarsened(), pooled,
         planned({.kind = ConvKind::down, .in = channels, .out = child, .bias = Bias::yes}, h));
     auto const with_coarse = [=](Tape& t, std::vector<Field> const& in) {
       ConvOptions const up{.kind = ConvKind::up, .in = child, .out = channels, .bias = Bias::yes};
@@ -229,11 +225,10 @@ PlannedOutput plan_level(NetworkOptions const& options, Tape& tape, Grid3 const&
                                      });
     g = decoded[0];
     head = decoded[1];
-    u = tape.record(tape.nodal(grid, coarse.u.value), {.inputs = {coarse.u}});
-    if (tape.options().has_steps) u = tape.record(tape.nodal(grid, u.value), {.inputs = {u}});
+    u = equation.prolonged(grid, coarse.u);
   }
   u = plan_correction(tape, u, head);
-  return {plan_smoothed(tape, u, x), g};
+  return {equation.smoothed(u, x), g};
 }
 
 }  // namespace
@@ -243,40 +238,65 @@ Field MultigridNetwork::plan(NetworkOptions const& options, Tape& tape, Grid3 co
   VOXCYCLE_REQUIRE(options.channels.count(level_of(grid)) == 1,
                    "network: no level for grid " << grid.label() << ". Add " << level_of(grid)
                                                  << " to network.channels.");
-  return plan_level(options, tape, grid, x, {}).u;
+  PlannedEquation const equation(tape, grid, levels_of_pass(options, grid));
+  return plan_level(options, tape, equation, grid, x, {}).u;
 }
 
 Units MultigridNetwork::forward(Pass const& pass, Grid3 const& grid, Units const& x) {
   require_fits(grid);
-  return run_level(pass, grid, x, {}).u;
+  auto const equation = equation_of(pass, *frames(), grid, x, levels_of_pass(options_, grid));
+  return run_level(pass, *equation, grid, x, {}).u;
 }
 
+namespace {
+
+/// What runs on the coarsest level, on the way up a level and after its correction; self.frame is
+/// export's.
+struct ScriptedEquation {
+  char const* parameters;  ///< of a level's run, beside x and what comes from the finer one
+  char const* arguments;   ///< of the next coarser level's run
+  char const* coarsest;
+  char const* raised;
+  char const* smoothed;
+};
+
+ScriptedEquation scripted_equation(CoarseLevels coarse) {
+  if (coarse == CoarseLevels::black_box) {
+    return {", nested: List[List[Tensor]], level: int", ", nested, level + 1", "nested[level][1]",
+            "self.frame.raised(nested[level], u, x)",
+            "self.frame.smooth_nested(nested[level], u, x)"};
+  }
+  return {"", "", "self.frame.lift(x)", "self.frame.raised_by_averages(u, x)",
+          "self.frame.smooth(u, x)"};
+}
+
+}  // namespace
+
 std::string MultigridNetwork::script() const {
-  long const coarsest = static_cast<long>(levels_.begin()->first);
+  auto const equation = scripted_equation(options_.coarse);
   std::vector<std::string> known;
   std::string runs;
   std::string choices;
   for (auto const& [n, level] : levels_) {
     auto const here = std::to_string(n);
     known.push_back(here);
-    runs += "def run" + here +
-            "(self, x: Tensor, finer: Optional[Tensor]) -> Tuple[Tensor, Tensor]:\n" +
-            "    level = self.level" + here + "\n";
+    runs += "def run" + here + "(self, x: Tensor, finer: Optional[Tensor]" + equation.parameters +
+            ") -> Tuple[Tensor, Tensor]:\n    block = self.level" + here + "\n";
     if (level->coarsest()) {
-      runs += "    g = level.encode(x, finer)\n    u = self.frame.lift(x)\n";
+      runs += std::string("    g = block.encode(x, finer)\n    u = ") + equation.coarsest + "\n";
     } else {
-      runs += "    h = level.encode(x, finer)\n    u, g = self.run" + std::to_string(n / 2) +
-              "(torch.avg_pool3d(x, [2, 2, 2]), level.down.forward(h))\n"
-              "    g = level.decode(h, g)\n"
-              "    nodes = [x.size(2) + 1, x.size(3) + 1, x.size(4) + 1]\n"
-              "    u = torch.upsample_trilinear3d(u, nodes, True)\n"
-              "    u = torch.where(self.frame.mask(x) > 0, u, self.frame.lift(x))\n";
+      runs += "    h = block.encode(x, finer)\n    u, g = self.run" + std::to_string(n / 2) +
+              "(torch.avg_pool3d(x, [2, 2, 2]), block.down.forward(h)" + equation.arguments +
+              ")\n    g = block.decode(h, g)\n    u = " + equation.raised + "\n";
     }
-    runs += format("    head = level.head.forward(g) * %.17g\n",
+    runs += format("    head = block.head.forward(g) * %.17g\n",
                    options_.correction_scale / static_cast<double>(n)) +
-            "    return self.frame.smooth(u + self.frame.mask(x) * head, x), g\n\n";
-    choices += "    if n == " + here + ":\n        u = self.run" + here + "(x, None)[0]\n";
+            "    u = u + self.frame.mask(x) * head\n    return " + equation.smoothed + ", g\n\n";
+    auto const nested = ", self.frame.nest(x, " + std::to_string(known.size()) + "), 0";
+    choices += "    if n == " + here + ":\n        u = self.run" + here + "(x, None" +
+               (options_.coarse == CoarseLevels::black_box ? nested : "") + ")[0]\n";
   }
+  long const coarsest = static_cast<long>(levels_.begin()->first);
   auto const list = join(known);
   return runs +
          format(R"(

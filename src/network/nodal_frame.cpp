@@ -64,7 +64,7 @@ NodalFrame const& FrameCache::at(Pass const& pass, Grid3 const& grid) {
   auto [place, is_new] = frames_.try_emplace({grid.name(), type, pass.device.str()});
   if (is_new) {
     NodalFrame const frame = make_(grid, pass.device);
-    place->second = {frame.lift.to(type), frame.mask.to(type), frame.smoother};
+    place->second = {frame.lift.to(type), frame.mask.to(type), frame.smoother, frame.nested};
   }
   return place->second;
 }

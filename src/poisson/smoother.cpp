@@ -27,13 +27,15 @@ void divide(T const* inverse, T* x, std::int64_t count) {
 }  // namespace
 
 Smoother::Smoother(Grid3 const& grid, at::Tensor const& mask, at::Tensor const& nu, int steps)
-    : op_(make_voxel_operator(grid, nu)),
-      inverse_diagonal_(inverse_diagonal(*op_, mask)),
-      steps_(steps) {
+    : Smoother(make_voxel_operator(grid, nu), mask, steps) {}
+
+Smoother::Smoother(std::unique_ptr<LevelOperator> op, at::Tensor const& mask, int steps)
+    : op_(std::move(op)), inverse_diagonal_(inverse_diagonal(*op_, mask)), steps_(steps) {
   VOXCYCLE_REQUIRE(steps > 0, "a smoother of " << steps << " steps. Use one or more.");
 }
 
 Smoother::~Smoother() = default;
+Smoother::Smoother(Smoother&&) noexcept = default;
 
 at::Tensor Smoother::smooth(at::Tensor const& u, std::optional<at::Tensor> const& b) const {
   at::Tensor const load = b ? b->expand_as(u).contiguous() : at::zeros_like(u);

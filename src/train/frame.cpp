@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/train/frame.hpp"
 
+#include "voxcycle/poisson/nested_equation.hpp"
 #include "voxcycle/poisson/smoother.hpp"
 
 #include "train/network_input.hpp"
@@ -36,15 +37,54 @@ class EquationSmoother final : public FieldSmoother {
   int steps_;
 };
 
+class NestedEquationFields final : public NestedFields {
+ public:
+  explicit NestedEquationFields(NestedEquation equation) : equation_(std::move(equation)) {}
+
+  at::Tensor coarsest() const override { return equation_.coarsest(); }
+  at::Tensor prolonged(int level, at::Tensor const& u) const override {
+    return equation_.prolonged(level, u);
+  }
+  at::Tensor restricted(int level, at::Tensor const& slope) const override {
+    return equation_.restricted(level, slope);
+  }
+  at::Tensor smooth(int level, at::Tensor const& u) const override {
+    return equation_.smooth(level, u);
+  }
+  at::Tensor transposed(int level, at::Tensor const& slope) const override {
+    return equation_.transposed(level, slope);
+  }
+
+ private:
+  NestedEquation equation_;
+};
+
+NestedFieldsOf nested_fields_of(LossProblem const& problem, int smoothing) {
+  auto const source = std::make_shared<SourceTerm const>(problem);
+  return [=](at::Tensor const& x, at::ScalarType type, int levels) {
+    auto const fields = fields_of(x, type);
+    auto const load = source->load({fields.nu, fields.nu, fields.f, {}});
+    return std::make_shared<NestedEquationFields>(
+        NestedEquation(problem.grid, problem.boundary, fields.nu, load, {levels, smoothing}));
+  };
+}
+
+bool is_nested(NetworkOptions const& network) {
+  return network.coarse == CoarseLevels::black_box;
+}
+
 }  // namespace
 
-FrameOfGrid frame_of(Boundary const& boundary, Source const& source, int smoothing) {
+FrameOfGrid frame_of(Boundary const& boundary, Source const& source,
+                     NetworkOptions const& network) {
   return [=](Grid3 const& grid, at::Device device) {
     NodalFrame frame{lift(grid, boundary, at::kFloat).to(device),
                      free_node_mask(grid, boundary, at::device(device).dtype(at::kFloat))};
-    if (smoothing > 0) {
-      LossProblem const problem{grid, boundary, source, device};
-      frame.smoother = std::make_shared<EquationSmoother>(problem, frame.mask, smoothing);
+    LossProblem const problem{grid, boundary, source, device};
+    if (is_nested(network)) {
+      frame.nested = nested_fields_of(problem, network.smoothing);
+    } else if (network.smoothing > 0) {
+      frame.smoother = std::make_shared<EquationSmoother>(problem, frame.mask, network.smoothing);
     }
     return frame;
   };
@@ -69,18 +109,28 @@ bool has_steps(Boundary const& boundary) {
 }  // namespace
 
 void plan_frames(Tape::Options& tape, Boundary const& boundary, Source const& source,
-                 int smoothing) {
+                 NetworkOptions const& network) {
   std::int64_t const bytes = tape.solution_bytes;
+  bool const nested = is_nested(network), smooth = network.smoothing > 0 && !nested;
   tape.has_steps = has_steps(boundary);
   tape.frame = [=](Ledger& ledger, Grid3 const& grid) {
     // Lift and mask; where the solution is float64, the smoother keeps the float32 mask as well.
     std::int64_t a_node = 2 * bytes;
-    if (smoothing > 0 && bytes == 8) a_node += 4;
+    if (smooth && bytes == 8) a_node += 4;
     bool const loads = source.kind == SourceKind::constant && !source.is_zero();
-    if (smoothing > 0 && loads) a_node += 8;  // its load, float64
+    if ((smooth || nested) && loads) a_node += 8;  // its load, float64
     return ledger.hold("frame of " + grid.label(), a_node * grid.node_count());
   };
-  if (smoothing == 0) return;
+  if (nested) {
+    tape.nested.make = [=](Ledger& ledger, Grid3 const& grid, std::int64_t samples,
+                           std::int64_t unit, int levels) {
+      return NestedEquation::plan({ledger, grid, samples, bytes}, unit, levels, !source.is_zero());
+    };
+    tape.nested.smooth = [=](Ledger& ledger, Grid3 const& grid, std::int64_t samples) {
+      NestedEquation::plan_smoothing({ledger, grid, samples, bytes});
+    };
+  }
+  if (!smooth) return;
   tape.smoother = [=](Ledger& ledger, Grid3 const& grid, std::int64_t samples) {
     BookedFields const fields{ledger, grid, samples, bytes};
     auto const nu = fields.voxels();  // out of the network's input
@@ -93,7 +143,7 @@ void plan_frames(Tape::Options& tape, Boundary const& boundary, Source const& so
 
 std::shared_ptr<Network> make_network(NetworkOptions const& options, Boundary const& boundary,
                                       Source const& source) {
-  return make_network(options, frame_of(boundary, source, options.smoothing));
+  return make_network(options, frame_of(boundary, source, options));
 }
 
 }  // namespace voxcycle

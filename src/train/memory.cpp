@@ -126,7 +126,7 @@ Tape::Options Follower::tape_options() const {
                      .recompute = plan_.recompute};
   // Exact sums need each unit's gradient; buckets need the sum of the units and their own copy.
   tape.gradient_copies = o_.reduction == GradientMode::exact ? std::ssize(units_) : 2;
-  plan_frames(tape, o_.boundary, o_.source, o_.network.smoothing);
+  plan_frames(tape, o_.boundary, o_.source, o_.network);
   return tape;
 }
 

@@ -115,6 +115,16 @@ class Agreement(Gpus):
                                 strict=True):
                     self.assert_close(a, b, 1e-6)
 
+    def test_nested_grids_with_the_cpu(self):
+        self.generate()
+        options = ("--train.precision", "f64", "--network.coarse", "black_box")
+        self.train("gpu", *options)
+        self.train("cpu", *options, "--run.device", "cpu")
+        for there, here in zip(self.metrics("gpu"), self.metrics("cpu"), strict=True):
+            self.assertEqual(bool(there["loss"]), bool(here["loss"]))
+            if here["loss"]:
+                self.assert_close(float(there["loss"]), float(here["loss"]), 1e-9)
+
     def test_references_made_there(self):
         keys = ("--data.family", "inclusions", "--data.contrast", "1e4")
         made = self.generate(*keys)
@@ -153,7 +163,9 @@ class Benches(Gpus):
         step = ("bench", "step", "--batch", "2", "--no-baseline", "--run.device", "cuda",
                 "--network.channels", "4:16, 8:16, 16:16, 32:8")
         single, again = ("--train.precision", "f32"), ("--train.recompute", "yes")
-        for options in ((16, *single), (32, *single), (32, *single, *again), (16,), (32,), (32, *again)):
+        nested = ("--network.coarse", "black_box")
+        for options in ((16, *single), (32, *single), (32, *single, *again), (16,), (32,), (32, *again),
+                        (32, *single, *nested), (32, *nested)):
             line = self.figures(*step, "--grid", *options)
             self.assert_close(line["peak_bytes"], line["predicted_bytes"] - PROGRAM_ON_GPU, 0.05)
 

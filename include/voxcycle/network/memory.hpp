@@ -61,6 +61,16 @@ class Tape {
     std::function<Ledger::Held(Ledger&, Grid3 const&)> frame = {};
     /// What smoothing one unit needs besides its input and its output; empty: no smoothing.
     std::function<void(Ledger&, Grid3 const&, std::int64_t samples)> smoother = {};
+    /// What NestedFields hold and need while they work; empty: there are none.
+    struct Nested {
+      /// @param unit  samples of the largest unit @return what is held as long as the fields live
+      std::function<std::vector<Ledger::Held>(Ledger&, Grid3 const& finest, std::int64_t samples,
+                                              std::int64_t unit, int levels)>
+          make = {};
+      /// As `smoother`.
+      std::function<void(Ledger&, Grid3 const&, std::int64_t samples)> smooth = {};
+    };
+    Nested nested = {};
     /// Whether prolonged fields lose Dirichlet values (see has_steps).
     bool has_steps = false;
   };

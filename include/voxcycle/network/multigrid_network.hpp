@@ -7,6 +7,8 @@
 
 namespace voxcycle {
 
+class PassEquation;
+
 /// The level-keyed network: the block for grid n is the same object in every stage of a cycle, so
 /// that training at 32^3 trains exactly the inner part of the 512^3 network. x_n is log nu and,
 /// with two inputs, the source f, both averaged down to grid n. One level with its coarse child
@@ -15,10 +17,11 @@ namespace voxcycle {
 ///     h  = Enc_n( stem_n(x_n) + down_{2n->n}(h_2n) )
 ///     uc, gc = level_{n/2}( avgpool(x_n), h )
 ///     g  = Dec_n( cat(h, up_{n/2->n}(gc)) )
-///     u_n = P uc + mask * (s/n) * head_n(g)
+///     u_n = S( P uc + mask * (s/n) * head_n(g) )
 ///
-/// with P the trilinear prolongation. head and down start at zero: a newly entered finer level
-/// reproduces the prolonged coarse solution before any training there.
+/// with prolongation P and smoothing steps S, see NetworkOptions::coarse. head and down start at
+/// zero: a newly entered finer level reproduces the prolonged coarse solution before any training
+/// there.
 class MultigridNetwork : public Network {
  public:
   MultigridNetwork(NetworkOptions const& options, std::shared_ptr<FrameCache> frames);
@@ -34,7 +37,8 @@ class MultigridNetwork : public Network {
  private:
   class Level;
   struct Output;
-  Output run_level(Pass const& pass, Grid3 const& grid, Units const& x, Units const& from_finer);
+  Output run_level(Pass const& pass, PassEquation& equation, Grid3 const& grid, Units const& x,
+                   Units const& from_finer);
 
   NetworkOptions options_;
   std::map<std::int64_t, std::shared_ptr<Level>> levels_;

@@ -21,6 +21,13 @@ namespace voxcycle {
 /// unet: whether every level of the cycle finer than the coarsest brings layers of its own.
 enum class Adaptation { no, yes };
 
+/// multigrid: what levels below that of the pass solve, and how their solutions come up.
+enum class CoarseLevels {
+  averaged,  ///< the same equation for the geometric mean of nu; trilinear interpolation
+  black_box  ///< P^T K P with interpolation P that follows the jumps of nu (NestedEquation); the
+             ///< coarsest is solved directly
+};
+
 struct NetworkOptions {
   std::string name = "multigrid";
   std::int64_t inputs = 1;  ///< channels of the input: 1 log nu, 2 with the source f
@@ -28,7 +35,8 @@ struct NetworkOptions {
   std::map<std::int64_t, std::int64_t> channels{{4, 64}, {8, 64}, {16, 32}, {32, 16}, {64, 8}};
   Norm norm = Norm::sync_batch;
   double correction_scale = 4.0;  ///< multigrid: corrections are s/n times the head's output
-  int smoothing = 4;              ///< smoothing steps on the solution of every level, 0 for none
+  CoarseLevels coarse = CoarseLevels::averaged;
+  int smoothing = 4;  ///< smoothing steps on the solution of every level, 0 for none
   std::uint64_t seed = 1;
   std::int64_t depth = 3;           ///< unet: halvings below the grid of the pass, 1 to 16
   std::int64_t base_channels = 16;  ///< unet: channels on that grid, doubled by each halving

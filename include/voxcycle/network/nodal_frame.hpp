@@ -26,12 +26,35 @@ class FieldSmoother {
   virtual at::Tensor transposed(at::Tensor const& slope, at::Tensor const& x) const = 0;
 };
 
+/// The equation of one unit of samples on nested grids: level 0 is the grid of the pass, each
+/// further one half as fine. Fields are [n, 1, nx+1, ny+1, nz+1] of the level.
+class NestedFields {
+ public:
+  virtual ~NestedFields() = default;
+  /// The solution on the coarsest grid.
+  virtual at::Tensor coarsest() const = 0;
+  /// u of level + 1 on the nodes of `level`, with the exact Dirichlet values.
+  virtual at::Tensor prolonged(int level, at::Tensor const& u) const = 0;
+  /// The slope in u of level + 1, given that in what prolonged() makes of it.
+  virtual at::Tensor restricted(int level, at::Tensor const& slope) const = 0;
+  /// As FieldSmoother's smooth and transposed.
+  virtual at::Tensor smooth(int level, at::Tensor const& u) const = 0;
+  virtual at::Tensor transposed(int level, at::Tensor const& slope) const = 0;
+};
+
+/// @param x       what the network sees of the unit, [n, inputs, nx, ny, nz], n > 0
+/// @param type    of the solution
+/// @param levels  number of grids
+using NestedFieldsOf = std::function<std::shared_ptr<NestedFields const>(
+    at::Tensor const& x, at::ScalarType type, int levels)>;
+
 /// What the network knows of the equation on one grid. Lift and mask make Dirichlet values hold
 /// exactly: u = lift + mask * N(nu).
 struct NodalFrame {
   at::Tensor lift;  ///< [1, 1, nx+1, ny+1, nz+1] float32
   at::Tensor mask;  ///< the same shape; 0 on Dirichlet nodes, 1 elsewhere
   std::shared_ptr<FieldSmoother const> smoother = {};  ///< null: none
+  NestedFieldsOf nested = {};  ///< of passes whose finest grid this is; empty: none
 };
 using FrameOfGrid = std::function<NodalFrame(Grid3 const&, at::Device)>;
 

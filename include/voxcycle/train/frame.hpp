@@ -9,15 +9,16 @@
 
 namespace voxcycle {
 
-/// What a network must know of the equation on each grid: lift and mask of the boundary and, with
-/// smoothing > 0, a smoother of that many steps (poisson/smoother.hpp) for nu = exp(x_0) and the
-/// source.
-FrameOfGrid frame_of(Boundary const& boundary, Source const& source, int smoothing);
+/// What a network must know of the equation on each grid: lift and mask of the boundary and, for
+/// nu = exp(x_0) and the source, smoothers (poisson/smoother.hpp, with smoothing > 0) or, with
+/// CoarseLevels::black_box, nested grids (poisson/nested_equation.hpp).
+/// @param network  its smoothing and coarse
+FrameOfGrid frame_of(Boundary const& boundary, Source const& source, NetworkOptions const& network);
 
-/// What frame_of and the smoother of one unit hold, as Tape wants to know it.
-/// @param value_bytes  of the solution's values
+/// What frame_of and what works on one unit hold, as Tape wants to know it. tape.solution_bytes
+/// must be set.
 void plan_frames(Tape::Options& tape, Boundary const& boundary, Source const& source,
-                 int smoothing);
+                 NetworkOptions const& network);
 
 /// The network of the options for this equation. @throws Error as make_network does.
 std::shared_ptr<Network> make_network(NetworkOptions const& options, Boundary const& boundary,

@@ -48,11 +48,13 @@ Source source_of(std::int64_t inputs) {
 /// A network of levels 4, 8, 16 or depth 2, off its start: weights and running statistics.
 std::shared_ptr<Network> random_network(std::string const& name, Norm norm, std::int64_t inputs,
                                         Boundary const& boundary, int smoothing = 0,
-                                        Adaptation adaptation = Adaptation::no) {
+                                        Adaptation adaptation = Adaptation::no,
+                                        CoarseLevels coarse = CoarseLevels::averaged) {
   auto const network = make_network({.name = name,
                                      .inputs = inputs,
                                      .channels = {{4, 16}, {8, 8}, {16, 4}},
                                      .norm = norm,
+                                     .coarse = coarse,
                                      .smoothing = smoothing,
                                      .depth = 2,
                                      .base_channels = 4,
@@ -128,6 +130,21 @@ TEST(Export, ComputesWhatTheNetworkDoesOnEveryGridWithEveryNorm) {
         expect_same_values(*network, model, Grid3::cube(16), inputs);
         expect_same_values(*network, model, box(8, 16, 12), inputs);
       }
+    }
+  }
+}
+
+TEST(Export, NestedGridsAreThoseOfTheNetwork) {
+  for (std::string const faces : {kMixedBoundary, "1, 0, flux, flux, flux, flux"}) {
+    for (std::int64_t inputs : {1, 2}) {
+      SCOPED_TRACE(faces + " " + std::to_string(inputs));
+      Boundary const boundary = parse_boundary(faces);
+      auto const network = random_network("multigrid", Norm::none, inputs, boundary, 3,
+                                          Adaptation::no, CoarseLevels::black_box);
+      auto model = load(export_network(*network, options_of(boundary, inputs, 3)));
+      expect_same_values(*network, model, Grid3::cube(8), inputs);
+      expect_same_values(*network, model, Grid3::cube(16), inputs);
+      expect_same_values(*network, model, box(8, 16, 12), inputs);
     }
   }
 }

@@ -29,7 +29,7 @@ TEST_P(FrameOfSource, SmoothsTowardsTheSolutionOfItsOwnEquation) {
   at::Tensor const nu = voxels(box);
   bool const sampled = GetParam().kind == SourceKind::sampled;
   at::Tensor const f = sampled ? voxels(box) * 5.0 : at::Tensor();
-  NodalFrame const frame = frame_of(boundary, GetParam(), 3)(box, at::kCPU);
+  NodalFrame const frame = frame_of(boundary, GetParam(), {.smoothing = 3})(box, at::kCPU);
   at::Tensor const u = frame.lift.to(at::kDouble).expand({2, -1, -1, -1, -1}).contiguous();
   at::Tensor const source = sampled ? f : at::full_like(nu, GetParam().value);
   at::Tensor const expected = Smoother(box, free_node_mask(box, boundary, at::kDouble), nu, 3)
@@ -39,11 +39,29 @@ TEST_P(FrameOfSource, SmoothsTowardsTheSolutionOfItsOwnEquation) {
   EXPECT_GT((smoothed - u).abs().max().item<double>(), 1e-3);
 }
 
+TEST_P(FrameOfSource, NestedGridsBeginWithItsOwnEquation) {
+  at::Tensor const nu = voxels(box);
+  bool const sampled = GetParam().kind == SourceKind::sampled;
+  at::Tensor const f = sampled ? voxels(box) * 5.0 : at::Tensor();
+  NetworkOptions network{.coarse = CoarseLevels::black_box, .smoothing = 3};
+  NodalFrame const frame = frame_of(boundary, GetParam(), network)(box, at::kCPU);
+  EXPECT_EQ(frame.smoother, nullptr);
+  auto const nested = frame.nested(network_input(nu, f), at::kDouble, 1);
+  at::Tensor const source = sampled ? f : at::full_like(nu, GetParam().value);
+  at::Tensor const load = load_of_source(source, box);
+  at::Tensor const u = frame.lift.to(at::kDouble).expand({2, -1, -1, -1, -1}).contiguous();
+  at::Tensor const mask = free_node_mask(box, boundary, at::kDouble);
+  at::Tensor const expected = Smoother(box, mask, nu, 3).smooth(u, load);
+  EXPECT_LT((nested->smooth(0, u) - expected).abs().max().item<double>(), 1e-12);
+  auto const of_solution = energy_and_gradient(nested->coarsest(), nu, box, load);
+  EXPECT_LT((of_solution.gradient * mask).abs().max().item<double>(), 1e-12);
+}
+
 TEST_P(FrameOfSource, BackpropagatesThroughTheSmoother) {
   at::manual_seed(3);
   bool const sampled = GetParam().kind == SourceKind::sampled;
   at::Tensor const nu = voxels(box), f = sampled ? voxels(box) : at::Tensor();
-  NodalFrame const frame = frame_of(boundary, GetParam(), 4)(box, at::kCPU);
+  NodalFrame const frame = frame_of(boundary, GetParam(), {.smoothing = 4})(box, at::kCPU);
   at::Tensor const mask = frame.mask.to(at::kDouble), lift = frame.lift.to(at::kDouble);
   Units const x{network_input(nu, f)};
   auto const value_of = [&](at::Tensor const& n) {
@@ -65,7 +83,38 @@ INSTANTIATE_TEST_SUITE_P(Sources, FrameOfSource,
                                            Source{.kind = SourceKind::sampled}));
 
 TEST(Frame, HasNoSmootherWithoutSteps) {
-  EXPECT_EQ(frame_of(boundary, {}, 0)(box, at::kCPU).smoother, nullptr);
+  EXPECT_EQ(frame_of(boundary, {}, {.smoothing = 0})(box, at::kCPU).smoother, nullptr);
+}
+
+// Black box coarse grids reach the energy of a cycle, where averaged ones lose their way.
+TEST(Frame, NestedGridsAreCloserWhereNuJumps) {
+  at::manual_seed(4);
+  Grid3 const grid = Grid3::cube(16);
+  at::Tensor nu = at::ones({1, 1, 16, 16, 16}, at::kDouble);
+  nu.slice(2, 3, 9).slice(3, 5, 11).slice(4, 2, 8).fill_(1000.0);
+  auto const comm = make_self_communicator();
+  auto const energy = [&](CoarseLevels coarse) {
+    NetworkOptions options;
+    options.channels = {{4, 8}, {8, 8}, {16, 4}};
+    options.coarse = coarse;
+    auto const network = make_network(options, Boundary{}, Source{});
+    at::NoGradGuard const no_grad;
+    Pass const pass{.comm = *comm, .training = false, .dtype = at::kDouble, .total_samples = 1};
+    network->to(at::kDouble);
+    at::Tensor const u = network->forward(pass, grid, {network_input(nu, {})}).front();
+    return energy_and_gradient(u.contiguous(), nu, grid).energy.item<double>();
+  };
+  at::Tensor const input = network_input(nu, {});
+  NetworkOptions const one{.coarse = CoarseLevels::black_box, .smoothing = 16};
+  auto const nested = frame_of(Boundary{}, Source{}, one)(grid, at::kCPU).nested;
+  at::Tensor best = nested(input, at::kDouble, 3)->coarsest();
+  auto const three = nested(input, at::kDouble, 3);
+  for (int level = 1; level >= 0; --level)
+    best = three->smooth(level, three->prolonged(level, best));
+  double const least = energy_and_gradient(best, nu, grid).energy.item<double>();
+  double const by_black_box = energy(CoarseLevels::black_box) - least;
+  EXPECT_LT(by_black_box, 0.01 * least);
+  EXPECT_GT(energy(CoarseLevels::averaged) - least, 20.0 * by_black_box);
 }
 
 // The network changes its solution by smoothing, on every level.

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/grid/booked_fields.hpp"
+#include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/poisson/boundary.hpp"
+
+#include <optional>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace voxcycle {
+
+/// K(nu) u = b on nested grids, 0 the finest: every coarser one holds P^T K P and P^T b with
+/// interpolation P that follows the jumps of nu (CoarseOperator::black_box). Its solution, brought
+/// up by P, is the best of its space in the energy norm.
+class NestedEquation {
+ public:
+  struct Options {
+    int levels = 2;  ///< number of grids, >= 1; the coarsest is solved directly
+    int steps = 4;   ///< of the smoother (see Smoother), > 0
+  };
+  /// @param nu  voxels [B, 1, nx, ny, nz], float32 or float64, contiguous, > 0
+  /// @param b   load [B or 1, 1, nx+1, ny+1, nz+1] of nu's dtype, or empty for f = 0 and natural
+  ///            zero flux
+  /// @throws Error if the grid cannot be halved often enough or leaves too many nodes
+  NestedEquation(Grid3 const& grid, Boundary const& boundary, at::Tensor const& nu,
+                 std::optional<at::Tensor> const& b, Options const& options);
+  ~NestedEquation();
+  NestedEquation(NestedEquation&&) noexcept;
+
+  /// The solution on the coarsest grid, [B, 1, nodes] of nu's dtype.
+  at::Tensor coarsest() const;
+
+  /// P u with the exact Dirichlet values. @param u  on grid level + 1 @return on grid `level`
+  at::Tensor prolonged(int level, at::Tensor const& u) const;
+  /// P^T: the slope on grid level + 1, given that on grid `level`, which must be zero on Dirichlet
+  /// nodes.
+  at::Tensor restricted(int level, at::Tensor const& slope) const;
+
+  /// Chebyshev-Jacobi steps on the equation of grid `level` (see Smoother).
+  at::Tensor smooth(int level, at::Tensor const& u) const;
+  /// The transpose of the linear map that smooth() is in the free values of u.
+  at::Tensor transposed(int level, at::Tensor const& slope) const;
+
+  /// Books those of all units, made one after another.
+  /// @param fine  all samples @param unit  samples of the largest unit
+  /// @return what they hold as long as they live
+  static std::vector<Ledger::Held> plan(BookedFields const& fine, std::int64_t unit, int levels,
+                                        bool has_load);
+  /// Books smooth() or transposed() at work.
+  static void plan_smoothing(BookedFields const& unit);
+
+ private:
+  struct Level;
+  std::vector<Level> levels_;
+  Boundary boundary_;
+  at::Tensor coarsest_;
+};
+
+}  // namespace voxcycle

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "network/pass_equation.hpp"
+
+#include <array>
+#include <utility>
+
+#include "network/prolongation.hpp"
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+namespace voxcycle {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+std::array<std::int64_t, 3> nodes_of(Grid3 const& grid) {
+  return {grid.nodes(0), grid.nodes(1), grid.nodes(2)};
+}
+
+Units lifted(NodalFrame const& frame, Units const& x) {
+  return each(x, [&](at::Tensor const& unit) {
+    return frame.lift.expand({unit.size(0), -1, -1, -1, -1});
+  });
+}
+
+/// No sample: any padding has the right shape, and keeps coarser levels in the backward pass.
+at::Tensor padded(at::Tensor const& u, Grid3 const& fine) {
+  auto const nodes = nodes_of(fine);
+  return at::constant_pad_nd(
+      u, {0, nodes[2] - u.size(4), 0, nodes[1] - u.size(3), 0, nodes[0] - u.size(2)});
+}
+
+/// The same equation on every grid, for what the network sees there; trilinear interpolation.
+class AveragedEquation final : public PassEquation {
+ public:
+  AveragedEquation(Pass const& pass, FrameCache& frames) : pass_(pass), frames_(frames) {}
+
+  Units coarsest(Grid3 const& grid, Units const& x) override {
+    return lifted(frames_.at(pass_, grid), x);
+  }
+  Units prolonged(Grid3 const& fine, Units const& coarse) override {
+    Units const u = each(coarse, [&](at::Tensor const& unit) {
+      return unit.size(0) > 0 ? voxcycle::prolonged(unit, nodes_of(fine)) : padded(unit, fine);
+    });
+    return frames_.with_dirichlet_values(pass_, fine, u);
+  }
+  Units smoothed(Grid3 const& grid, Units const& u, Units const& x) override {
+    return voxcycle::smoothed(frames_.at(pass_, grid), u, x);
+  }
+
+ private:
+  Pass const& pass_;
+  FrameCache& frames_;
+};
+
+using Nested = std::shared_ptr<NestedFields const>;
+
+/// Keeps a unit's fields as long as the graph lives.
+struct Kept : torch::CustomClassHolder {
+  explicit Kept(Nested fields_in) : fields(std::move(fields_in)) {}
+  Nested fields;
+};
+
+/// One linear step of a unit's u on grid `level`; its transpose in the backward pass.
+using Step = at::Tensor (NestedFields::*)(int level, at::Tensor const& u) const;
+template <Step Forward, Step Transposed>
+struct NestedFunction : torch::autograd::Function<NestedFunction<Forward, Transposed>> {
+  static at::Tensor forward(AutogradContext* context, at::Tensor const& u, Nested const& nested,
+                            int level) {
+    context->saved_data["nested"] = c10::IValue::make_capsule(c10::make_intrusive<Kept>(nested));
+    context->saved_data["level"] = std::int64_t{level};
+    return ((*nested).*Forward)(level, u.contiguous());
+  }
+  static variable_list backward(AutogradContext* context, variable_list const& slopes) {
+    auto const kept =
+        c10::static_intrusive_pointer_cast<Kept>(context->saved_data["nested"].toCapsule());
+    auto const level = static_cast<int>(context->saved_data["level"].toInt());
+    return {((*kept->fields).*Transposed)(level, slopes.at(0).contiguous()), {}, {}};
+  }
+};
+using Prolong = NestedFunction<&NestedFields::prolonged, &NestedFields::restricted>;
+using Smooth = NestedFunction<&NestedFields::smooth, &NestedFields::transposed>;
+
+/// Each coarser grid has the space of the finer one that its interpolation spans.
+class NestedUnits final : public PassEquation {
+ public:
+  NestedUnits(Pass const& pass, FrameCache& frames, Grid3 const& finest, Units const& x, int levels)
+      : pass_(pass), frames_(frames), finest_(finest) {
+    auto const& frame = frames.at(pass, finest);
+    for (auto const& unit : x) {
+      nested_.push_back(unit.size(0) > 0 ? frame.nested(unit, solution_type(pass), levels)
+                                         : nullptr);
+    }
+  }
+
+  Units coarsest(Grid3 const& grid, Units const& x) override {
+    Units u = lifted(frames_.at(pass_, grid), x);
+    for (std::size_t k = 0; k < u.size(); ++k) {
+      if (nested_[k]) u[k] = nested_[k]->coarsest();
+    }
+    return u;
+  }
+  Units prolonged(Grid3 const& fine, Units const& coarse) override {
+    Units u;
+    for (std::size_t k = 0; k < coarse.size(); ++k) {
+      u.push_back(nested_[k] ? Prolong::apply(coarse[k], nested_[k], level(fine))
+                             : padded(coarse[k], fine));
+    }
+    return u;
+  }
+  Units smoothed(Grid3 const& grid, Units const& u, Units const&) override {
+    Units smooth;
+    for (std::size_t k = 0; k < u.size(); ++k) {
+      smooth.push_back(nested_[k] ? Smooth::apply(u[k], nested_[k], level(grid)) : u[k]);
+    }
+    return smooth;
+  }
+
+ private:
+  int level(Grid3 const& grid) const {
+    int halvings = 0;
+    for (auto n = finest_.voxels[0]; n > grid.voxels[0]; n /= 2) ++halvings;
+    return halvings;
+  }
+
+  Pass const& pass_;
+  FrameCache& frames_;
+  Grid3 finest_;
+  std::vector<Nested> nested_;  ///< of each unit; null where it has no sample
+};
+
+}  // namespace
+
+std::unique_ptr<PassEquation> equation_of(Pass const& pass, FrameCache& frames, Grid3 const& finest,
+                                          Units const& x, int levels) {
+  if (!frames.at(pass, finest).nested) return std::make_unique<AveragedEquation>(pass, frames);
+  return std::make_unique<NestedUnits>(pass, frames, finest, x, levels);
+}
+
+PlannedEquation::PlannedEquation(Tape& tape, Grid3 const& finest, int levels) : tape_(&tape) {
+  auto const& o = tape.options();
+  if (o.nested.make) nested_ = o.nested.make(tape.ledger(), finest, o.samples, o.unit, levels);
+}
+
+Field PlannedEquation::coarsest(Grid3 const& grid) const {
+  return {.grid = grid,
+          .channels = 1,
+          .points = grid.node_count(),
+          .value = tape_->options().solution_bytes};  // the lift itself, or one of nested_
+}
+
+Field PlannedEquation::prolonged(Grid3 const& fine, Field const& coarse) const {
+  Field u = tape_->record(tape_->nodal(fine, coarse.value), {.inputs = {coarse}, .kept = nested_});
+  bool const is_new = nested_.empty() && tape_->options().has_steps;
+  return is_new ? tape_->record(tape_->nodal(fine, u.value), {.inputs = {u}}) : u;
+}
+
+Field PlannedEquation::smoothed(Field const& u, Field const& x) const {
+  if (nested_.empty()) return plan_smoothed(*tape_, u, x);
+  auto const smooth = [&ledger = tape_->ledger(), &o = tape_->options(), grid = u.grid] {
+    o.nested.smooth(ledger, grid, o.unit);
+  };
+  Field const made = tape_->nodal(u.grid, u.value);
+  smooth();
+  return tape_->record(made, {.inputs = {u}, .kept = nested_, .workspace = smooth});
+}
+
+}  // namespace voxcycle

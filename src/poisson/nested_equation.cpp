@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/poisson/nested_equation.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/poisson/smoother.hpp"
+
+#include <memory>
+#include <utility>
+
+#include "coarsest_solver.hpp"
+#include "level_operator.hpp"
+#include "stencil_offsets.hpp"
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+namespace voxcycle {
+
+struct NestedEquation::Level {
+  Grid3 grid;
+  Smoother smoother;
+  std::optional<at::Tensor> b;
+  std::unique_ptr<Transfer> from_coarser;  // none on the coarsest
+};
+
+namespace {
+
+/// K^-1 b with the exact Dirichlet values.
+at::Tensor direct_solution(LevelOperator const& op, Boundary const& boundary, at::Tensor const& nu,
+                           std::optional<at::Tensor> const& b) {
+  at::Tensor const start = lift(op.grid(), boundary, nu.scalar_type())
+                               .to(nu.device())
+                               .expand({nu.size(0), -1, -1, -1, -1})
+                               .contiguous();
+  at::Tensor r = op.apply(start).neg_();
+  if (b) r.add_(*b);
+  CoarsestSolver const solver(op, free_node_mask(op.grid(), boundary, at::kDouble), nu.size(0),
+                              nu.options());
+  return start + solver.solve(r);
+}
+
+}  // namespace
+
+NestedEquation::NestedEquation(Grid3 const& grid, Boundary const& boundary, at::Tensor const& nu,
+                               std::optional<at::Tensor> const& b, Options const& options)
+    : boundary_(boundary) {
+  at::NoGradGuard const no_grad;
+  VOXCYCLE_REQUIRE(
+      options.levels > 0 && grid.divisible(options.levels - 1),
+      "grid " << grid.label() << " cannot be halved " << options.levels - 1 << " times.");
+  auto op = make_voxel_operator(grid, nu);
+  std::optional<at::Tensor> load;
+  if (b) load = b->expand({nu.size(0), -1, -1, -1, -1}).contiguous();
+  for (int left = options.levels; left > 0; --left) {
+    Coarsening coarse;
+    std::optional<at::Tensor> coarse_load;
+    if (left > 1) {
+      coarse = op->coarsened(CoarseOperator::black_box);
+      if (load) coarse_load = coarse.transfer->restricted(*load);
+    } else {
+      coarsest_ = direct_solution(*op, boundary, nu, load);
+    }
+    Grid3 const here = op->grid();
+    Smoother smoother(std::move(op), free_node_mask(here, boundary, nu.options()), options.steps);
+    levels_.push_back({here, std::move(smoother), load, std::move(coarse.transfer)});
+    op = std::move(coarse.op);
+    load = coarse_load;
+  }
+}
+
+NestedEquation::~NestedEquation() = default;
+NestedEquation::NestedEquation(NestedEquation&&) noexcept = default;
+
+at::Tensor NestedEquation::coarsest() const {
+  return coarsest_;
+}
+
+at::Tensor NestedEquation::prolonged(int level, at::Tensor const& u) const {
+  Level const& fine = levels_.at(level);
+  at::Tensor x = at::zeros(
+      {u.size(0), 1, fine.grid.nodes(0), fine.grid.nodes(1), fine.grid.nodes(2)}, u.options());
+  fine.from_coarser->add_prolonged(x, u);
+  set_dirichlet_values(x, fine.grid, boundary_);
+  return x;
+}
+
+at::Tensor NestedEquation::restricted(int level, at::Tensor const& slope) const {
+  return levels_.at(level).from_coarser->restricted(slope);
+}
+
+at::Tensor NestedEquation::smooth(int level, at::Tensor const& u) const {
+  Level const& here = levels_.at(level);
+  return here.smoother.smooth(u, here.b);
+}
+
+at::Tensor NestedEquation::transposed(int level, at::Tensor const& slope) const {
+  return levels_.at(level).smoother.transposed(slope);
+}
+
+namespace {
+
+void plan_levels(BookedFields const& at, std::int64_t unit, int levels, bool has_load,
+                 std::vector<Ledger::Held>& held) {
+  held.push_back(at.nodes(has_load ? 2 : 1));  // inverse diagonal, load
+  if (levels == 1) {
+    held.push_back(at.nodes());  // the coarsest solution
+    return;
+  }
+  at.common().nodes(3);  // mask, made in float64
+  auto const coarse = at.coarsened();
+  held.push_back(coarse.nodes(weight_count + coupling_count));
+  BookedFields const of_unit{coarse.ledger, coarse.grid, unit, coarse.bytes};
+  of_unit.nodes(4);  // while the largest eigenvalue is looked for
+  plan_levels(coarse, unit, levels - 1, has_load, held);
+}
+
+}  // namespace
+
+std::vector<Ledger::Held> NestedEquation::plan(BookedFields const& fine, std::int64_t unit,
+                                               int levels, bool has_load) {
+  std::vector<Ledger::Held> held;
+  held.push_back(fine.voxels());  // nu
+  plan_levels(fine, unit, levels, has_load, held);
+  return held;
+}
+
+void NestedEquation::plan_smoothing(BookedFields const& unit) {
+  auto const load = unit.nodes();
+  auto const steps = unit.nodes(2);  // update d, and K x; x is the result
+}
+
+}  // namespace voxcycle
