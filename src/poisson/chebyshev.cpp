@@ -4,6 +4,7 @@
 #include "voxcycle/poisson/parallel.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "device.hpp"
 #include "row_loops.hpp"
@@ -11,8 +12,6 @@
 
 namespace voxcycle {
 namespace {
-
-constexpr double smoothed_range = 4.0;
 
 // One Chebyshev step: d = keep d + take D^-1 (b - K x), x += d. With k_x empty x is zero.
 struct ChebyshevStep {
@@ -36,9 +35,18 @@ at::Tensor inverse_diagonal(LevelOperator const& op, at::Tensor const& mask) {
   return op.diagonal().reciprocal_().mul_(mask);
 }
 
+Interval smoothed_interval(LevelOperator const& op) {
+  return {op.top() / 4.0, op.top()};
+}
+
 at::Tensor chebyshev(LevelOperator const& op, at::Tensor const& inverse, at::Tensor x,
                      at::Tensor const& b, int steps) {
-  double const top = op.top(), bottom = top / smoothed_range;
+  return chebyshev(op, inverse, std::move(x), b, steps, smoothed_interval(op));
+}
+
+at::Tensor chebyshev(LevelOperator const& op, at::Tensor const& inverse, at::Tensor x,
+                     at::Tensor const& b, int steps, Interval const& interval) {
+  auto const [bottom, top] = interval;
   double const centre = (top + bottom) / 2.0, radius = (top - bottom) / 2.0;
   double const ratio = centre / radius;
   double rho = 1.0 / ratio;

@@ -12,7 +12,8 @@ namespace voxcycle {
 /// factors become inverse matrices.
 class CoarsestSolver {
  public:
-  /// Grids with more nodes are refused.
+  /// Grids with more nodes are refused: factors take the third power of it in time, the second in
+  /// memory.
   static constexpr std::int64_t node_limit = 1500;
 
   /// @param mask   1 on free nodes, 0 on Dirichlet nodes, float64 [1, 1, nodes]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "level_operator.hpp"
 
+#include "voxcycle/core/random.hpp"
 #include "voxcycle/poisson/energy.hpp"
 
 #include <algorithm>
@@ -27,6 +28,8 @@ class VoxelOperator : public LevelOperator {
     return largest * norm / element_diagonal(grid());
   }
 
+  bool top_is_bound() const override { return true; }
+
   Coarsening coarsened(CoarseOperator kind) const override {
     if (kind == CoarseOperator::black_box) {
       return coarsen_black_box(*voxel_stencil(grid(), nu_));
@@ -40,6 +43,17 @@ class VoxelOperator : public LevelOperator {
 };
 
 }  // namespace
+
+at::Tensor noise_like(at::Tensor const& field) {
+  at::Tensor noise = at::empty(field.sizes(), field.options().device(at::kCPU));
+  AT_DISPATCH_FLOATING_TYPES(noise.scalar_type(), "noise_like", [&] {
+    auto* const values = noise.mutable_data_ptr<scalar_t>();
+    for (std::int64_t i = 0; i < noise.numel(); ++i) {
+      values[i] = static_cast<scalar_t>(hash_uniform({static_cast<std::uint64_t>(i)}) - 0.5);
+    }
+  });
+  return noise.to(field.device());
+}
 
 std::unique_ptr<LevelOperator> make_voxel_operator(Grid3 const& grid, at::Tensor const& nu) {
   return std::make_unique<VoxelOperator>(grid, nu);

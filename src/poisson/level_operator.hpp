@@ -26,7 +26,8 @@ class LevelOperator {
 
   virtual at::Tensor apply(at::Tensor const& x) const = 0;  ///< [B, 1, nodes] to the same
   virtual at::Tensor diagonal() const = 0;                  ///< [B, 1, nodes]
-  virtual double top() const = 0;                           ///< no eigenvalue of D^-1 K exceeds it
+  virtual double top() const = 0;         ///< about the largest eigenvalue of D^-1 K
+  virtual bool top_is_bound() const = 0;  ///< whether no eigenvalue exceeds it for certain
   virtual Coarsening coarsened(CoarseOperator kind) const = 0;
 
  private:
@@ -41,6 +42,9 @@ struct Coarsening {
 
 /// K(nu) itself. @param nu voxels [B, 1, nx, ny, nz], contiguous.
 std::unique_ptr<LevelOperator> make_voxel_operator(Grid3 const& grid, at::Tensor const& nu);
+
+/// Noise in [-0.5, 0.5), the same wherever and whenever it is made.
+at::Tensor noise_like(at::Tensor const& field);
 
 /// P^T K P with operator-dependent interpolation P, as 13 couplings a node.
 Coarsening coarsen_black_box(StencilSource const& fine);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "chebyshev.hpp"
+#include "coarsest_polynomial.hpp"
 #include "coarsest_solver.hpp"
 #include "level_operator.hpp"
 #include <ATen/ATen.h>
@@ -19,6 +20,11 @@ constexpr std::int64_t small_enough = 200;
 
 bool is_coarsest(Grid3 const& grid) {
   return grid.node_count() <= small_enough || !grid.divisible(1);
+}
+
+// Others end on a polynomial: sizes with few factors of two.
+bool is_solved_directly(Grid3 const& coarsest) {
+  return coarsest.node_count() <= CoarsestSolver::node_limit;
 }
 
 struct Level {
@@ -40,8 +46,12 @@ struct Multigrid::Impl {
       add_level(std::move(coarse.op), boundary);
     }
     LevelOperator const& last = *levels.back().op;
-    coarsest = std::make_unique<CoarsestSolver>(
-        last, free_node_mask(last.grid(), boundary, at::kDouble), nu.size(0), fields);
+    if (is_solved_directly(last.grid())) {
+      direct = std::make_unique<CoarsestSolver>(
+          last, free_node_mask(last.grid(), boundary, at::kDouble), nu.size(0), fields);
+    } else {
+      polynomial = std::make_unique<CoarsestPolynomial>(last, levels.back().inverse_diagonal);
+    }
   }
 
   at::Tensor smooth(Level const& level, at::Tensor const& x, at::Tensor const& b) const {
@@ -54,11 +64,15 @@ struct Multigrid::Impl {
     levels.push_back({std::move(op), nullptr, inverse});
   }
 
+  at::Tensor solve_coarsest(at::Tensor const& b) const {
+    return direct ? direct->solve(b) : polynomial->solve(b);
+  }
+
   // Values of b on Dirichlet nodes never matter: the smoother multiplies them by zero, and no free
   // coarse node's weights reach a Dirichlet node of the finer grid.
   at::Tensor solve(std::size_t index, at::Tensor const& b) const {
     if (index + 1 == levels.size()) {
-      return coarsest->solve(b);
+      return solve_coarsest(b);
     }
     Level const& level = levels[index];
     at::Tensor x = smooth(level, {}, b);
@@ -71,7 +85,7 @@ struct Multigrid::Impl {
   // grids must not see what it has on Dirichlet nodes, and don't (see above).
   at::Tensor solve_up(std::size_t index, at::Tensor const& b) const {
     if (index + 1 == levels.size()) {
-      return coarsest->solve(b);
+      return solve_coarsest(b);
     }
     Level const& level = levels[index];
     at::Tensor x = at::zeros_like(b);
@@ -83,7 +97,8 @@ struct Multigrid::Impl {
   MultigridOptions options;
   at::TensorOptions fields;  // device and type of all fields
   std::vector<Level> levels;
-  std::unique_ptr<CoarsestSolver> coarsest;
+  std::unique_ptr<CoarsestSolver> direct;  // of the coarsest grid: one of the two
+  std::unique_ptr<CoarsestPolynomial> polynomial;
 };
 
 Multigrid::Multigrid(Grid3 const& grid, Boundary const& boundary, at::Tensor const& nu,
@@ -118,7 +133,10 @@ void plan_levels(BookedFields const& at, std::vector<Ledger::Held>& held) {
 
 /// Impl::solve: residual and result are the caller's.
 void plan_solve(BookedFields const& at, int steps) {
-  if (is_coarsest(at.grid)) return;
+  if (is_coarsest(at.grid)) {
+    if (!is_solved_directly(at.grid)) at.nodes(2);  // of Chebyshev steps, as below
+    return;
+  }
   // Chebyshev steps: the update d, and K x from the second step on (from zero) or from the first.
   if (steps > 1) at.nodes(2);
   {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "voxcycle/core/random.hpp"
 #include "voxcycle/poisson/parallel.hpp"
 #include "voxcycle/poisson/sample_sums.hpp"
 
@@ -56,6 +55,7 @@ class StencilOperator : public LevelOperator {
   }
 
   double top() const override { return top_; }
+  bool top_is_bound() const override { return false; }
 
   Coarsening coarsened(CoarseOperator) const override {
     return coarsen_black_box(*coupling_stencil(grid(), couplings_));
@@ -98,14 +98,7 @@ class StencilOperator : public LevelOperator {
   // Of D^-1 K, over all samples.
   double largest_ratio() const {
     at::Tensor const d = diagonal();
-    at::Tensor x = at::empty(field_sizes(), couplings_.options().device(at::kCPU));
-    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "largest_ratio", [&] {
-      auto* const values = x.mutable_data_ptr<scalar_t>();
-      for (std::int64_t i = 0; i < x.numel(); ++i) {
-        values[i] = static_cast<scalar_t>(hash_uniform({static_cast<std::uint64_t>(i)}) - 0.5);
-      }
-    });
-    x = x.to(d.device());
+    at::Tensor x = noise_like(d);
     at::Tensor k_x = apply(x);
     for (int step = 1; step < power_steps; ++step) {
       x = k_x.div_(d);

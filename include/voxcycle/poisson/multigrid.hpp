@@ -28,7 +28,9 @@ struct MultigridOptions {
 };
 
 /// A geometric multigrid V-cycle for K(nu) on free nodes, matrix-free on the finest grid: grids are
-/// halved while they are even (prolongation P, restriction P^T), the coarsest is solved directly.
+/// halved while they are even (prolongation P, restriction P^T). The coarsest is solved directly if
+/// it has at most 1500 nodes (10^3 voxels), else, say of 25^3 below 200^3, by a fixed polynomial in
+/// K: Chebyshev-Jacobi steps over nearly its whole spectrum, about two a voxel of its longest axis.
 /// One cycle from zero is a symmetric positive definite approximation of K^-1: a preconditioner,
 /// and the error estimate of the loss energy_multigrid.
 ///

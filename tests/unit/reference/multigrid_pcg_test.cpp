@@ -131,6 +131,47 @@ TEST(MultigridPcg, BoxesOfUnequalSpacingConverge) {
   }
 }
 
+TEST(MultigridPcg, GridsThatCannotBeHalvedToASmallOneConverge) {
+  at::manual_seed(6);
+  for (Grid3 const& grid :
+       {Grid3::cube(17), Grid3::cube(25), Grid3{{17, 9, 33}, {1.0, 1.0, 1.0}}}) {
+    at::Tensor const smooth = random_voxels(grid, 1);
+    at::Tensor const jumping =
+        at::where(smooth > 1.1, at::ones_like(smooth), at::full_like(smooth, 1e-2));
+    at::Tensor b = load_of_source(random_voxels(grid, 1), grid);
+    b -= b.mean();
+    for (char const* faces :
+         {"1, 0, flux, flux, flux, flux", "flux, flux, flux, flux, flux, flux"}) {
+      Problem const problem{grid, parse_boundary(faces)};
+      for (auto const& nu : {smooth, jumping}) {
+        auto const expected = solve_fft_pcg(problem, nu, FastPoisson(problem), tight, b);
+        auto const exact = solve_multigrid_pcg(problem, nu, tight, black_box(), b);
+        ASSERT_TRUE(expected.converged && exact.converged) << grid.name() << ' ' << faces;
+        EXPECT_LT(relative_difference(exact.u, expected.u), agreement) << grid.name();
+        // Measured: 10 at most, in float64 and float32.
+        for (auto dtype : {at::kDouble, at::kFloat}) {
+          auto const result = solve_multigrid_pcg(problem, nu, {1e-10, 13}, black_box(dtype), b);
+          EXPECT_TRUE(result.converged) << grid.name() << ' ' << faces;
+        }
+      }
+      auto const average = solve_multigrid_pcg(problem, smooth, {1e-10, 13}, MultigridOptions{}, b);
+      EXPECT_TRUE(average.converged) << grid.name() << ' ' << faces;
+    }
+  }
+}
+
+TEST(MultigridPcg, LargeCoarsestGridsCopeWithATopThatIsTooLow) {
+  // 25^3 below 50^3, by black box: its largest eigenvalue is an estimate.
+  at::manual_seed(3);
+  Problem const problem{Grid3::cube(50), Boundary{}};
+  for (auto const& nu : {two_phases(50, 1e2), spheres(50, 1e-6)}) {
+    for (auto dtype : {at::kDouble, at::kFloat}) {
+      auto const result = solve_multigrid_pcg(problem, nu, {1e-8, 18}, black_box(dtype));
+      EXPECT_TRUE(result.converged) << result.iterations << ' ' << result.relative_residual;
+    }
+  }
+}
+
 TEST(MultigridPcg, ChoosesTheCycleByTheJumpsOfNu) {
   EXPECT_EQ(multigrid_options_for(kl_sample(64)).coarse, CoarseOperator::average);
   EXPECT_EQ(multigrid_options_for(kl_sample(64)).dtype, at::kFloat);
