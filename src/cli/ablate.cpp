@@ -53,12 +53,15 @@ void require_report_options(Config const& config) {
   config.integer("ablate.spectrum_samples", 0, 1 << 20);
 }
 
-void generate_missing_shards(std::vector<PlannedRun> const& runs, Communicator const& comm) {
+/// @return whether they are there now (false: a stop was requested)
+bool generate_missing_shards(std::vector<PlannedRun> const& runs, Communicator const& comm) {
   std::set<std::string> done;
   for (auto const& run : runs) {
     if (progress_of(run) == RunProgress::finished) continue;
-    if (done.insert(data_identity(run.config)).second) generate_shards(run.config, comm);
+    if (!done.insert(data_identity(run.config)).second) continue;
+    if (!generate_shards(run.config, comm)) return false;
   }
+  return true;
 }
 
 /// One line a run: number, state, directory, label.
@@ -100,7 +103,10 @@ int ablate(Invocation const& call) {
     return 0;
   }
   auto const chosen = only_run ? std::vector<PlannedRun>{run_of(runs, call.flags.at("run"))} : runs;
-  generate_missing_shards(chosen, call.comm);
+  if (!generate_missing_shards(chosen, call.comm)) {
+    std::printf("stopped; the same command goes on, finished shards are kept\n");
+    return 0;
+  }
   if (only_data) return 0;
   auto const result = train_runs(chosen, options);
   if (result.stopped) {

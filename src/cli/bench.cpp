@@ -7,7 +7,6 @@
 #include "voxcycle/core/text.hpp"
 
 #include <cstdio>
-#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -40,10 +39,10 @@ int bench(Invocation const& call) {
 
 std::int64_t bench_number(Invocation const& call, std::string const& name, std::int64_t otherwise) {
   if (!call.has(name)) return otherwise;
-  auto const value = std::atoll(call.flags.at(name).c_str());
-  VOXCYCLE_REQUIRE(value > 0,
-                   "--" << name << " '" << call.flags.at(name) << "' is no positive number.");
-  return value;
+  auto const value = parse_integer(call.flags.at(name));
+  VOXCYCLE_REQUIRE(value > 0, "--" << name << " '" << call.flags.at(name)
+                                   << "' is no positive number. Give a whole number from 1.");
+  return *value;
 }
 
 int bench_report(Invocation const& call, json::Members const& members) {

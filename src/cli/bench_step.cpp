@@ -33,7 +33,7 @@ struct Contender {
 
 GradientMode parse_reduction(std::string const& name) {
   VOXCYCLE_REQUIRE(name == "exact" || name == "fast",
-                   "--reduction '" << name << "' is unknown. Choose exact, fast or both.");
+                   "--reduction '" << name << "' is unknown. Choose exact, fast or exact,fast.");
   return name == "exact" ? GradientMode::exact : GradientMode::fast;
 }
 
@@ -114,6 +114,7 @@ std::string add_profile(Invocation const& call, StepTrial& trial, DeviceChoice c
 int bench_step(Invocation const& call) {
   auto const names =
       split_list(call.has("reduction") ? call.flags.at("reduction") : std::string("exact"));
+  VOXCYCLE_REQUIRE(!names.empty(), "--reduction is empty. Choose exact, fast or exact,fast.");
   DeviceChoice place(call.config, call.comm);
   auto options = train_options(call.config);
   options.device = place.device();

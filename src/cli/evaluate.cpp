@@ -11,7 +11,6 @@
 #include "voxcycle/train/checkpoint.hpp"
 #include "voxcycle/train/frame.hpp"
 
-#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -31,12 +30,9 @@ constexpr std::size_t kRowsOnTerminal = 8;
 Grid3 grid_of(Invocation const& call) {
   if (!call.has("grid")) return level_grids(call.config).back();
   auto const& text = call.flags.at("grid");
-  std::int64_t n = 0;
-  auto const* end = text.data() + text.size();
-  auto const [rest, problem] = std::from_chars(text.data(), end, n);
-  VOXCYCLE_REQUIRE(problem == std::errc{} && rest == end && n > 0,
-                   "--grid " << text << " is no grid. Give voxels an axis, e.g. 64.");
-  return Grid3::cube(n);
+  auto const n = parse_integer(text);
+  VOXCYCLE_REQUIRE(n > 0, "--grid " << text << " is no grid. Give voxels an axis, e.g. 64.");
+  return Grid3::cube(*n);
 }
 
 /// Weights alone do not say which function they are: keys without tensors count, too.
@@ -77,8 +73,9 @@ std::string budget_text(Config const& config) {
   return join(limits, "; ");
 }
 
+/// @param tolerance  relative residual that the references were solved to
 ReportInput report_input(Config const& config, CheckpointHeader const& header,
-                         Evaluation const& evaluation) {
+                         Evaluation const& evaluation, double tolerance) {
   TrainOptions const options = train_options(config);
   ReportInput input;
   input.title = "voxcycle: " + options.directory;
@@ -102,7 +99,7 @@ ReportInput report_input(Config const& config, CheckpointHeader const& header,
       {"held-out samples", std::to_string(evaluation.samples.size()) + " at " + evaluation.grid +
                                ", network in " + evaluation.precision +
                                ", references by multigrid-preconditioned conjugate gradients to " +
-                               config.text("data.reference_tolerance")},
+                               format("%g", tolerance)},
       {"program",
        std::string("voxcycle ") + build_info::version + ", commit " + build_info::commit},
   };
@@ -165,7 +162,7 @@ int evaluate(Invocation const& call) {
     return 0;
   }
   auto input = report_input(config_of_identity(call.config, checkpoint.header().identity),
-                            checkpoint.header(), evaluation);
+                            checkpoint.header(), evaluation, shards.info().reference_tolerance);
   input.comparison = evaluation.comparison;
   input.samples = pictures_of_samples(call.comm, *network, set, evaluation, dtype);
   write_file_atomically(options.directory + "/report.html", render_report(input));

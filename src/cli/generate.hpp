@@ -7,9 +7,10 @@
 namespace voxcycle {
 
 /// Makes all shards of the config that are not there yet, shared out over the ranks; references are
-/// solved where run.device says.
-/// **Collective**. @throws Error for a shard of other data, a solve that does not converge, or a
-/// full disk.
-void generate_shards(Config const& config, Communicator const& comm);
+/// solved where run.device says. A rank that is asked to stop (StopSignal) gives up the shard that
+/// it is at; finished ones are kept.
+/// **Collective**. @return whether all shards are there now. @throws Error for a shard of other
+/// data, a solve that does not converge, or a full disk.
+bool generate_shards(Config const& config, Communicator const& comm);
 
 }  // namespace voxcycle

@@ -47,6 +47,9 @@ ShardInfo problem_info(Config const& config, std::string const& split, Grid3 con
   info.source = to_string(source);
   info.has_source = source.kind == SourceKind::sampled;
   info.has_reference = split == "held_out" || yes_or_no(config, "data.train_references");
+  if (info.has_reference) {
+    info.reference_tolerance = config.real("data.reference_tolerance", 1e-13, 1e-2);
+  }
   return info;
 }
 
@@ -102,6 +105,11 @@ void require_shards(Config const& config, std::string const& split, Grid3 const&
   require_same("source", found.source, wanted.source);
   if (wanted.has_reference) {
     require_same("references", found.has_reference ? "yes" : "no", "yes");
+    VOXCYCLE_REQUIRE(found.reference_tolerance <= wanted.reference_tolerance,
+                     directory << ": its references were solved to " << found.reference_tolerance
+                               << ", but data.reference_tolerance is " << wanted.reference_tolerance
+                               << ". Run voxcycle generate, which makes them anew, or raise "
+                                  "data.reference_tolerance.");
   }
   require_same("number of samples", std::to_string(shards.samples()),
                std::to_string(wanted.samples));

@@ -11,7 +11,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 
 #include "cli/verify_runs.hpp"
 
@@ -33,8 +32,11 @@ double ulps_apart(double a, double b) {
 std::vector<std::int64_t> ranks_of(Invocation const& call) {
   std::vector<std::int64_t> ranks;
   for (auto const& part : split_list(call.has("ranks") ? call.flags.at("ranks") : "1,2,3")) {
-    ranks.push_back(std::atoll(part.c_str()));
-    VOXCYCLE_REQUIRE(ranks.back() > 0, "--ranks: '" << part << "' is no number of processes.");
+    auto const count = parse_integer(part);
+    VOXCYCLE_REQUIRE(count > 0, "--ranks: '" << part
+                                             << "' is no number of processes. Give whole numbers "
+                                                "from 1, e.g. 1,2,3.");
+    ranks.push_back(*count);
   }
   VOXCYCLE_REQUIRE(!ranks.empty(), "--ranks is empty. Give numbers of processes, e.g. 1,2,3.");
   return ranks;

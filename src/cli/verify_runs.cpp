@@ -52,7 +52,10 @@ int run_verify_worker(Invocation const& call) {
   options.device = place.device();
   options.restart = call.has("fresh") ? Restart::fresh : Restart::resume;
   if (call.has("stop-after")) {
-    options.stop_after_steps = std::atoll(call.flags.at("stop-after").c_str());
+    auto const steps = parse_integer(call.flags.at("stop-after"));
+    VOXCYCLE_REQUIRE(steps > 0, "--stop-after " << call.flags.at("stop-after")
+                                                << " is no number of steps. Give one from 1.");
+    options.stop_after_steps = *steps;
   }
   std::string lines;
   options.after_step = [&](StepView const& view) {
@@ -69,6 +72,11 @@ VerifyRuns::VerifyRuns(Invocation const& call)
     : scratch_(call.config.text("run.directory") + "/verify") {
   if (call.has("launcher")) launcher_ = call.flags.at("launcher");
   if (call.has("steps")) steps_ = call.flags.at("steps");
+  VOXCYCLE_REQUIRE(!steps_.empty(), "--steps is empty. Give steps a visit, e.g. 5.");
+  for (auto const& part : split_list(steps_)) {  // here, not in the log of a child
+    VOXCYCLE_REQUIRE(parse_integer(part) > 0,
+                     "--steps: '" << part << "' is no number of steps. Give one from 1, e.g. 5.");
+  }
   std::filesystem::remove_all(scratch_);
   write_file_atomically(scratch_ + "/config.cfg", call.config.dump());
 }

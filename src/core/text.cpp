@@ -2,6 +2,7 @@
 #include "voxcycle/core/text.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdarg>
 #include <cstdio>
@@ -57,6 +58,14 @@ std::vector<std::string> split_list(std::string_view text) {
     parts.emplace_back(part);
   }
   return parts;
+}
+
+std::optional<std::int64_t> parse_integer(std::string_view text) {
+  std::int64_t value = 0;
+  auto const* end = text.data() + text.size();
+  auto const [rest, problem] = std::from_chars(text.data(), end, value);
+  if (problem != std::errc{} || rest != end) return {};
+  return value;
 }
 
 namespace {

@@ -31,6 +31,10 @@ LevelPath make_path(std::string const& name, int levels, LevelPath const& custom
     auto const found = kCycles.find(name);
     VOXCYCLE_REQUIRE(found != kCycles.end(), "cycle '" << name << "' is unknown. Choose one of "
                                                        << join(cycle_names()) << ", custom.");
+    VOXCYCLE_REQUIRE(custom.empty(), "cycle: cycle.path is given, but the cycle '"
+                                         << name
+                                         << "' has a path of its own (yours would be ignored). Set "
+                                         << "cycle.name = custom, or leave cycle.path empty.");
     return found->second(levels);
   }
   VOXCYCLE_REQUIRE(!custom.empty(), "cycle: a custom cycle needs a path. Set cycle.path.");

@@ -55,17 +55,18 @@ class File : public CoefficientFamily {
   mutable VoxelArrays arrays_;
 };
 
-/// How many voxels of `fine` along each axis make one of `coarse`. @throws Error naming both.
-std::array<std::int64_t, 3> block_of(Grid3 const& fine, Grid3 const& coarse,
-                                     std::string const& location) {
-  std::array<std::int64_t, 3> block{};
+/// How many voxels of `fine` along each axis make one of `coarse`. The same for all axes: else the
+/// field would be squashed. @throws Error naming both.
+std::int64_t block_of(Grid3 const& fine, Grid3 const& coarse, std::string const& location) {
+  std::int64_t const block = fine.voxels[0] / coarse.voxels[0];
   for (int axis = 0; axis < 3; ++axis) {
-    block[axis] = fine.voxels[axis] / coarse.voxels[axis];
-    VOXCYCLE_REQUIRE(block[axis] * coarse.voxels[axis] == fine.voxels[axis],
-                     location << ": its arrays are " << fine.name() << ", the grid asked for is "
-                              << coarse.name()
-                              << " (a level is made of whole blocks of voxels). Use levels that "
-                                 "divide the arrays' grid.");
+    VOXCYCLE_REQUIRE(
+        block * coarse.voxels[axis] == fine.voxels[axis],
+        location << ": its arrays are " << fine.name() << ", the grid asked for is "
+                 << coarse.name()
+                 << " (a voxel of a level is a cube of the arrays' voxels). Use levels "
+                    "and arrays of which all three axes have the same ratio, a whole "
+                    "number.");
   }
   return block;
 }
@@ -92,7 +93,7 @@ void File::evaluate(std::span<double const> omega, Grid3 const& grid, std::span<
                             << " voxels do not fit one place in a list on " << grid.name() << '.');
   require_sample(omega[0]);
   Grid3 const& fine = arrays().grid;
-  auto const [bx, by, bz] = block_of(fine, grid, options_.location);
+  std::int64_t const block = block_of(fine, grid, options_.location);
   auto const values = arrays().read(static_cast<std::int64_t>(omega[0]));
   VOXCYCLE_REQUIRE(
       std::ssize(values) == fine.voxel_count(),
@@ -100,15 +101,15 @@ void File::evaluate(std::span<double const> omega, Grid3 const& grid, std::span<
   require_sound(values, fine, omega[0], options_.location);
   auto const [nx, ny, nz] = grid.voxels;
   std::vector<double> sums(static_cast<std::size_t>(nz));
-  auto const weight = 1.0 / static_cast<double>(bx * by * bz);
+  auto const weight = 1.0 / static_cast<double>(block * block * block);
   for (std::int64_t x = 0; x < nx; ++x) {
     for (std::int64_t y = 0; y < ny; ++y) {
       std::fill(sums.begin(), sums.end(), 0.0);
-      for (std::int64_t row = 0; row < bx * by; ++row) {
-        std::int64_t const fine_x = x * bx + row / by;
-        std::int64_t const fine_y = y * by + row % by;
+      for (std::int64_t row = 0; row < block * block; ++row) {
+        std::int64_t const fine_x = x * block + row / block;
+        std::int64_t const fine_y = y * block + row % block;
         float const* in = values.data() + (fine_x * fine.voxels[1] + fine_y) * fine.voxels[2];
-        for (std::int64_t z = 0; z < nz * bz; ++z) sums[z / bz] += in[z];
+        for (std::int64_t z = 0; z < nz * block; ++z) sums[z / block] += in[z];
       }
       float* out = nu.data() + (x * ny + y) * nz;
       for (std::int64_t z = 0; z < nz; ++z) out[z] = static_cast<float>(weight * sums[z]);

@@ -84,6 +84,9 @@ void write_info(hdf5::File& file, ShardInfo const& info) {
   file.write_attribute<std::int64_t>("parameters", std::array{info.parameters});
   file.write_attribute<std::int64_t>("first_index", std::array{info.first_index});
   file.write_attribute<std::int64_t>("samples", std::array{info.samples});
+  if (info.has_reference) {
+    file.write_attribute<double>("reference_tolerance", std::array{info.reference_tolerance});
+  }
 }
 
 std::int64_t read_integer(hdf5::File const& file, std::string const& name) {
@@ -107,6 +110,9 @@ ShardInfo read_info(hdf5::File const& file) {
   info.samples = read_integer(file, "samples");
   info.has_source = file.has("f");
   info.has_reference = file.has("u_ref");
+  if (info.has_reference && file.has_attribute("reference_tolerance")) {
+    info.reference_tolerance = file.read_attribute<double>("reference_tolerance", 1)[0];
+  }
   return info;
 }
 
@@ -214,8 +220,8 @@ ShardSample ShardReader::read(std::int64_t local, ReadReference reference) const
   if (!with_reference) stored[3] = checksum(sample.u_ref);  // not read, so not compared
   std::string const label = path() + ": sample " + std::to_string(local);
   VOXCYCLE_REQUIRE(checksums(sample) == stored,
-                   label << ": its checksum does not fit (the file is damaged). Generate the shard "
-                         << "again.");
+                   label << ": its checksum does not fit (the file is damaged). Run voxcycle "
+                         << "generate, which makes damaged shards anew.");
   require_sound(sample, label);
   return sample;
 }

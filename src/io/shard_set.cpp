@@ -106,6 +106,8 @@ ShardSet::ShardSet(std::string const& directory) : impl_(std::make_unique<Impl>(
     ShardInfo const info = ShardReader(path).info();
     if (impl_->shards.empty()) impl_->info = info;
     require_same_set(impl_->info, info, path);
+    auto& loosest = impl_->info.reference_tolerance;
+    loosest = std::max(loosest, info.reference_tolerance);
     VOXCYCLE_REQUIRE(info.first_index == samples,
                      path << ": begins at sample " << info.first_index << ", but the shards before "
                           << "it end at " << samples << ". Remove the set and generate it again.");

@@ -156,6 +156,7 @@ class CommandLine(Refusal):
         for path, expect in (("1, 3", "level 3"), ("", "cycle.path"), ("0, 1", ">= 1")):
             with self.subTest(path=path):
                 self.refuse_train("--cycle.name", "custom", "--cycle.path", path, expect=expect)
+        self.refuse_train("--cycle.path", "1, 2", expect=["'half_v'", "cycle.name = custom"])
 
     def test_a_unet_too_deep_for_the_coarsest_level(self):
         self.succeed("generate", "--config", "small.cfg")

@@ -117,6 +117,21 @@ class Info(harness.Case):
         self.assertIn("energy, step, loss, conv, reference, io", self.run_program("bench", "nothing").err)
         self.assertIn("kl, grf", self.run_program("bench", "reference", "--field", "none").err)
 
+    def test_numbers_on_the_command_line(self):
+        cases = [
+            (("bench", "energy", "--grid", "16abc"), "--grid '16abc' is no positive number. Give"),
+            (("bench", "energy", "--grid", "0"), "--grid '0' is no positive number. Give"),
+            (("bench", "step", "--grid", "8", "--reduction", "both"),
+             "--reduction 'both' is unknown. Choose exact, fast or exact,fast."),
+            (("verify", "--ranks", "1,2x"), "--ranks: '2x' is no number of processes. Give"),
+            (("verify", "--ranks", "1", "--steps", "0"), "--steps: '0' is no number of steps. Give"),
+        ]
+        for arguments, expect in cases:
+            with self.subTest(arguments=arguments):
+                result = self.run_program(*arguments)
+                self.assertEqual(result.status, 1, result.text)
+                self.assertIn(expect, result.err)
+
     def test_bench_step_looks_at_the_network_it_names(self):
         channels = {4: 6, 8: 4}
         weights = 0

@@ -44,7 +44,6 @@ class Losses(harness.Case):
         for loss in ("energy_multigrid", "supervised"):
             with self.subTest(loss=loss):
                 self.verify("--train.loss", loss)
-        self.verify("--network.coarse", "black_box")
 
     def test_constant_source_between_equal_values(self):
         self.generate({"problem.source": "8", "problem.boundary": "0, 0, flux, flux, flux, flux",

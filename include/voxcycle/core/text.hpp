@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,10 @@ std::string format_bytes(double bytes);
 
 /// Splits at commas and trims blanks; "" gives an empty list.
 std::vector<std::string> split_list(std::string_view text);
+
+/// @return the number that all of `text` is, e.g. -3 for "-3"; nothing for "", "16abc", " 3", "1.5"
+/// or what is too large.
+std::optional<std::int64_t> parse_integer(std::string_view text);
 
 /// @return the names nearest to `word` by edit distance, best first, at most `most`.
 std::vector<std::string> nearest_names(std::string_view word, std::vector<std::string> const& names,

@@ -16,9 +16,9 @@ std::vector<std::string> cycle_names();
 
 /// @param name    one of cycle_names(), or "custom"
 /// @param levels  number of levels, >= 1
-/// @param custom  the path for "custom", levels counted from 0
-/// @throws Error for an unknown name or a path that is empty or leaves the levels, naming the
-/// stage.
+/// @param custom  the path for "custom", levels counted from 0; empty for all others
+/// @throws Error for an unknown name, a path beside another name than "custom", or a path that is
+/// empty or leaves the levels, naming the stage.
 LevelPath make_path(std::string const& name, int levels, LevelPath const& custom = {});
 
 /// The cycles, one file each in cycles/. `levels` >= 1.

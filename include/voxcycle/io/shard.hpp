@@ -25,6 +25,9 @@ struct ShardInfo {
   std::int64_t samples = 0;
   bool has_source = false;  ///< whether every sample has a source of its own
   bool has_reference = false;
+  /// Largest relative residual of u_ref; means nothing without references. Shards of before it was
+  /// recorded were made with the default of data.reference_tolerance.
+  double reference_tolerance = 1e-10;
   bool operator==(ShardInfo const&) const = default;
 };
 
@@ -85,7 +88,8 @@ class ShardSet {
   ShardSet& operator=(ShardSet&&) noexcept;
 
   std::int64_t samples() const;
-  /// Info of the first shard (family, seed, split, grid, boundary, source are common to all).
+  /// Info of the first shard (family, seed, split, grid, boundary, source are common to all), with
+  /// the loosest reference_tolerance of all.
   ShardInfo const& info() const;
   /// Sample by global index in [0, samples()).
   ShardSample read(std::int64_t index, ReadReference reference = ReadReference::yes);

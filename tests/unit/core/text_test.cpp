@@ -2,6 +2,7 @@
 #include "voxcycle/core/text.hpp"
 
 #include <cmath>
+#include <limits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -41,6 +42,16 @@ TEST(Text, SplitsAtCommasAndTrims) {
   EXPECT_THAT(split_list("one"), ElementsAre("one"));
   EXPECT_THAT(split_list(" 16^3, 32^3 ,64^3"), ElementsAre("16^3", "32^3", "64^3"));
   EXPECT_THAT(split_list("a,,b"), ElementsAre("a", "", "b"));
+}
+
+TEST(Text, ANumberIsTheWholeText) {
+  EXPECT_EQ(parse_integer("16"), 16);
+  EXPECT_EQ(parse_integer("-3"), -3);
+  EXPECT_EQ(parse_integer("9223372036854775807"), std::numeric_limits<std::int64_t>::max());
+  for (auto const* text :
+       {"", "16abc", "2x", "x2", " 3", "3 ", "1.5", "1e3", "+4", "-", "9223372036854775808"}) {
+    EXPECT_FALSE(parse_integer(text)) << text;
+  }
 }
 
 TEST(Text, NearestNamesComeFirst) {

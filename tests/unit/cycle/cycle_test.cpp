@@ -3,6 +3,7 @@
 
 #include "voxcycle/core/error.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace voxcycle {
@@ -40,6 +41,17 @@ TEST(Cycle, RefusesPathsThatLeaveTheLevels) {
   EXPECT_THROW(make_path("custom", 3, {}), Error);
   EXPECT_THROW(make_path("zigzag", 3), Error);
   EXPECT_THROW(make_path("v", 0), Error);
+}
+
+TEST(Cycle, RefusesAPathThatItsNameWouldIgnore) {
+  for (auto const& name : cycle_names()) {
+    EXPECT_THAT(
+        [&] {
+          static_cast<void>(make_path(name, 3, {0, 2}));
+        },
+        testing::ThrowsMessage<Error>(testing::HasSubstr("Set cycle.name = custom")))
+        << name;
+  }
 }
 
 }  // namespace

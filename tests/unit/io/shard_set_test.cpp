@@ -53,6 +53,13 @@ TEST(ShardSet, ReadsAllSamplesByGlobalIndexInAnyOrder) {
   EXPECT_EQ(moved.read(4).omega, small_sample(whole, 4).omega);
 }
 
+TEST(ShardSet, ItsReferencesAreAsGoodAsTheLoosest) {
+  ShardSet const set(set_at("tolerances", [](int number, ShardInfo& info) {
+    info.reference_tolerance = number == 1 ? 1e-4 : 1e-9;
+  }));
+  EXPECT_EQ(set.info().reference_tolerance, 1e-4);
+}
+
 TEST(ShardSet, OtherFilesBesideTheShardsDoNotMatter) {
   std::string const directory = set_at("beside");
   spit(directory + "/shard-00000-of-00003.h5.tmp-77", "left by a killed process");

@@ -12,6 +12,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+// Of HDF5, whose headers only io sees.
+using hid_t = std::int64_t;
+extern "C" hid_t H5Fopen(char const* path, unsigned flags, hid_t access);
+extern "C" int H5Adelete(hid_t file, char const* name);
+extern "C" int H5Fclose(hid_t file);
+
 namespace voxcycle {
 namespace {
 
@@ -64,6 +70,19 @@ TEST(Shard, ReadsWhatWasWritten) {
     EXPECT_THAT([&] { reader.read(3); }, throws(path, "sample 3 of 3 does not exist"));
     EXPECT_THAT([&] { reader.read(-1); }, throws(path, "does not exist"));
   }
+}
+
+TEST(Shard, TellsHowWellItsReferencesWereSolved) {
+  ShardInfo info = small_info();
+  info.reference_tolerance = 3e-7;
+  std::string const path = shard_at("tolerance", info);
+  EXPECT_EQ(ShardReader(path).info().reference_tolerance, 3e-7);
+  // A shard of before tolerances were recorded.
+  hid_t const file = H5Fopen(path.c_str(), 1 /* read and write */, 0);
+  ASSERT_GE(H5Adelete(file, "reference_tolerance"), 0);
+  ASSERT_GE(H5Fclose(file), 0);
+  EXPECT_EQ(ShardReader(path).info().reference_tolerance, 1e-10);
+  EXPECT_EQ(ShardReader(path).read(1).u_ref, small_sample(info, 1).u_ref);
 }
 
 TEST(Shard, ChecksumIsTheCrc32OfTheDocumentedBytes) {

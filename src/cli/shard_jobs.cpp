@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/shard_jobs.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/log.hpp"
+#include "voxcycle/core/text.hpp"
+#include "voxcycle/dataset/sample_source.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+
+#include "cli/options.hpp"
+#include "cli/sample_sets.hpp"
+
+namespace voxcycle {
+namespace {
+
+/// Seconds of a job in units that only rank jobs: a reference costs some tens of times as much as
+/// the coefficient that it is solved for.
+std::int64_t cost(ShardInfo const& info) {
+  constexpr std::int64_t of_reference = 30;
+  return info.samples * info.grid.voxel_count() * (info.has_reference ? 1 + of_reference : 1);
+}
+
+/// A file that is no shard is not replaced: it may be somebody's own.
+ShardReader open_shard(std::string const& path) {
+  try {
+    return ShardReader(path);
+  } catch (Error const& problem) {
+    throw Error(std::string(problem.what()) +
+                " Remove the file, then voxcycle generate makes it anew.");
+  }
+}
+
+void require_same_data(ShardInfo const& found, ShardJob const& job) {
+  ShardInfo same = found;
+  same.reference_tolerance = job.info.reference_tolerance;
+  VOXCYCLE_REQUIRE(same == job.info,
+                   job.path << " holds other data (family " << found.family << ", source "
+                            << found.source << ", grid " << found.grid.name() << ", "
+                            << found.samples << " samples"
+                            << (found.has_reference ? " with" : " without")
+                            << " references). Choose another data.directory or remove the file.");
+}
+
+/// What is wrong with the first damaged sample; empty if all are sound.
+std::string damage_of(ShardReader const& shard) {
+  for (std::int64_t local = 0; local < shard.info().samples; ++local) {
+    try {
+      static_cast<void>(shard.read(local));
+    } catch (Error const& problem) {
+      return problem.what();
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<ShardJob> plan_jobs(Config const& config, CoefficientFamily const& family) {
+  auto const most = config.integer("data.shard_samples", 1);
+  std::vector<ShardJob> jobs;
+  auto const add_split = [&](std::string const& split, Grid3 const& grid) {
+    ShardInfo info = sample_info(config, family, split, grid);
+    std::int64_t const samples = info.samples;
+    std::int64_t const origin = split_origin(config, family, split);
+    std::int64_t const shards = (samples + most - 1) / most;
+    for (std::int64_t k = 0; k < shards; ++k) {
+      info.first_index = samples * k / shards;
+      info.samples = samples * (k + 1) / shards - info.first_index;
+      jobs.push_back({shard_directory(config.text("data.directory"), split, grid) + "/" +
+                          shard_name(k, shards),
+                      info, origin});
+    }
+  };
+  auto const grids = level_grids(config);
+  for (std::size_t level = 0; level < grids.size(); ++level) {
+    if (level > 0 && grids[level] == grids[level - 1]) continue;
+    if (!made_on_the_fly(config)) add_split("train", grids[level]);
+    add_split("held_out", grids[level]);
+  }
+  return jobs;
+}
+
+std::vector<int> share_jobs(std::vector<ShardJob> const& jobs, int ranks) {
+  std::vector<std::size_t> order(jobs.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return cost(jobs[a].info) > cost(jobs[b].info);
+  });
+  std::vector<std::int64_t> load(static_cast<std::size_t>(ranks), 0);
+  std::vector<int> owner(jobs.size());
+  for (std::size_t const job : order) {
+    auto const least = std::min_element(load.begin(), load.end());
+    *least += cost(jobs[job].info);
+    owner[job] = static_cast<int>(least - load.begin());
+  }
+  return owner;
+}
+
+bool is_done(CoefficientFamily const& family, ShardJob const& job) {
+  if (!std::filesystem::exists(job.path)) return false;
+  ShardReader const shard = open_shard(job.path);
+  require_same_data(shard.info(), job);
+  if (auto const damage = damage_of(shard); !damage.empty()) {
+    log_warning(damage + " Making it anew.");
+    return false;
+  }
+  // The arrays of a user's file may have been replaced under the same name.
+  VOXCYCLE_REQUIRE(
+      shard.read(0).nu == make_sample(family, job.info, job.origin, job.info.first_index).nu,
+      job.path << " holds other data (its first sample is not what " << family.signature()
+               << " gives now). Choose another data.directory or remove the file.");
+  double const found = shard.info().reference_tolerance;
+  if (!job.info.has_reference || found <= job.info.reference_tolerance) return true;
+  log_warning(
+      format("%s: its references were solved to %g, data.reference_tolerance is %g. Making "
+             "it anew.",
+             job.path.c_str(), found, job.info.reference_tolerance));
+  return false;
+}
+
+}  // namespace voxcycle

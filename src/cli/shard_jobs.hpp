@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which shards a config asks for, which of them are there, and which rank makes which.
+#pragma once
+
+#include "voxcycle/cli/config.hpp"
+#include "voxcycle/field/family.hpp"
+#include "voxcycle/io/shard.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace voxcycle {
+
+/// One shard to make: samples [first, first + samples) of a split at one grid.
+struct ShardJob {
+  std::string path;
+  ShardInfo info;
+  std::int64_t origin = 0;  ///< index in the family of the split's first sample
+};
+
+/// All shards of the config, coarse grids first.
+std::vector<ShardJob> plan_jobs(Config const& config, CoefficientFamily const& family);
+
+/// The rank that makes each job. Costly jobs (references, fine grids) are dealt out first, each to
+/// the rank that has least to do.
+std::vector<int> share_jobs(std::vector<ShardJob> const& jobs, int ranks);
+
+/// Whether the job's file is there, whole (all checksums fit), the same, and with references as
+/// good as asked for. Warns where a file is there that has to be made anew.
+/// @throws Error for a shard of other data, or a file that is no shard.
+bool is_done(CoefficientFamily const& family, ShardJob const& job);
+
+}  // namespace voxcycle

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Networks whose coarser levels are nested grids (network.coarse = black_box), where nu jumps."""
+
+import json
+
+import harness
+
+NESTED = {"network.coarse": "black_box", "data.family": "inclusions", "data.shape": "both",
+          "data.inclusions": "2, 4", "data.radius": "0.15, 0.3"}
+
+
+class Nested(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.config(NESTED)
+
+    def figures(self, *arguments):
+        self.succeed(*arguments, "--json", "figures.json")
+        return json.loads((self.scratch / "figures.json").read_text())
+
+    def untrained(self, *options):
+        """Mean energy-norm error on the coarsest grid before any step."""
+        self.succeed("train", "--config", "small.cfg", "--fresh", *options)
+        return float(next(r for r in self.metrics() if r["energy_gap_mean"])["energy_norm_error_mean"])
+
+    def test_an_order_closer_than_averaged_grids(self):
+        self.succeed("generate", "--config", "small.cfg")
+        averaged = self.untrained("--network.coarse", "averaged")
+        self.assertLess(self.untrained(), averaged / 10)
+
+        # The same model evaluates, solves and says what it is.
+        figures = self.figures("evaluate", "--config", "small.cfg")
+        self.assertLess(figures["energy_norm_error_mean"], averaged / 5)
+        nu = str(next(self.scratch.glob("data/held_out/16x16x16/*.h5"))) + ":/nu[0]"
+        figures = self.figures("solve", "--nu", nu, "--model", "run/checkpoint.h5", "--compare")
+        self.assertTrue(figures["converged"])
+        self.succeed("export", "--config", "small.cfg", "--out", "m.pt", timeout=120)
+
+    def test_same_bits_on_any_number_of_processes(self):
+        # Two units a batch: of three ranks one has none.
+        self.succeed("generate", "--config", "small.cfg")
+        self.succeed("verify", "--config", "small.cfg", "--ranks", "1,3", "--steps", "3", "--json",
+                     "verified.json", "--launcher", f"{harness.MPIEXEC} -n {{}}", timeout=120)
+        self.assertTrue(json.loads((self.scratch / "verified.json").read_text())["identical"])
+
+    def test_what_cannot_be_had(self):
+        for options, texts in (
+                (("--network.coarse", "x"), ["network.coarse", "averaged, black_box"]),
+                (("--network.smoothing", "0"), ["needs smoothing steps", "network.smoothing"]),
+                (("--network.channels", "16:8", "--cycle.levels", "16", "--cycle.steps", "5"),
+                 ["at most 10 voxels", "network.channels"])):
+            with self.subTest(options=options):
+                result = self.run_program("train", "--config", "small.cfg", *options)
+                self.assertGreater(result.status, 0)
+                for text in texts:
+                    self.assertIn(text, result.err)
+
+
+if __name__ == "__main__":
+    harness.main()
