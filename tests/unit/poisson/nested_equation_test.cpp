@@ -117,6 +117,16 @@ TEST(NestedEquation, WithoutDirichletNodesTheSolutionIsOneOfMany) {
   EXPECT_LT(largest(residual(one.coarsest(), nu, flux, b)), kRounding * largest(b));
 }
 
+TEST(NestedEquation, RaisedSolutionsHaveTheExactDirichletValues) {
+  // Where faces meet, interpolation along one blurs the other's values.
+  Boundary const boundary = parse_boundary("1, flux, 0.5, flux, -2, 3");
+  NestedEquation const two(kBox, boundary, jumping_nu(1), std::nullopt, {.levels = 2});
+  at::Tensor const u = two.prolonged(0, two.coarsest());
+  at::Tensor const fixed = mask_of(kBox, boundary) == 0;
+  EXPECT_TRUE(
+      at::equal(u.masked_select(fixed), lift(kBox, boundary, at::kDouble).masked_select(fixed)));
+}
+
 TEST(NestedEquation, SinglePrecisionIsClose) {
   Boundary const boundary;
   at::Tensor const nu = jumping_nu(1);
