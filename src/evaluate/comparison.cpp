@@ -119,7 +119,8 @@ std::vector<std::string> verdict(Comparison const& comparison) {
         format("Starting PCG from the network takes %.1f iterations instead of %.1f and, the "
                "network's time included, %s ",
                start->iterations, lift->iterations, saved > 0 ? "saves" : "costs") +
-        time_text(std::abs(saved)) + format(" of %s.", time_text(lift->seconds).c_str()));
+        time_text(std::abs(saved)) +
+        format(" %s %s.", saved > 0 ? "of" : "more than", time_text(lift->seconds).c_str()));
     if (!lift->converged || !start->converged) {
       sentences.push_back("PCG did not reach its tolerance on every sample.");
     }

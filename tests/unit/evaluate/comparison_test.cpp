@@ -92,7 +92,7 @@ TEST(Comparison, SaysWhatTheNetworkSavesOrCosts) {
   EXPECT_THAT(all(verdict(c)), HasSubstr("takes 5.0 iterations instead of 8.0 and, the network's "
                                          "time included, saves 50 ms of 200 ms."));
   c.methods[5].seconds = 0.21;
-  EXPECT_THAT(all(verdict(c)), HasSubstr("costs 10 ms of 200 ms."));
+  EXPECT_THAT(all(verdict(c)), HasSubstr("costs 10 ms more than 200 ms."));
   EXPECT_THAT(all(verdict(c)), Not(HasSubstr("did not reach")));
   c.methods[4].converged = false;
   EXPECT_THAT(all(verdict(c)), HasSubstr("did not reach its tolerance"));
