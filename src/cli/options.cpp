@@ -213,7 +213,10 @@ namespace {
 
 /// What NestedEquation would refuse in the middle of a run.
 void require_nested_levels(NetworkOptions const& options) {
-  if (options.coarse != CoarseLevels::black_box || options.name != "multigrid") return;
+  if (options.coarse != CoarseLevels::black_box) return;
+  VOXCYCLE_REQUIRE(options.name == "multigrid",
+                   "network.coarse = black_box is for network.name = multigrid, not '"
+                       << options.name << "'. Set network.coarse = averaged.");
   VOXCYCLE_REQUIRE(options.smoothing > 0,
                    "network.coarse = black_box needs smoothing steps: set "
                    "network.smoothing to 1 or more.");

@@ -34,9 +34,8 @@ constexpr std::int64_t many_voxels = std::int64_t{256} * 256 * 256;
 constexpr std::int64_t most_in_plane = 256 * 256;
 
 // x of the following: its channels in one tensor, or in several that go one behind the other. In
-// slabs, no more than a slab of them is ever joined. Where w has more channels,
-// on GPUs (channel_padding.hpp), fields count as zero there; y and the gradient of w have those of
-// w.
+// slabs, no more than a slab of them is ever joined. Where w has more channels, on GPUs
+// (channel_padding.hpp), fields count as zero there; y and the gradient of w have those of w.
 
 /// Whether a slab is worked on at a time.
 bool goes_in_slabs(at::TensorList x);

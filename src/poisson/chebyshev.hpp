@@ -20,8 +20,8 @@ Interval smoothed_interval(LevelOperator const& op);
 at::Tensor inverse_diagonal(LevelOperator const& op, at::Tensor const& mask);
 
 /// `steps` Chebyshev-Jacobi steps on K x = b, in place: the error e becomes q(D^-1 K) e with q
-/// small over `interval`. Source of the recurrence: Saad, Iterative Methods for
-/// Sparse Linear Systems, algorithm 12.1.
+/// small over `interval`. Source of the recurrence: Saad, Iterative Methods for Sparse Linear
+/// Systems, algorithm 12.1.
 /// @param inverse  inverse_diagonal: nodes where it is 0 keep their x
 /// @param x        [B, 1, nodes]; empty: zero
 /// @param b        [B, 1, nodes], contiguous

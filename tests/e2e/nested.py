@@ -47,6 +47,7 @@ class Nested(harness.Case):
     def test_what_cannot_be_had(self):
         for options, texts in (
                 (("--network.coarse", "x"), ["network.coarse", "averaged, black_box"]),
+                (("--network.name", "unet"), ["network.name = multigrid", "network.coarse = averaged"]),
                 (("--network.smoothing", "0"), ["needs smoothing steps", "network.smoothing"]),
                 (("--network.channels", "16:8", "--cycle.levels", "16", "--cycle.steps", "5"),
                  ["at most 10 voxels", "network.channels"])):

@@ -24,7 +24,7 @@ class Smoother {
   /// @param nu     voxels [B, 1, nx, ny, nz], float32 or float64, contiguous, > 0
   /// @param steps  applications of K, > 0. @throws Error on shapes or options that do not fit.
   Smoother(Grid3 const& grid, at::Tensor const& mask, at::Tensor const& nu, int steps);
-  /// For an operator that is there already. @param steps  >= 0
+  /// For an operator that is there already. @param steps  > 0
   Smoother(std::unique_ptr<LevelOperator> op, at::Tensor const& mask, int steps);
   ~Smoother();
   Smoother(Smoother&&) noexcept;
