@@ -111,7 +111,7 @@ int run_command_line(std::vector<std::string> const& arguments, Communicator con
   VOXCYCLE_REQUIRE(command.name == "ablate" || (study.vary.empty() && study.cases.empty()),
                    command.name << " cannot use a config with [vary] or [case.NAME] (they describe "
                                    "many runs). Use voxcycle ablate, or remove these sections.");
-  set_threads(invocation.config);
+  set_threads(invocation.config, comm.local_size());
   return command.run(invocation);
 }
 

@@ -18,8 +18,12 @@
 namespace voxcycle {
 namespace {
 
-/// Levels whose step is expected to take longer are not timed.
+/// Steps that are expected to take longer are timed with one unit a process, the smallest batch.
 constexpr double kMostSecondsAStep = 4.0;
+/// Levels where that, too, is expected to take longer are not timed.
+constexpr double kMostSecondsAUnit = 20.0;
+/// Shorter steps are timed several times.
+constexpr double kShortStep = 1.0;
 constexpr int kTimedSteps = 3;
 
 struct StepTime {
@@ -34,25 +38,50 @@ double longest(Communicator const& comm, double seconds) {
   return value.item<double>();
 }
 
-double time_step(TrainOptions const& options, LevelPlan const& plan, Communicator const& comm) {
+double time_step(TrainOptions const& options, LevelPlan const& plan, std::int64_t batch,
+                 Communicator const& comm) {
   bool const searches = plan.optimizer == kLbfgs;  // timed as what it does most: batch gradients
   TrainOptions chosen = options;
   if (searches && options.dtype == at::kBFloat16) chosen.dtype = at::kFloat;
   StepTrial trial(chosen, plan.grid,
-                  {.batch = plan.batch,
+                  {.batch = batch,
                    .optimizer = searches ? "sgd" : plan.optimizer,
                    .reduction = options.reduction,
                    .recompute = plan.recompute},
                   comm);
   trial.step();  // the first pays for memory and for the choice of kernels
   double best = 0.0;
-  for (int k = 0; k < kTimedSteps; ++k) {
+  for (int k = 0; k == 0 || (k < kTimedSteps && best < kShortStep); ++k) {
     Timer const timer;
     trial.step();
     double const taken = longest(comm, timer.seconds());
     best = k == 0 ? taken : std::min(best, taken);
   }
   return best;
+}
+
+/// Units that the busiest process computes in a step.
+std::int64_t units_in_turn(std::int64_t batch, std::int64_t unit, int ranks) {
+  std::int64_t const units = (batch + unit - 1) / unit;
+  return (units + ranks - 1) / ranks;
+}
+
+/// @param per_voxel  seconds of a step by its batch's voxels at the coarser level; 0: there is none
+StepTime step_time(TrainOptions const& options, LevelPlan const& plan, double per_voxel,
+                   Communicator const& comm) {
+  auto const expected = [&](std::int64_t batch) {
+    return per_voxel * static_cast<double>(batch * plan.grid.voxel_count());
+  };
+  std::int64_t batch = plan.batch;
+  if (expected(batch) > kMostSecondsAStep) {
+    batch = std::min(batch, options.unit_size * comm.size());
+  }
+  if (expected(batch) > kMostSecondsAUnit) return {expected(plan.batch), false};
+  log_info("timing steps at " + plan.grid.label());
+  auto const turns = [&](std::int64_t samples) {
+    return static_cast<double>(units_in_turn(samples, options.unit_size, comm.size()));
+  };
+  return {time_step(options, plan, batch, comm) * turns(plan.batch) / turns(batch), true};
 }
 
 /// Time of a step at each level of the path, by its number in the config. A step of L-BFGS counts
@@ -64,13 +93,8 @@ std::map<int, StepTime> step_times(TrainOptions const& options,
   double per_voxel = 0.0;  // of the coarser level
   for (int const level : std::set<int>(options.path.begin(), options.path.end())) {
     auto const& plan = options.levels[static_cast<std::size_t>(level)];
-    double const voxels = static_cast<double>(plan.batch * plan.grid.voxel_count());
-    double const expected = per_voxel * voxels;
-    StepTime& time = times[level];
-    time.timed = expected < kMostSecondsAStep;
-    if (time.timed) log_info("timing steps at " + plan.grid.label());
-    time.seconds = time.timed ? time_step(options, plan, comm) : expected;
-    per_voxel = time.seconds / voxels;
+    StepTime& time = times[level] = step_time(options, plan, per_voxel, comm);
+    per_voxel = time.seconds / static_cast<double>(plan.batch * plan.grid.voxel_count());
     auto const seen = samples_a_step(options, plan, samples[static_cast<std::size_t>(level)]);
     time.seconds *= static_cast<double>(seen) / static_cast<double>(plan.batch);
   }

@@ -68,7 +68,7 @@ MemoryFrame memory_frame(Config const& config, Communicator const& comm, std::in
   bool const on_gpu = gpu_bytes > 0;
   double const chosen = config.real("run.memory_limit", 0.0, 1e6) * kGib;
   double const all =
-      static_cast<double>(on_gpu ? gpu_bytes : machine_memory_bytes() / local_processes());
+      static_cast<double>(on_gpu ? gpu_bytes : machine_memory_bytes() / comm.local_size());
   auto const limit = static_cast<std::int64_t>(chosen > 0.0 ? chosen : kUsableShare * all);
   std::int64_t const program = on_gpu ? kGpuProgram : resident_bytes() + kLoadedLater;
   return {-largest_of(comm, -limit), largest_of(comm, program)};

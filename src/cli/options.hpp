@@ -21,11 +21,9 @@ std::string one_of(Config const& config, std::string const& name,
 /// @throws Error unless the key is "yes" or "no".
 bool yes_or_no(Config const& config, std::string const& name);
 
-/// Processes of this job on this machine, as Open MPI and Slurm tell.
-int local_processes();
 /// Sets the number of threads of this process: run.threads, else OMP_NUM_THREADS, else the cores
 /// shared out to the processes of this machine.
-void set_threads(Config const& config);
+void set_threads(Config const& config, int local_processes);
 
 FamilyOptions family_options(Config const& config);
 Boundary boundary_of(Config const& config);

@@ -114,6 +114,7 @@ class MpiCommunicator final : public Communicator {
     check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     check_mpi(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
     check_mpi(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
+    local_size_ = count_local();
   }
   ~MpiCommunicator() override {
     MPI_Comm_free(&comm_);
@@ -124,6 +125,7 @@ class MpiCommunicator final : public Communicator {
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
+  int local_size() const override { return local_size_; }
   std::string transport() const override { return "MPI (" + mpi_version() + ")"; }
 
   void all_reduce(at::Tensor& values, ReduceOperation operation) const override {
@@ -176,9 +178,20 @@ class MpiCommunicator final : public Communicator {
   }
 
  private:
+  int count_local() const {
+    MPI_Comm local = MPI_COMM_NULL;
+    check_mpi(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local),
+              "MPI_Comm_split_type");
+    int size = 1;
+    check_mpi(MPI_Comm_size(local, &size), "MPI_Comm_size");
+    MPI_Comm_free(&local);
+    return size;
+  }
+
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0;
   int size_ = 1;
+  int local_size_ = 1;
   bool finalise_ = false;
 };
 

@@ -17,6 +17,7 @@ class SelfCommunicator final : public Communicator {
  public:
   int rank() const override { return 0; }
   int size() const override { return 1; }
+  int local_size() const override { return 1; }
   std::string transport() const override { return "self"; }
   void all_reduce(at::Tensor&, ReduceOperation) const override {}
   std::unique_ptr<PendingReduction> start_all_reduce(at::Tensor&, ReduceOperation) const override {

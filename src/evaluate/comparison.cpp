@@ -42,9 +42,10 @@ std::string time_text(double seconds) {
   return seconds < 1.0 ? format("%.3g ms", 1e3 * seconds) : format("%.3g s", seconds);
 }
 
-std::string iterations_text(ComparedMethod const& method) {
+/// @param unconverged  follows the number where conjugate gradients did not converge
+std::string iterations_text(ComparedMethod const& method, std::string const& unconverged) {
   if (method.iterations == 0.0) return "";
-  return format("%.1f", method.iterations) + (method.converged ? "" : ", not converged");
+  return format("%.1f", method.iterations) + (method.converged ? "" : unconverged);
 }
 
 std::string setup_text(ComparedMethod const& method) {
@@ -139,7 +140,7 @@ std::string comparison_table(Comparison const& c) {
                    m.name.c_str(), error_text(m.rel_l2_mean).c_str(),
                    error_text(m.rel_l2_max).c_str(), error_text(m.energy_norm_error_mean).c_str(),
                    error_text(m.energy_norm_error_max).c_str(), time_text(m.seconds).c_str(),
-                   setup_text(m).c_str(), iterations_text(m).c_str());
+                   setup_text(m).c_str(), iterations_text(m, ", not converged").c_str());
   }
   text += "* no other method is both faster and closer (mean energy-norm error)\n";
   for (auto const& sentence : verdict(c)) text += sentence + "\n";
@@ -195,17 +196,17 @@ std::string comparison_section(Comparison const& c) {
   auto const best = undominated(c);
   std::string head;
   for (auto const* title : {"method", "relative L2, mean", "max", "energy norm, mean", "max",
-                            "time a sample", "of it set-up", "iterations"}) {
+                            "time a sample", "of it setup", "iterations"}) {
     head += element("th", "scope='col'", title);
   }
   std::string rows;
   for (std::size_t k = 0; k < c.methods.size(); ++k) {
     auto const& m = c.methods[k];
-    std::string cells = element("td", "", html::escape(m.name) + (best[k] ? " *" : ""));
+    std::string cells = element("td", "", html::escape(m.name) + (best[k] ? "&nbsp;*" : ""));
     for (auto const& text :
          {error_text(m.rel_l2_mean), error_text(m.rel_l2_max), error_text(m.energy_norm_error_mean),
           error_text(m.energy_norm_error_max), time_text(m.seconds), setup_text(m),
-          iterations_text(m)}) {
+          iterations_text(m, element("small", "", "not converged"))}) {
       cells += element("td", "", text);
     }
     rows += element("tr", "", cells);

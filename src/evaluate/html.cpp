@@ -49,6 +49,7 @@ std::string percent(double fraction) {
   if (!std::isfinite(value)) return "–";
   double const size = std::abs(value);
   if (size == 0) return "0 %";
+  if (size >= 1e6) return format("%.2e %%", value);
   if (size >= 99.95) return format("%.0f %%", value);
   if (size < 1e-4) return format("%.1e %%", value);
   return format("%#.3g %%", value);

@@ -7,14 +7,14 @@ char const* const style_sheet = R"(
 :root {
   color-scheme: light dark;
   --page: #ffffff; --text: #1d2733; --quiet: #5b6876; --rule: #dde3e9; --panel: #f5f7f9;
-  --band: #eef2f6; --accent: #1f5fa6; --warn: #9a3412;
+  --band: #eef2f6; --shadow: #1d273333; --accent: #1f5fa6; --warn: #9a3412;
   --series-0: #1f5fa6; --series-1: #c2570c; --series-2: #1b7a5a; --series-3: #8a3fa0;
   --series-4: #b3243d; --series-5: #7a6a00; --series-6: #0c8aa6; --series-7: #6b5b4d;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --page: #14191f; --text: #dfe5ec; --quiet: #94a1af; --rule: #2d3742; --panel: #1b222a;
-    --band: #1e262f; --accent: #7db4ee; --warn: #f3a683;
+    --band: #1e262f; --shadow: #00000080; --accent: #7db4ee; --warn: #f3a683;
     --series-0: #7db4ee; --series-1: #f0a05a; --series-2: #6cc7a1; --series-3: #cf9be0;
     --series-4: #f08a97; --series-5: #d8c652; --series-6: #6fd0e6; --series-7: #c9b8a6;
   }
@@ -44,10 +44,19 @@ th, td { text-align: left; padding: 0.3rem 1.1rem 0.3rem 0; border-bottom: 1px s
 th { font-weight: 500; color: var(--quiet); }
 .summary td { overflow-wrap: anywhere; }
 .summary th { white-space: nowrap; padding-right: 1.6rem; }
-.scroll { overflow-x: auto; }
-.errors th, .errors td { text-align: right; white-space: nowrap; padding-left: 1.1rem;
-  padding-right: 0.6rem; }
+/* A shadow at an edge where more is to be scrolled to: scroll bars may hide. */
+.scroll { overflow-x: auto; background:
+    linear-gradient(to right, var(--page) 40%, transparent) left / 2.5rem 100% local,
+    linear-gradient(to left, var(--page) 40%, transparent) right / 2.5rem 100% local,
+    linear-gradient(to right, var(--shadow), transparent) left / 0.8rem 100% scroll,
+    linear-gradient(to left, var(--shadow), transparent) right / 0.8rem 100% scroll;
+  background-repeat: no-repeat; }
+.errors { font-size: 0.94rem; line-height: 1.4; }
+.errors th, .errors td { text-align: right; padding-left: 1rem; padding-right: 0; }
+.errors th { vertical-align: bottom; }
+.errors td { white-space: nowrap; }
 .errors th:first-child, .errors td:first-child { text-align: left; padding-left: 0; }
+.errors td:first-child { white-space: normal; min-width: 7rem; overflow-wrap: anywhere; }
 .errors .worst td { background: var(--panel); font-weight: 600; }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 430px), 1fr));
   gap: 1.6rem 1.8rem; }
@@ -81,7 +90,8 @@ svg .mark { fill: var(--page); stroke-width: 1.6; }
 .switch { margin-right: 1.2rem; }
 #axis-time:checked ~ .by-work, #axis-work:checked ~ .by-time { display: none; }
 .errors .best { color: var(--accent); font-weight: 600; }
-.errors small { display: block; color: var(--quiet); font-weight: 400; }
+.errors small { display: block; color: var(--quiet); font-weight: 400; white-space: normal; }
+.errors small.warn { color: var(--warn); }
 .by-time, .by-work { margin-top: 1rem; }
 details { margin: 1rem 0; }
 summary { cursor: pointer; color: var(--accent); }
@@ -98,9 +108,21 @@ dd { margin: 0; color: var(--quiet); }
   .figure b { font-size: 1.3rem; }
   dl { grid-template-columns: 1fr; gap: 0.1rem; }
   dd { margin-bottom: 0.6rem; }
-  .errors th, .errors td { padding-left: 0.7rem; padding-right: 0.3rem; }
 }
-@media print { details:not([open]) { display: none; } .figure { border: 1px solid var(--rule); } }
+@media (max-width: 900px) {
+  .errors { font-size: 0.82rem; }
+  .errors th, .errors td { padding-left: 0.6rem; }
+}
+@media print {
+  body { max-width: none; padding: 0; }
+  details:not([open]) { display: none; }
+  .figure { border: 1px solid var(--rule); }
+  .scroll { overflow: visible; background: none; }
+  .errors { font-size: 0.75rem; }
+  .errors td { white-space: normal; }
+  pre { white-space: pre-wrap; }
+  figure, tr { break-inside: avoid; }
+}
 )";
 
 }  // namespace voxcycle::html

@@ -54,15 +54,15 @@ std::string render_missing(Study const& study) {
                  element("summary", "", "Missing runs") + element("ul", "", items));
 }
 
-std::string with_range(std::string const& mean, std::string const& low, std::string const& high,
-                       std::size_t runs) {
-  if (runs < 2) return mean;
-  return mean + " " + element("small", "", low + " – " + high);
-}
-
+/// The mean, and below it the range, e.g. "1.77 – 1.97 %".
 std::string error_cell(Spread const& spread, std::size_t runs, double best) {
-  return element("td", spread.mean == best && runs > 0 ? "class='best'" : "",
-                 with_range(percent(spread.mean), percent(spread.low), percent(spread.high), runs));
+  auto text = percent(spread.mean);
+  if (runs > 1) {
+    auto const low = percent(spread.low);
+    text +=
+        " " + element("small", "", low.substr(0, low.find(" %")) + " – " + percent(spread.high));
+  }
+  return element("td", spread.mean == best && runs > 0 ? "class='best'" : "", text);
 }
 
 std::string time_text(double seconds) {

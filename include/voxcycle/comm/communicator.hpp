@@ -29,6 +29,8 @@ class Communicator {
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  /// Processes of the group on this process's machine, which share its cores and memory.
+  virtual int local_size() const = 0;
   /// What carries the data, for people: "self", "MPI (Open MPI 4.1.4)".
   virtual std::string transport() const = 0;
 

@@ -107,6 +107,7 @@ class NcclCommunicator final : public Communicator {
 
   int rank() const override { return host_.rank(); }
   int size() const override { return host_.size(); }
+  int local_size() const override { return host_.local_size(); }
   std::string transport() const override {
     return "NCCL " + library_version_text(NCCL_VERSION_CODE) + " and " + host_.transport();
   }

@@ -97,6 +97,7 @@ TEST(Comparison, SaysWhatTheNetworkSavesOrCosts) {
   c.methods[4].converged = false;
   EXPECT_THAT(all(verdict(c)), HasSubstr("did not reach its tolerance"));
   EXPECT_THAT(comparison_table(c), HasSubstr("8.0, not converged"));
+  EXPECT_THAT(comparison_section(c), HasSubstr("<td>8.0<small>not converged</small>"));
 }
 
 TEST(Comparison, EveryFormHasEveryMethod) {

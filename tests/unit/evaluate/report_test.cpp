@@ -98,6 +98,25 @@ TEST(Report, IsWellNestedAndNeedsNothingElse) {
   for (std::string const& url : all_between(page, "url(", ")")) EXPECT_EQ(url.front(), '#');
 }
 
+TEST(Report, NoTableIsCutOff) {
+  ReportInput input = full_input();
+  input.comparison = Comparison{.grid = "32^3", .methods = {{.key = "a", .name = "a"}}};
+  std::string const page = render_report(input);
+  EXPECT_EQ(all_between(page, "<table class='errors'", ">").size(), 3U);
+  EXPECT_EQ(all_between(page, "<div class='scroll'><table class='errors'", ">").size(), 3U);
+  std::string const style = all_between(page, "<style>", "</style>").front();
+  std::string const print = style.substr(style.find("@media print"));
+  EXPECT_THAT(print, AllOf(HasSubstr(".scroll { overflow: visible;"),
+                           HasSubstr(".errors td { white-space: normal; }")))
+      << "paper does not scroll";
+  // Headers wrap, and where numbers still need more room, a shadow says that there is more.
+  for (std::string const& rule : all_between(style, ".errors th", "}")) {
+    EXPECT_THAT(rule, Not(HasSubstr("nowrap")));
+  }
+  std::string const scroll = all_between(style, ".scroll {", "}").front();
+  EXPECT_THAT(scroll, AllOf(HasSubstr("overflow-x: auto"), HasSubstr("var(--shadow)")));
+}
+
 TEST(Report, NamesOfFramesAreUnique) {
   std::vector<std::string> const ids = all_between(render_report(full_input()), " id='", "'");
   EXPECT_EQ(std::set<std::string>(ids.begin(), ids.end()).size(), ids.size());
