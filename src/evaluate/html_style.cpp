@@ -119,6 +119,7 @@ dd { margin: 0; color: var(--quiet); }
   .figure { border: 1px solid var(--rule); }
   .scroll { overflow: visible; background: none; }
   .errors { font-size: 0.75rem; }
+  .errors th, .errors td { padding-left: 0.45rem; }
   .errors td { white-space: normal; }
   pre { white-space: pre-wrap; }
   figure, tr { break-inside: avoid; }

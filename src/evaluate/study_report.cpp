@@ -54,14 +54,14 @@ std::string render_missing(Study const& study) {
                  element("summary", "", "Missing runs") + element("ul", "", items));
 }
 
-/// The mean, and below it the range, e.g. "1.77 – 1.97 %".
+/// The mean, and below it the range without the unit: "1.87 %", "1.77 – 1.97".
 std::string error_cell(Spread const& spread, std::size_t runs, double best) {
+  auto const number = [](double fraction) {
+    auto const text = percent(fraction);
+    return text.substr(0, text.find(" %"));
+  };
   auto text = percent(spread.mean);
-  if (runs > 1) {
-    auto const low = percent(spread.low);
-    text +=
-        " " + element("small", "", low.substr(0, low.find(" %")) + " – " + percent(spread.high));
-  }
+  if (runs > 1) text += element("small", "", number(spread.low) + " – " + number(spread.high));
   return element("td", spread.mean == best && runs > 0 ? "class='best'" : "", text);
 }
 
