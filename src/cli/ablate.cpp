@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <set>
 
+#include "cli/ablate_results.hpp"
 #include "cli/ablate_runs.hpp"
 #include "cli/generate.hpp"
 #include "cli/options.hpp"
@@ -69,7 +70,7 @@ void print_list(std::vector<PlannedRun> const& runs) {
   std::size_t longest = 0;
   for (auto const& run : runs) longest = std::max(longest, run.directory.size());
   for (auto const& run : runs) {
-    std::printf("%4d  %-18s %-*s  %s\n", run.number, to_string(progress_of(run)).c_str(),
+    std::printf("%4d  %-18s %-*s  %s\n", run.number, read_run(run).state.c_str(),
                 static_cast<int>(longest), run.directory.c_str(), run.label.c_str());
   }
 }

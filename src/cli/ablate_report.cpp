@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the runs' directories to study.html, ablation.json and ablation.csv.
+// From the runs' results to study.html, ablation.json and ablation.csv.
 #include "voxcycle/cli/build_info.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
@@ -13,52 +13,11 @@
 #include <filesystem>
 
 #include "cli/ablate.hpp"
-#include "cli/ablate_runs.hpp"
+#include "cli/ablate_results.hpp"
 #include "cli/ablate_spectra.hpp"
-#include "cli/options.hpp"
 
 namespace voxcycle {
 namespace {
-
-/// Held-out evaluations of a run, from its metrics.csv.
-std::vector<StudyPoint> curve_of(PlannedRun const& run) {
-  auto const path = run.directory + "/metrics.csv";
-  std::vector<StudyPoint> curve;
-  if (!std::filesystem::exists(path)) return curve;
-  for (auto const& row : metrics_from_csv(read_file(path))) {
-    if (std::isnan(row.rel_l2_mean)) continue;
-    curve.push_back({row.stage, row.grid, row.step, row.seconds, static_cast<double>(row.work),
-                     row.rel_l2_mean, row.energy_gap_mean, row.energy_norm_error_mean});
-  }
-  return curve;
-}
-
-StudyRun read_run(PlannedRun const& planned) {
-  StudyRun run;
-  TrainOptions const options = train_options(planned.config);
-  run.number = planned.number;
-  run.label = planned.label;
-  run.group = planned.group;
-  run.case_name = planned.case_name;
-  run.settings = planned.settings;
-  run.directory = planned.directory;
-  run.cycle = planned.config.text("cycle.name");
-  int finest = 0;
-  for (int level : options.path) {
-    run.path.push_back(options.levels[static_cast<std::size_t>(level)].grid.label());
-    finest = std::max(finest, level);
-  }
-  run.grid = options.levels[static_cast<std::size_t>(finest)].grid.label();
-  run.loss = options.loss;
-  run.norm = planned.config.text("network.norm");
-  run.seed = planned.config.integer("run.seed");
-  auto const state = progress_of(planned);
-  run.state = to_string(state);
-  run.finished = state == RunProgress::finished;
-  if (state == RunProgress::finished || state == RunProgress::unfinished)
-    run.curve = curve_of(planned);
-  return run;
-}
 
 std::string vary_text(ConfigStudy const& study) {
   std::string text;
@@ -90,11 +49,13 @@ Study read_study(Config const& config, std::vector<PlannedRun> const& runs,
   study.target = config.real("ablate.target_error", 0.0, 1e6);
   auto const samples = config.integer("ablate.spectrum_samples", 0, 1 << 20);
   std::size_t finished = 0;
+  std::size_t diverging = 0;
   for (auto const& planned : runs) {
     study.runs.push_back(read_run(planned));
     auto& run = study.runs.back();
     if (!run.finished) continue;
     ++finished;
+    if (diverged(run)) ++diverging;
     try {
       run.spectra = spectra_of_run(planned, samples, self);
     } catch (Error const& error) {
@@ -103,7 +64,8 @@ Study read_study(Config const& config, std::vector<PlannedRun> const& runs,
     }
   }
   study.summary = {
-      {"runs", format("%zu of %zu finished", finished, runs.size())},
+      {"runs", format("%zu of %zu finished", finished, runs.size()) +
+                   (diverging > 0 ? format(", %zu of them diverged", diverging) : "")},
       {"cases", cases_text(config.study())},
       {"varied", vary_text(config.study())},
       {"equation",
@@ -131,11 +93,12 @@ std::string group_table(Study const& study) {
       continue;
     }
     text += format(
-        "%12s %12s %12s %14s %9s\n", format_percent(group.rel_l2.mean).c_str(),
+        "%12s %12s %12s %14s %9s", format_percent(group.rel_l2.mean).c_str(),
         format_percent(group.energy_gap.mean).c_str(),
         format_percent(group.energy_norm.mean).c_str(),
         reached ? format_seconds(spread_of(group.seconds_to_target).mean).c_str() : "not reached",
         std::isnan(group.speedup) ? "-" : format("%.2f", group.speedup).c_str());
+    text += (group.diverged > 0 ? "  " + divergence_of(group) : "") + "\n";
   }
   return text;
 }
@@ -152,7 +115,8 @@ void write_study_report(Config const& config, std::vector<PlannedRun> const& run
   std::printf("%s", group_table(study).c_str());
   for (auto const& run : study.runs) {
     if (run.finished) continue;
-    std::printf("missing: run %d, %s: %s\n", run.number, run.label.c_str(), run.state.c_str());
+    std::printf("missing: run %d, %s: %s%s\n", run.number, run.label.c_str(), run.state.c_str(),
+                run.failure.empty() ? "" : (": " + run.failure).c_str());
   }
   std::printf("written: %s/study.html, ablation.json, ablation.csv\n", directory.c_str());
 }

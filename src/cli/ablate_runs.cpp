@@ -6,17 +6,17 @@
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/timer.hpp"
-#include "voxcycle/train/run_record.hpp"
+#include "voxcycle/train/checkpoint.hpp"
 #include "voxcycle/train/stop_signal.hpp"
 #include "voxcycle/train/trainer.hpp"
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <filesystem>
 #include <list>
 #include <thread>
 
+#include "cli/ablate_results.hpp"
 #include "cli/child_process.hpp"
 #include <ATen/Parallel.h>
 
@@ -44,16 +44,14 @@ std::string identity_in(std::string const& directory) {
 }
 
 /// The last held-out errors and the training time of a finished run.
-std::string final_figures(PlannedRun const& run) {
-  auto const rows = metrics_from_csv(read_file(run.directory + "/metrics.csv"));
-  auto const last = std::find_if(rows.rbegin(), rows.rend(),
-                                 [](auto const& row) { return !std::isnan(row.rel_l2_mean); });
-  if (last == rows.rend()) return "without a held-out evaluation";
-  return format("%s of training, relative L2 %s, energy gap %s, energy-norm error %s",
-                format_seconds(rows.back().seconds).c_str(),
-                format_percent(last->rel_l2_mean).c_str(),
-                format_percent(last->energy_gap_mean).c_str(),
-                format_percent(last->energy_norm_error_mean).c_str());
+std::string final_figures(PlannedRun const& planned) {
+  auto const run = read_run(planned);
+  if (run.curve.empty()) return "without a held-out evaluation";
+  auto const& last = run.curve.back();
+  return format("%s of training, relative L2 %s, energy gap %s, energy-norm error %s%s",
+                format_seconds(last.seconds).c_str(), format_percent(last.rel_l2).c_str(),
+                format_percent(last.energy_gap).c_str(), format_percent(last.energy_norm).c_str(),
+                diverged(run) ? ", diverged" : "");
 }
 
 /// The runs of one call of train_runs.

@@ -2,6 +2,7 @@
 #include "voxcycle/evaluate/study.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/text.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +12,9 @@ namespace voxcycle {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+/// Errors so many times the larger of the first one and that of u = 0 are no bad luck.
+constexpr double kDivergence = 3.0;
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
@@ -126,6 +130,22 @@ Spread spread_of(std::vector<double> const& values) {
   return spread;
 }
 
+double divergence_limit(std::vector<StudyPoint> const& curve) {
+  double const first = curve.empty() ? kNaN : curve.front().energy_norm;
+  return kDivergence * (std::isfinite(first) ? std::max(1.0, first) : 1.0);
+}
+
+bool diverged(StudyRun const& run) {
+  auto const* last = final_point(run);
+  return last != nullptr && !(last->energy_norm <= divergence_limit(run.curve));
+}
+
+std::string divergence_of(StudyGroup const& group) {
+  if (group.diverged == 0) return "";
+  if (group.diverged == group.runs.size()) return "diverged";
+  return format("%zu of %zu diverged", group.diverged, group.runs.size());
+}
+
 double seconds_to_target(StudyRun const& run, StudyMetric metric, double target) {
   StudyPoint const* before = nullptr;
   double reached = kNaN;
@@ -168,6 +188,8 @@ std::vector<StudyGroup> groups_of(Study const& study) {
     if (run.finished) found->runs.push_back(&run);
   }
   for (auto& group : groups) {
+    group.diverged = static_cast<std::size_t>(std::count_if(
+        group.runs.begin(), group.runs.end(), [](auto const* run) { return diverged(*run); }));
     group.curve = mean_curve(group.runs);
     group.rel_l2 = final_errors(group.runs, StudyMetric::rel_l2);
     group.energy_gap = final_errors(group.runs, StudyMetric::energy_gap);
@@ -193,7 +215,8 @@ std::vector<StudyGroup> groups_of(Study const& study) {
     auto const* baseline = baseline_of(group);
     group.target = study.target;
     if (study.target == 0) {
-      group.target = baseline == nullptr ? kNaN : final_errors(baseline->runs, study.metric).high;
+      bool const meaningful = baseline != nullptr && baseline->diverged == 0;
+      group.target = meaningful ? final_errors(baseline->runs, study.metric).high : kNaN;
     }
     auto const times = [&](StudyGroup const& of) {
       std::vector<double> reached;

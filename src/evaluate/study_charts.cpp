@@ -62,14 +62,24 @@ svg::Axis x_axis(std::vector<svg::Series> const& series) {
   return high > kWideRange * low ? svg::log_axis(low, high) : svg::linear_axis(0, high);
 }
 
-svg::Axis y_axis(std::vector<svg::Series> const& series) {
+/// Over all evaluations but those beyond the limit of divergence, which would flatten the others.
+svg::Axis y_axis(std::vector<StudyGroup> const& groups, StudyMetric metric) {
   double low = INFINITY;
   double high = 0;
-  for (auto const& one : series) {
-    for (auto const& point : one.points) {
-      if (!(point.y > 0) || !std::isfinite(point.y)) continue;
-      low = std::min(low, point.y);
-      high = std::max(high, point.y);
+  auto const add = [&](std::vector<StudyPoint> const& curve, auto const& drawn) {
+    double const limit = divergence_limit(curve);
+    for (auto const& point : curve) {
+      double const value = 100 * point.error(metric);
+      bool const counts = drawn(point) && point.energy_norm <= limit;
+      if (!counts || !(value > 0) || !std::isfinite(value)) continue;
+      low = std::min(low, value);
+      high = std::max(high, value);
+    }
+  };
+  for (auto const& group : groups) {
+    add(group.curve, [](StudyPoint const&) { return true; });
+    for (auto const* run : group.runs) {
+      add(run->curve, [&](StudyPoint const& point) { return point.grid == group.grid; });
     }
   }
   return high == 0 ? svg::linear_axis(0, 1) : svg::log_axis(low, high);
@@ -103,7 +113,7 @@ std::string legend_of(std::vector<StudyGroup> const& groups) {
   std::string entries;
   for (std::size_t k = 0; k < groups.size(); ++k) {
     entries += element("span", "",
-                       svg::legend_swatch(main_line(groups, k)) + html::escape(groups[k].label));
+                       svg::legend_swatch(main_line(groups, k)) + html::escape(name_of(groups[k])));
   }
   return element("div", "class='legend'", entries);
 }
@@ -135,7 +145,7 @@ std::string error_chart(std::vector<StudyGroup> const& groups, StudyMetric metri
   }
   chart.series.insert(chart.series.begin(), behind.begin(), behind.end());
   chart.x = x_axis(chart.series);
-  chart.y = y_axis(chart.series);
+  chart.y = y_axis(groups, metric);
   return element("figure", "class='chart'", element("h3", "", name) + svg::render(chart));
 }
 
@@ -152,6 +162,11 @@ std::string choice(char const* id, char const* text, char const* checked) {
 }
 
 }  // namespace
+
+std::string name_of(StudyGroup const& group) {
+  auto const divergence = divergence_of(group);
+  return divergence.empty() ? group.label : group.label + " (" + divergence + ")";
+}
 
 std::string render_study_curves(std::vector<StudyGroup> const& all) {
   std::vector<StudyGroup> groups;
@@ -178,7 +193,7 @@ std::string render_study_curves(std::vector<StudyGroup> const& all) {
       "Means over samples that training never sees. Full lines: errors on the finest grid of a "
       "run; dashed pale lines: on the coarser grids of earlier stages, which are other problems. "
       "Where runs differ only in their seed, the full line is their mean and the thin lines are "
-      "the runs.");
+      "the runs. Arrows at the upper edge: errors beyond it.");
   return element("section", "", content);
 }
 

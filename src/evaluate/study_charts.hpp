@@ -8,6 +8,9 @@
 
 namespace voxcycle {
 
+/// @return the group's label, and whether it diverged: "direct (1 of 3 diverged)".
+std::string name_of(StudyGroup const& group);
+
 /// @return the section with a chart for each of the three errors, against training time and (by a
 /// switch) against work; one colour a group.
 std::string render_study_curves(std::vector<StudyGroup> const& groups);

@@ -44,7 +44,9 @@ std::string render_missing(Study const& study) {
   for (auto const& run : study.runs) {
     if (run.finished) continue;
     ++missing;
-    items += element("li", "", escape(format("%d: ", run.number) + run.label + ", " + run.state));
+    items += element("li", "",
+                     escape(format("%d: ", run.number) + run.label + ", " + run.state +
+                            (run.failure.empty() ? "" : ": " + run.failure)));
   }
   if (missing == 0) return "";
   return element(
@@ -104,15 +106,20 @@ std::string render_table(Study const& study, std::vector<StudyGroup> const& grou
   for (auto const& group : groups) fastest = std::fmax(fastest, group.speedup);
   std::string rows;
   bool several_targets = false;
+  bool any_diverged = false;
   for (auto const& group : groups) {
     auto const runs = group.runs.size();
     several_targets = several_targets || group.target != groups.front().target;
     bool const best = std::isfinite(group.speedup) && group.speedup == fastest;
+    any_diverged = any_diverged || group.diverged > 0;
+    auto const divergence = divergence_of(group);
+    auto const label = escape(group.label.empty() ? "all runs" : group.label) +
+                       (divergence.empty() ? "" : element("small", "class='warn'", divergence));
     rows += element(
         "tr", "",
-        element("td", "", escape(group.label.empty() ? "all runs" : group.label)) +
-            element("td", "", std::to_string(runs)) + element("td", "", html::grid(group.grid)) +
-            error_cell(group.rel_l2, runs, best_l2) + error_cell(group.energy_gap, runs, best_gap) +
+        element("td", "", label) + element("td", "", std::to_string(runs)) +
+            element("td", "", html::grid(group.grid)) + error_cell(group.rel_l2, runs, best_l2) +
+            error_cell(group.energy_gap, runs, best_gap) +
             error_cell(group.energy_norm, runs, best_norm) +
             element("td", "", time_text(group.seconds.mean)) +
             element("td", "", work_text(group.work.mean)) + element("td", "", target_cell(group)) +
@@ -132,6 +139,12 @@ std::string render_table(Study const& study, std::vector<StudyGroup> const& grou
   }
   note += ", interpolated between evaluations; speed-up: the baseline's time over this one. ";
   if (!study.baseline.empty()) note += "Baseline: " + escape(study.baseline) + ".";
+  if (any_diverged) {
+    note +=
+        " Diverged: the energy-norm error at the end is not finite, or above 300 % (that of u = 0 "
+        "is 100 %) and three times what the run began with. The charts' scales are those of the "
+        "other evaluations.";
+  }
   return element("section", "",
                  element("h2", "", "Final figures") +
                      element("div", "class='scroll'",

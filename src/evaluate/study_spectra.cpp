@@ -88,7 +88,7 @@ std::string final_chart(std::vector<StudyGroup> const& groups,
   std::string legend;
   for (std::size_t k = 0; k < groups.size(); ++k) {
     if (spectra[k].empty()) continue;
-    svg::Series line{groups[k].label, static_cast<int>(k) % svg::kColors, false, false,
+    svg::Series line{name_of(groups[k]), static_cast<int>(k) % svg::kColors, false, false,
                      points_of(spectra[k].back(), groups[k].label)};
     line.dashed = static_cast<int>(k) / svg::kColors % 2 == 1;
     legend += entry(line);
@@ -103,7 +103,7 @@ std::string stage_chart(StudyGroup const& group, std::vector<StageSpectrum> cons
                         Range const& range, std::size_t number) {
   svg::Chart chart;
   chart.id = format("spectrum-%zu", number);
-  chart.title = group.label;
+  chart.title = name_of(group);
   std::vector<std::string> grids;
   for (auto const& spectrum : spectra) grids.push_back(spectrum.grid);
   std::sort(grids.begin(), grids.end(), [](auto const& a, auto const& b) {
@@ -130,26 +130,36 @@ std::string stage_chart(StudyGroup const& group, std::vector<StageSpectrum> cons
 
 std::string render_study_spectra(std::vector<StudyGroup> const& groups) {
   std::vector<std::vector<StageSpectrum>> spectra;
-  Range range;
+  Range all;
+  Range range;  // of what did not diverge
+  bool any_diverged = false;
   for (auto const& group : groups) {
     spectra.push_back(mean_spectra(group));
-    for (auto const& spectrum : spectra.back()) range.add(spectrum);
+    any_diverged = any_diverged || group.diverged > 0;
+    for (auto const& spectrum : spectra.back()) {
+      all.add(spectrum);
+      if (group.diverged == 0) range.add(spectrum);
+    }
   }
-  if (range.high == 0) return "";
+  if (all.high == 0) return "";
+  if (range.high == 0) range = all;
   std::string charts = final_chart(groups, spectra, range);
   for (std::size_t k = 0; k < groups.size(); ++k) {
-    if (!spectra[k].empty()) charts += stage_chart(groups[k], spectra[k], range, k + 1);
+    if (spectra[k].empty()) continue;
+    Range own;
+    for (auto const& spectrum : spectra[k]) own.add(spectrum);
+    charts += stage_chart(groups[k], spectra[k], groups[k].diverged == 0 ? range : own, k + 1);
   }
-  return element(
-      "section", "",
-      element("h2", "", "Errors by wavenumber") + element("div", "class='charts'", charts) +
-          element(
-              "p", "class='quiet'",
-              "Energy of the error u − u* on the finest grid in shells of wavenumber, as a share "
-              "of the energy of u* (both for ν = 1, without the coefficient). Left: "
-              "smooth errors, right: rough ones. Finer levels that no stage has trained yet "
-              "pass the coarse solution on, interpolated. Where a grid is visited again, "
-              "earlier visits are pale."));
+  std::string note =
+      "Energy of the error u − u* on the finest grid in shells of wavenumber, as a share of the "
+      "energy of u* (both for ν = 1, without the coefficient). Left: smooth errors, right: rough "
+      "ones. Finer levels that no stage has trained yet pass the coarse solution on, interpolated. "
+      "Where a grid is visited again, earlier visits are pale.";
+  if (any_diverged) note += " Charts of what diverged have scales of their own.";
+  return element("section", "",
+                 element("h2", "", "Errors by wavenumber") +
+                     element("div", "class='charts'", charts) +
+                     element("p", "class='quiet'", note));
 }
 
 }  // namespace voxcycle

@@ -4,6 +4,8 @@
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/evaluate/study.hpp"
 
+#include <cmath>
+
 namespace voxcycle {
 namespace {
 
@@ -69,6 +71,7 @@ std::string run_object(StudyRun const& run, StudyMetric metric, double target) {
                        {"settings", settings_object(run.settings)},
                        {"directory", json::text(run.directory)},
                        {"state", json::text(run.state)},
+                       {"failure", json::text(run.failure)},
                        {"cycle", json::text(run.cycle)},
                        {"path", texts(run.path)},
                        {"loss", json::text(run.loss)},
@@ -97,6 +100,7 @@ std::string group_object(StudyGroup const& group) {
                        {"settings", settings_object(group.settings)},
                        {"grid", json::text(group.grid)},
                        {"finished_runs", std::to_string(group.runs.size())},
+                       {"diverged_runs", std::to_string(group.diverged)},
                        {"rel_l2_mean", spread_object(group.rel_l2)},
                        {"energy_gap_mean", spread_object(group.energy_gap)},
                        {"energy_norm_error_mean", spread_object(group.energy_norm)},
@@ -111,6 +115,11 @@ std::string csv_text(std::string const& text) {
   std::string quoted = "\"";
   for (char const c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
   return quoted + '"';
+}
+
+/// Empty where there is no number, as in metrics.csv.
+std::string csv_cell(double value) {
+  return std::isfinite(value) ? format(",%.9g", value) : ",";
 }
 
 /// The target of the run's group.
@@ -149,9 +158,10 @@ std::string study_csv(Study const& study) {
     for (auto const& point : run.curve) {
       text += format("%d,", run.number) + csv_text(run.label) + "," + csv_text(run.case_name) +
               "," + std::to_string(run.seed) + "," + csv_text(run.state) +
-              format(",%d,%s,%ld,%.9g,%.9g,%.9g,%.9g,%.9g\n", point.stage + 1, point.grid.c_str(),
-                     static_cast<long>(point.step), point.seconds, point.work, point.rel_l2,
-                     point.energy_gap, point.energy_norm);
+              format(",%d,%s,%ld,%.9g,%.9g", point.stage + 1, point.grid.c_str(),
+                     static_cast<long>(point.step), point.seconds, point.work) +
+              csv_cell(point.rel_l2) + csv_cell(point.energy_gap) + csv_cell(point.energy_norm) +
+              "\n";
     }
   }
   return text;

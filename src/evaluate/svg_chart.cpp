@@ -108,6 +108,13 @@ std::string marker(int color, Place at, std::string const& note) {
                        title);
 }
 
+/// An arrow at the upper edge, where a point lies beyond it.
+std::string arrow(int color, double x, std::string const& note) {
+  return html::element("path",
+                       format("class='line s%d' d='M%.1f %.1fl4 -6l4 6'", color, x - 4, kTop + 3),
+                       note.empty() ? "" : html::element("title", "", html::escape(note)));
+}
+
 std::string line_class(Series const& series) {
   return format("line s%d%s%s", series.color, series.faint ? " faint" : "",
                 series.dashed ? " dashed" : "");
@@ -135,7 +142,10 @@ std::string draw_series(Chart const& chart, Series const& series) {
     segment = point.segment;
     Place const at{x_of(chart, point.x), y_of(chart, point.y)};
     path += format("%s%.1f,%.1f", length++ == 0 ? "" : " ", at.x, at.y);
-    if (series.markers) marks += marker(series.color, at, point.note);
+    if (series.markers) {
+      marks += at.y < kTop ? arrow(series.color, at.x, point.note)
+                           : marker(series.color, at, point.note);
+    }
   }
   finish();
   return lines + marks;

@@ -49,7 +49,8 @@ struct Chart {
 };
 
 /// @return the chart as an inline <svg> element that scales with its container. Points that are not
-/// finite, or not positive on a logarithmic axis (x or y), are left out; lines end at the frame.
+/// finite, or not positive on a logarithmic axis (x or y), are left out; lines end at the frame,
+/// and the marker of a point above it is an arrow at its edge.
 std::string render(Chart const& chart);
 
 /// @return a small <svg> that shows the line and marker of a series.

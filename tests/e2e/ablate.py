@@ -170,6 +170,29 @@ class Ablate(harness.Case):
         self.assertIn("metrics.csv", result.err)
         self.assertIn("missing: run 2", result.out)
 
+    def test_divergence_is_named(self):
+        study = STUDY[:STUDY.index("[vary]")] + "[case.direct]\n[case.wild]\ncycle.rate = 1000\n"
+        self.write({"cycle.steps": "3, 2"}, study + "[case.broken]\ncycle.rate = 1000\n"
+                   "train.optimizer = sgd\n")
+        result = self.ablate()
+        self.assertEqual(result.status, 1, result.text)
+        self.assertRegex(result.err, "run 2, wild, after .*, diverged\n")
+        self.assertRegex(result.out, "\nwild .* diverged\n")
+        self.assertNotRegex(result.out, "\ndirect .* diverged\n")
+        self.assertRegex(result.out, "missing: run 3, broken: failed: .*the loss is not finite")
+        states = ["finished", "diverged", "failed"]
+        self.assertEqual([line.split()[1] for line in self.list()], states)
+        runs = self.read_json()["runs"]
+        self.assertEqual([run["state"] for run in runs], states)
+        self.assertIn("the loss is not finite", runs[2]["failure"])
+        self.assertEqual([run["failure"] for run in runs[:2]], ["", ""])
+        with open(self.scratch / "study" / "ablation.csv", newline="") as file:
+            by_label = {row["label"]: row["state"] for row in csv.DictReader(file)}
+        self.assertEqual(by_label, dict(zip(["direct", "wild", "broken"], states)))
+        page = (self.scratch / "study" / "study.html").read_text()
+        self.assertIn("wild<small class='warn'>diverged</small>", page)
+        self.assertIn("3 finished, 1 of them diverged", page)
+
     def test_a_changed_config_is_told(self):
         self.assertEqual(self.ablate("--run", "1").status, 0)
         result = self.ablate("--run", "1", "--cycle.batch", "3")

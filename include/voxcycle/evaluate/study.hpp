@@ -47,7 +47,8 @@ struct StudyRun {
   std::string case_name;
   std::vector<std::pair<std::string, std::string>> settings;  ///< varied keys and their values
   std::string directory;
-  std::string state;  ///< "finished", or why its figures are not there
+  std::string state;    ///< "finished", "diverged" (and finished), or why its figures are not there
+  std::string failure;  ///< what ended an unfinished run, e.g. a loss that is not finite; else ""
   bool finished = false;
   std::string cycle;
   std::vector<std::string> path;  ///< grids of the stages
@@ -86,18 +87,30 @@ struct StudyGroup {
   std::string grid;
   std::vector<std::pair<std::string, std::string>> settings;  ///< without the seed
   std::vector<StudyRun const*> runs;
+  std::size_t diverged = 0;       ///< of these runs; their errors count in all means below
   std::vector<StudyPoint> curve;  ///< mean over the runs of what all of them evaluated
   Spread rel_l2;                  ///< at the end, on the finest grid; so are the next two
   Spread energy_gap;
   Spread energy_norm;
   Spread seconds;
   Spread work;
-  double target = std::numeric_limits<double>::quiet_NaN();
-  std::vector<double> seconds_to_target;  ///< of the runs that reached it
+  double target = std::numeric_limits<double>::quiet_NaN();  ///< NaN: the baseline diverged
+  std::vector<double> seconds_to_target;                     ///< of the runs that reached it
   /// The baseline's mean time to the same target over this group's; NaN unless all runs of both
   /// reached it, and by training.
   double speedup = std::numeric_limits<double>::quiet_NaN();
 };
+
+/// The energy-norm error above which training has diverged: three times what the run began with,
+/// and at least three times that of u = 0, which is 1. Training that is merely bad stays below.
+/// @param curve  of a run, or the mean over a group
+double divergence_limit(std::vector<StudyPoint> const& curve);
+
+/// Whether the run's last evaluation on its finest grid is above divergence_limit or not finite.
+bool diverged(StudyRun const& run);
+
+/// @return "diverged", "1 of 3 diverged", or "" if none of the runs has.
+std::string divergence_of(StudyGroup const& group);
 
 /// Groups in the order of their first runs. The baseline of a group is the group of the baseline
 /// case with the same settings; in a study with one case, the first group. Pointers are into

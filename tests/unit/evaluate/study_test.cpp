@@ -166,6 +166,53 @@ TEST(Groups, MeanCurveHasWhatAllSeedsEvaluated) {
   EXPECT_EQ(groups_of(study)[0].curve.size(), 3U);
 }
 
+TEST(Divergence, IsAnEndFarAboveTheBeginningAndAboveNoSolutionAtAll) {
+  auto run = run_of("a", 1, 0, 0.8);  // energy norms 2.4, 1.2, 0.6, 0.3
+  EXPECT_FALSE(diverged(run));
+  auto const ends_at = [&](double error) {
+    run.curve.back().energy_norm = error;
+    return diverged(run);
+  };
+  EXPECT_FALSE(ends_at(7.1)) << "merely bad";
+  EXPECT_TRUE(ends_at(7.3));
+  EXPECT_TRUE(ends_at(NAN));
+  EXPECT_TRUE(ends_at(INFINITY));
+  run.curve.front().energy_norm = 0.1;  // a good start is no reason to call 290 % diverged
+  EXPECT_FALSE(ends_at(2.9));
+  EXPECT_TRUE(ends_at(3.1));
+  run.curve[1].energy_norm = 1e9;  // passing trouble
+  EXPECT_FALSE(ends_at(0.3));
+  EXPECT_FALSE(diverged(StudyRun{}));
+}
+
+/// Adds a finished run that ends with errors of 1e6.
+void add_wild(Study& study, std::string const& case_name, int seed) {
+  auto run = run_of(case_name, seed, 4, 0.1);
+  for (std::size_t k = 2; k < run.curve.size(); ++k) {
+    run.curve[k].rel_l2 = run.curve[k].energy_norm = 1e6;
+    run.curve[k].energy_gap = 1e12;
+  }
+  for (auto& spectrum : run.spectra) {
+    for (auto& energy : spectrum.energy) energy *= 1e12;
+  }
+  study.runs.push_back(run);
+}
+
+TEST(Groups, CountWhatDiverged) {
+  auto study = two_cases();
+  add_wild(study, "wild", 1);
+  add_wild(study, "cycle", 3);
+  auto const groups = groups_of(study);
+  EXPECT_EQ(divergence_of(groups[0]), "");
+  EXPECT_EQ(divergence_of(groups[1]), "1 of 3 diverged");
+  EXPECT_EQ(divergence_of(groups[2]), "diverged");
+  EXPECT_THAT(study_json(study), HasSubstr(R"("finished_runs": 3, "diverged_runs": 1,)"));
+  // Nothing is measured against a baseline that diverged.
+  add_wild(study, "direct", 3);
+  EXPECT_TRUE(std::isnan(groups_of(study)[1].target));
+  EXPECT_TRUE(std::isnan(groups_of(study)[1].speedup));
+}
+
 TEST(StudyTables, QuoteAndLeaveNoNumberThatIsNone) {
   auto study = two_cases();
   study.runs[0].label = "a \"b\", c\\d\n";
@@ -175,6 +222,8 @@ TEST(StudyTables, QuoteAndLeaveNoNumberThatIsNone) {
   EXPECT_THAT(text, HasSubstr(R"("rel_l2_mean": null)"));
   EXPECT_THAT(text, Not(HasSubstr("nan")));
   auto const csv = study_csv(study);
+  EXPECT_THAT(csv, HasSubstr("16^3,0,0,100,,"));
+  EXPECT_THAT(csv, Not(HasSubstr("nan")));
   EXPECT_THAT(csv, HasSubstr("1,\"a \"\"b\"\", c\\d\n\",\"direct\",1,\"finished\",2,16^3,0,"));
   // A header, 4 evaluations of direct and 5 of the cycle, twice; one label holds a line's end.
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 2 * 9 + 4);
@@ -209,6 +258,43 @@ TEST(StudyPage, ShowsEveryGroupInTableAndCharts) {
   EXPECT_THAT(page, Not(HasSubstr("a < b")));
   EXPECT_THAT(page, Not(HasSubstr("<script")));
   EXPECT_THAT(page, Not(HasSubstr("nan")));
+}
+
+/// Labels of y axes, chart by chart, as far as the first chart with `title`.
+std::vector<std::string> y_ticks(std::string page, std::string const& title) {
+  page.resize(std::min(page.size(), page.find("<h3>" + title)));
+  std::string const mark = "text-anchor='end'>";
+  std::vector<std::string> labels;
+  for (auto at = page.find(mark); at != std::string::npos; at = page.find(mark, at + 1)) {
+    auto const from = at + mark.size();
+    labels.push_back(page.substr(from, page.find('<', from) - from));
+  }
+  return labels;
+}
+
+TEST(StudyPage, NamesWhatDivergedAndKeepsTheOthersReadable) {
+  auto study = two_cases();
+  auto const before = render_study(study);
+  add_wild(study, "wild", 1);
+  auto const after = render_study(study);
+  EXPECT_THAT(before, Not(HasSubstr("iverged")));
+  EXPECT_THAT(after, HasSubstr("wild<small class='warn'>diverged</small>"));
+  EXPECT_THAT(after, HasSubstr("wild (diverged)</span>"));
+  EXPECT_THAT(after, HasSubstr("above 300 % (that of u = 0"));
+  // The scales of the charts that all share, errors and spectra, and of the others' spectra.
+  EXPECT_GT(y_ticks(before, "wild").size(), 6U * 3 + 3);
+  EXPECT_EQ(y_ticks(after, "wild"), y_ticks(before, "wild"));
+  std::string const arrow = "l4 -6l4 6";
+  EXPECT_THAT(before, Not(HasSubstr(arrow)));
+  EXPECT_THAT(after, HasSubstr(arrow));
+}
+
+TEST(StudyPage, SaysWhatEndedARun) {
+  auto study = two_cases();
+  study.runs[3].finished = false;
+  study.runs[3].state = "failed";
+  study.runs[3].failure = "the loss is not finite";
+  EXPECT_THAT(render_study(study), HasSubstr("4: cycle, seed 2, failed: the loss is not finite"));
 }
 
 TEST(StudyMetrics, HaveNames) {

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A run of a study, read from its directory.
+#include "cli/ablate_results.hpp"
+
+#include "voxcycle/core/atomic_file.hpp"
+#include "voxcycle/train/run_record.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "cli/ablate_runs.hpp"
+#include "cli/child_process.hpp"
+#include "cli/options.hpp"
+
+namespace voxcycle {
+namespace {
+
+/// Held-out evaluations of a run, from its metrics.csv. Errors that are not finite stand there as
+/// empty cells, but so does their loss; a training row has one.
+std::vector<StudyPoint> curve_of(PlannedRun const& run) {
+  auto const path = run.directory + "/metrics.csv";
+  std::vector<StudyPoint> curve;
+  if (!std::filesystem::exists(path)) return curve;
+  for (auto const& row : metrics_from_csv(read_file(path))) {
+    if (!std::isnan(row.loss)) continue;
+    curve.push_back({row.stage, row.grid, row.step, row.seconds, static_cast<double>(row.work),
+                     row.rel_l2_mean, row.energy_gap_mean, row.energy_norm_error_mean});
+  }
+  return curve;
+}
+
+/// The error that the run's log ends with; "" if it ends otherwise.
+std::string failure_of(PlannedRun const& run) {
+  constexpr std::string_view mark = "[error] ";
+  auto line = last_lines(run.directory + "/log.txt", 1);
+  auto const at = line.find(mark);
+  if (at == std::string::npos) return "";
+  line.erase(0, at + mark.size());
+  while (!line.empty() && line.back() == '\n') line.pop_back();
+  return line;
+}
+
+}  // namespace
+
+StudyRun read_run(PlannedRun const& planned) {
+  StudyRun run;
+  TrainOptions const options = train_options(planned.config);
+  run.number = planned.number;
+  run.label = planned.label;
+  run.group = planned.group;
+  run.case_name = planned.case_name;
+  run.settings = planned.settings;
+  run.directory = planned.directory;
+  run.cycle = planned.config.text("cycle.name");
+  int finest = 0;
+  for (int level : options.path) {
+    run.path.push_back(options.levels[static_cast<std::size_t>(level)].grid.label());
+    finest = std::max(finest, level);
+  }
+  run.grid = options.levels[static_cast<std::size_t>(finest)].grid.label();
+  run.loss = options.loss;
+  run.norm = planned.config.text("network.norm");
+  run.seed = planned.config.integer("run.seed");
+  auto const state = progress_of(planned);
+  run.state = to_string(state);
+  run.finished = state == RunProgress::finished;
+  if (run.finished || state == RunProgress::unfinished) run.curve = curve_of(planned);
+  if (run.finished && diverged(run)) run.state = "diverged";
+  if (!run.finished && state != RunProgress::foreign) run.failure = failure_of(planned);
+  if (!run.failure.empty()) run.state = "failed";
+  return run;
+}
+
+}  // namespace voxcycle
