@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdio>
 #include <exception>
 #include <string>
 #include <thread>
@@ -48,7 +49,10 @@ int main(int argc, char** argv) {
   try {
     comm = make_communicator();
     log_set_rank(comm->rank(), comm->size());
-    return run_command_line({argv + 1, argv + argc}, *comm);
+    int const status = run_command_line({argv + 1, argv + argc}, *comm);
+    // A launcher may end the other ranks as soon as one has ended with another status than 0.
+    std::fflush(stdout);
+    return status;
   } catch (std::exception const& error) {
     int const rank = comm ? comm->rank() : 0;
     // An error that all ranks meet is told once: the lowest rank ends the others before they speak,

@@ -106,16 +106,16 @@ int ablate(Invocation const& call) {
   auto const chosen = only_run ? std::vector<PlannedRun>{run_of(runs, call.flags.at("run"))} : runs;
   if (!generate_missing_shards(chosen, call.comm)) {
     std::printf("stopped; the same command goes on, finished shards are kept\n");
-    return 0;
+    return kStopped;
   }
   if (only_data) return 0;
   auto const result = train_runs(chosen, options);
   if (result.stopped) {
     std::printf("stopped; the same command goes on from the checkpoints in %s\n",
                 call.config.text("ablate.directory").c_str());
-  } else if (!only_run) {
-    write_study_report(call.config, runs, call.comm);
+    return kStopped;
   }
+  if (!only_run) write_study_report(call.config, runs, call.comm);
   return result.failed.empty() ? 0 : 1;
 }
 

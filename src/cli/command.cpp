@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/cli/command.hpp"
 
+#include "voxcycle/cli/build_info.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
 
@@ -12,21 +13,34 @@
 namespace voxcycle {
 namespace {
 
+std::string describe(Command const& command) {
+  auto const subjects = join(command.subjects, "|");
+  std::string text = format("  %-10s %s%s%s\n", command.name.c_str(), subjects.c_str(),
+                            subjects.empty() ? "" : ": ", command.meaning.c_str());
+  for (auto const& flag : command.flags) {
+    if (flag.meaning.empty()) continue;
+    auto const name = "--" + flag.name + (flag.argument.empty() ? "" : " " + flag.argument);
+    text += format("             %-16s %s\n", name.c_str(), flag.meaning.c_str());
+  }
+  return text;
+}
+
 std::string usage() {
   std::string text =
       "voxcycle trains a 3D encoder-decoder network as a solver of -div(nu grad u) = f.\n\n"
       "usage: voxcycle COMMAND [--config FILE] [--section.key VALUE ...] [flags]\n"
-      "       voxcycle --dump-config      every key with its default and meaning\n\ncommands:\n";
-  for (auto const& command : all_commands()) {
-    auto const subjects = join(command.subjects, "|");
-    text += format("  %-10s %s%s%s\n", command.name.c_str(), subjects.c_str(),
-                   subjects.empty() ? "" : ": ", command.meaning.c_str());
-    for (auto const& flag : command.flags) {
-      auto const name = "--" + flag.name + (flag.argument.empty() ? "" : " " + flag.argument);
-      text += format("             %-16s %s\n", name.c_str(), flag.meaning.c_str());
-    }
-  }
+      "       voxcycle COMMAND --help     one command\n"
+      "       voxcycle --dump-config      every key with its default and meaning\n"
+      "       voxcycle --version\n\ncommands:\n";
+  for (auto const& command : all_commands()) text += describe(command);
   return text;
+}
+
+std::string usage_of(Command const& command) {
+  return format("usage: voxcycle %s %s[--config FILE] [--section.key VALUE ...] [flags]\n\n",
+                command.name.c_str(), command.subjects.empty() ? "" : "SUBJECT ") +
+         describe(command) +
+         "\nvoxcycle --dump-config lists the keys of --config and --section.key.\n";
 }
 
 Command const& find_command(std::vector<Command> const& commands, std::string const& name) {
@@ -66,9 +80,9 @@ void parse_arguments(std::vector<std::string> const& arguments, Command const& c
     } else if (name == "dump-config") {
       invocation.flags[name] = "";
     } else {
-      VOXCYCLE_REQUIRE(name.find('.') != std::string::npos, "unknown option --"
-                                                                << name << " of " << command.name
-                                                                << ". voxcycle --help lists them.");
+      VOXCYCLE_REQUIRE(name.find('.') != std::string::npos,
+                       "unknown option --" << name << " of " << command.name << ". voxcycle "
+                                           << command.name << " --help lists them.");
       keys.emplace_back(name, value());
     }
   }
@@ -95,12 +109,17 @@ int run_command_line(std::vector<std::string> const& arguments, Communicator con
     if (speaks) std::fputs(Config().dump().c_str(), stdout);
     return 0;
   }
-  if (std::find(arguments.begin(), arguments.end(), "--help") != arguments.end()) {
-    if (speaks) std::fputs(usage().c_str(), stdout);
+  if (arguments[0] == "--version") {
+    if (speaks) std::printf("voxcycle %s, commit %s\n", build_info::version, build_info::commit);
     return 0;
   }
   auto const commands = all_commands();
   auto const& command = find_command(commands, arguments[0]);
+  for (char const* help : {"--help", "-h"}) {
+    if (std::find(arguments.begin(), arguments.end(), help) == arguments.end()) continue;
+    if (speaks) std::fputs(usage_of(command).c_str(), stdout);
+    return 0;
+  }
   Invocation invocation{Config(), {}, comm};
   parse_arguments(arguments, command, invocation);
   if (invocation.has("dump-config")) {

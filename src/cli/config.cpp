@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 
 #include "cli/config_keys.hpp"
@@ -73,6 +74,8 @@ void Config::set(std::string const& name, std::string const& value) {
 }
 
 void Config::read_file(std::string const& path) {
+  VOXCYCLE_REQUIRE(!std::filesystem::is_directory(path),
+                   path << " is a directory, not a config. Name the file.");
   std::ifstream in(path);
   VOXCYCLE_REQUIRE(in, "cannot read the config " << path << ". Check the name.");
   try {

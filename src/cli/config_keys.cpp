@@ -181,11 +181,10 @@ std::vector<ConfigKey> all_config_keys() {
 }
 
 bool is_identity_key(std::string const& name) {
-  constexpr std::array<char const*, 10> places{
-      "run.memory_limit",         "data.on_the_fly",    "run.directory",
-      "data.directory",           "data.shard_samples", "data.train_references",
-      "train.checkpoint_seconds", "train.keep_best",    "train.keep_stages",
-      "train.recompute"};
+  constexpr std::array<char const*, 11> places{
+      "run.threads",     "run.memory_limit",   "data.on_the_fly",       "run.directory",
+      "data.directory",  "data.shard_samples", "data.train_references", "train.checkpoint_seconds",
+      "train.keep_best", "train.keep_stages",  "train.recompute"};
   return !name.starts_with("ablate.") &&
          std::find(places.begin(), places.end(), name) == places.end();
 }

@@ -53,7 +53,7 @@ void require_same_model(std::string const& path, std::string const& written,
   for (auto const& [name, line] : of_model(now)) {
     auto const found = there.find(name);
     // A key that did not exist then had no other value.
-    VOXCYCLE_REQUIRE(found == there.end() || found->second == line,
+    VOXCYCLE_REQUIRE(found == there.end() || same_identity(found->second, line),
                      path << " was written for another network or problem ('" << found->second
                           << "' there, '" << line << "' now). Use the config it was written with.");
   }
@@ -111,6 +111,7 @@ ReportInput report_input(Config const& config, CheckpointHeader const& header,
 }
 
 int evaluate(Invocation const& call) {
+  if (call.has("json")) require_writable(call.flags.at("json"));
   DeviceChoice const place(call.config, call.comm);
   auto const options = train_options(call.config);
   auto const path =
@@ -142,6 +143,11 @@ int evaluate(Invocation const& call) {
   std::printf("%s at %s, averaged weights, %s on %s\n%s", samples_of(split).c_str(),
               grid.label().c_str(), evaluation.precision.c_str(), place.name().c_str(),
               evaluation_table(evaluation, kRowsOnTerminal).c_str());
+  auto const file = [&](std::string const& name, char const* kind) {
+    bool const finest = grid == level_grids(call.config).back();
+    return options.directory + "/" + name + (finest ? "" : "_" + std::to_string(grid.voxels[0])) +
+           kind;
+  };
   if (call.has("compare")) {
     evaluation.comparison = compare_methods(call.comm, *network, set,
                                             {.boundary = options.boundary,
@@ -149,40 +155,42 @@ int evaluate(Invocation const& call) {
                                              .dtype = dtype,
                                              .device = place.name()});
     std::printf("\n%s\n", comparison_table(*evaluation.comparison).c_str());
-    write_file_atomically(options.directory + "/compare.csv",
-                          comparison_csv(*evaluation.comparison));
+    write_file_atomically(file("compare", ".csv"), comparison_csv(*evaluation.comparison));
   }
   bool const held_out = split == "held_out";
-  auto const stem = options.directory + (held_out ? "/evaluation" : "/evaluation_train");
-  auto const json = call.has("json") ? call.flags.at("json") : stem + ".json";
+  std::string const name = held_out ? "evaluation" : "evaluation_train";
+  auto const json = call.has("json") ? call.flags.at("json") : file(name, ".json");
+  auto const csv = file(name, ".csv");
   write_file_atomically(json, evaluation_json(evaluation));
-  write_file_atomically(stem + ".csv", evaluation_csv(evaluation));
+  write_file_atomically(csv, evaluation_csv(evaluation));
   if (!held_out) {  // the report is about samples that training never sees
-    std::printf("written: %s, %s.csv\n", json.c_str(), stem.c_str());
+    std::printf("written: %s, %s\n", json.c_str(), csv.c_str());
     return 0;
   }
   auto input = report_input(config_of_identity(call.config, checkpoint.header().identity),
                             checkpoint.header(), evaluation, shards.info().reference_tolerance);
   input.comparison = evaluation.comparison;
   input.samples = pictures_of_samples(call.comm, *network, set, evaluation, dtype);
-  write_file_atomically(options.directory + "/report.html", render_report(input));
-  std::printf("written: %s, %s.csv, %s/report.html\n", json.c_str(), stem.c_str(),
-              options.directory.c_str());
+  auto const report = file("report", ".html");
+  write_file_atomically(report, render_report(input));
+  std::printf("written: %s, %s, %s\n", json.c_str(), csv.c_str(), report.c_str());
   return 0;
 }
 
 }  // namespace
 
 Command evaluate_command() {
-  return {"evaluate",
-          "errors on held-out samples: table, CSV, JSON and report.html",
-          {{"json", "FILE", "where the JSON goes (default: evaluation.json in run.directory)"},
-           {"checkpoint", "FILE", "weights to evaluate (default: run.directory's)"},
-           {"grid", "N", "voxels an axis (default: the finest level of the cycle)"},
-           {"split", "NAME", "held_out (default), or train: samples that have references"},
-           {"precision", "KIND", "of convolutions and activations: bf16, f32 (default), f64"},
-           {"compare", "", "error against time beside classical solvers, on one process"}},
-          evaluate};
+  return {
+      "evaluate",
+      "errors on held-out samples: table, CSV, JSON and report.html",
+      {{"json", "FILE", "where the JSON goes (default: evaluation.json in run.directory)"},
+       {"checkpoint", "FILE", "weights to evaluate (default: run.directory's)"},
+       {"grid", "N",
+        "voxels an axis (default: the finest level of the cycle); others get files of their own"},
+       {"split", "NAME", "held_out (default), or train: samples that have references"},
+       {"precision", "KIND", "of convolutions and activations: bf16, f32 (default), f64"},
+       {"compare", "", "error against time beside classical solvers, on one process"}},
+      evaluate};
 }
 
 }  // namespace voxcycle

@@ -45,6 +45,9 @@ int export_model(Invocation const& call) {
                    "export needs a file to write. Name it with --out, e.g. --out "
                    "model.pt.");
   if (call.comm.rank() != 0) return 0;
+  for (char const* flag : {"out", "sample"}) {
+    if (call.has(flag)) require_writable(call.flags.at(flag));
+  }
   auto const checkpoint = call.has("checkpoint")
                               ? call.flags.at("checkpoint")
                               : checkpoint_path(call.config.text("run.directory"));

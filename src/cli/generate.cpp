@@ -182,11 +182,12 @@ void log_summary(Tally const& all, std::int64_t jobs, double seconds, std::strin
 }
 
 int generate(Invocation const& call) {
-  if (!generate_shards(call.config, call.comm) && call.comm.rank() == 0) {
+  if (generate_shards(call.config, call.comm)) return 0;
+  if (call.comm.rank() == 0) {
     std::printf("stopped; the same command goes on, finished shards in %s are kept\n",
                 call.config.text("data.directory").c_str());
   }
-  return 0;
+  return kStopped;
 }
 
 }  // namespace

@@ -29,6 +29,9 @@ std::int64_t split_origin(Config const& config, CoefficientFamily const& family,
                           std::string const& split);
 /// Training samples of a grid, made when asked for.
 std::unique_ptr<SampleSource> fresh_samples(Config const& config, Grid3 const& grid);
+/// The first of grid, split, family, seed, boundary, source, references, samples in which two sets
+/// differ, for people; "" if there is none. Tolerances of references do not count.
+std::string difference(ShardInfo const& there, ShardInfo const& wanted);
 /// @throws Error unless the shards of this split and grid are there, whole, and what this config
 /// generates. Reads their attributes only.
 void require_shards(Config const& config, std::string const& split, Grid3 const& grid);

@@ -34,14 +34,10 @@ ShardReader open_shard(std::string const& path) {
 }
 
 void require_same_data(ShardInfo const& found, ShardJob const& job) {
-  ShardInfo same = found;
-  same.reference_tolerance = job.info.reference_tolerance;
-  VOXCYCLE_REQUIRE(same == job.info,
-                   job.path << " holds other data (family " << found.family << ", source "
-                            << found.source << ", grid " << found.grid.name() << ", "
-                            << found.samples << " samples"
-                            << (found.has_reference ? " with" : " without")
-                            << " references). Choose another data.directory or remove the file.");
+  auto const differing = difference(found, job.info);
+  VOXCYCLE_REQUIRE(differing.empty(),
+                   job.path << " holds other data (" << differing
+                            << "). Choose another data.directory or remove the file.");
 }
 
 /// What is wrong with the first damaged sample; empty if all are sound.

@@ -115,6 +115,10 @@ void require_usage(Invocation const& call) {
                    "--with-nu adds to the file of --out. Add --out.");
   VOXCYCLE_REQUIRE(!call.has("certify") || !call.has("compare"),
                    "--certify stops before the solve that --compare compares. Leave one out.");
+  for (char const* flag : {"out", "json"}) {
+    if (call.has(flag)) require_writable(call.flags.at(flag));
+  }
+  if (call.has("png")) require_writable(call.flags.at("png") + "/u_x.png");
 }
 
 /// Solves again without the model.
@@ -125,7 +129,7 @@ Solution solve_from_lift(SolverOptions options, Solver const& solver, at::Tensor
   return Solver(options).solve(nu, grid, f);
 }
 
-void write_files(Invocation const& call, SolveReport const& report, at::Tensor const& nu) {
+void write_files(Invocation const& call, SolveReport& report, at::Tensor const& nu) {
   auto const& s = report.solution;
   std::vector<std::string> written;
   if (call.has("out")) {
@@ -145,8 +149,10 @@ void write_files(Invocation const& call, SolveReport const& report, at::Tensor c
     written.push_back(path);
   }
   if (call.has("png")) {
-    write_slices(call.flags.at("png"), s.u, nu);
-    written.push_back(call.flags.at("png") + "/{u,nu}_{x,y,z}.png");
+    auto const& directory = call.flags.at("png");
+    report.slices = write_slices(directory, "voxcycle solve: " + report.nu, s.grid, s.u, nu);
+    written.push_back(directory + "/{u,nu}_{x,y,z}.png and slices.html (" +
+                      to_string(*report.slices) + ")");
   }
   if (call.has("json")) {
     write_file_atomically(call.flags.at("json"), solve_json(report));
@@ -215,7 +221,7 @@ Command solve_command() {
            {"conductivity", "", "effective conductivity along x, y and z (three more solves)"},
            {"out", "FILE.vtkhdf", "solution for ParaView and VTK"},
            {"with-nu", "", "--out holds nu, too, as cell data (needs VTK 9.3 or ParaView 5.12)"},
-           {"png", "DIRECTORY", "middle planes of u and log10 nu"},
+           {"png", "DIRECTORY", "middle planes of u and log10 nu; slices.html has their scales"},
            {"json", "FILE", "figures"}},
           solve};
 }

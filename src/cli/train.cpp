@@ -2,6 +2,7 @@
 // voxcycle train: composes the run and prints its summary.
 #include "voxcycle/cli/command.hpp"
 #include "voxcycle/core/atomic_file.hpp"
+#include "voxcycle/core/directory_lock.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
@@ -11,6 +12,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <set>
 #include <vector>
 
@@ -43,10 +45,13 @@ void require_data(TrainOptions const& options, Config const& config) {
   }
 }
 
-void prepare_directory(TrainOptions const& options, Config const& config,
-                       Communicator const& comm) {
+/// @return on rank 0: the directory is this run's alone
+std::unique_ptr<DirectoryLock> prepare_directory(TrainOptions const& options, Config const& config,
+                                                 Communicator const& comm) {
+  std::unique_ptr<DirectoryLock> lock;
   if (comm.rank() == 0) {
     require_data(options, config);
+    lock = std::make_unique<DirectoryLock>(options.directory);
     if (!resumes(options)) {
       write_file_atomically(options.directory + "/config.cfg", config.dump());
       std::filesystem::remove(options.directory + "/DONE");
@@ -54,6 +59,7 @@ void prepare_directory(TrainOptions const& options, Config const& config,
     log_to_file(options.directory + "/log.txt");
   }
   comm.barrier();
+  return lock;
 }
 
 /// Held-out figures at the end of each stage.
@@ -124,7 +130,7 @@ int run_train(Invocation const& call) {
   }
   require_start(options);
   auto const memory = require_training_memory(options, call.config, call.comm, place.memory());
-  prepare_directory(options, call.config, call.comm);
+  auto const lock = prepare_directory(options, call.config, call.comm);
   log_info(format("training on %d %s of %d %s, %s", call.comm.size(),
                   call.comm.size() == 1 ? "process" : "processes", at::get_num_threads(),
                   at::get_num_threads() == 1 ? "thread" : "threads",
@@ -147,7 +153,7 @@ int run_train(Invocation const& call) {
                   options.directory.c_str());
     }
   }
-  return 0;
+  return summary.finished ? 0 : kStopped;
 }
 
 }  // namespace

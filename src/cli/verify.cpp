@@ -132,9 +132,9 @@ Command verify_command() {
            {"steps", "N", "steps a visit (default: 5)"},
            {"launcher", "TEXT", "how to start {} processes (default: mpirun -n {} ...)"},
            {"json", "FILE", "where the result goes: identical, ranks, steps, first_difference"},
-           {"worker", "FILE", "(used by verify itself)"},
-           {"fresh", "", "(used by verify itself)"},
-           {"stop-after", "N", "(used by verify itself)"}},
+           {"worker", "FILE", ""},
+           {"fresh", "", ""},
+           {"stop-after", "N", ""}},
           verify};
 }
 

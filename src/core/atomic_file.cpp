@@ -62,6 +62,20 @@ void write_file_atomically(std::string const& path, std::string_view content) {
   });
 }
 
+void require_writable(std::string const& path) {
+  namespace fs = std::filesystem;
+  std::error_code code;
+  VOXCYCLE_REQUIRE(!fs::is_directory(path, code),
+                   "cannot write " << path << ": it is a directory. Give a file's name.");
+  fs::path there = fs::absolute(path).parent_path();
+  while (!fs::exists(there, code) && there.has_relative_path()) there = there.parent_path();
+  VOXCYCLE_REQUIRE(fs::is_directory(there, code),
+                   "cannot write " << path << ": " << there << " is no directory. Check the path.");
+  VOXCYCLE_REQUIRE(::access(there.c_str(), W_OK) == 0,
+                   "cannot write " << path << ": " << there << ": " << std::strerror(errno)
+                                   << ". Choose another directory.");
+}
+
 std::string read_file(std::string const& path) {
   std::ifstream in(path, std::ios::binary);
   VOXCYCLE_REQUIRE(in, "cannot read " << path << ": " << std::strerror(errno) << '.');

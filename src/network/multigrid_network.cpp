@@ -89,6 +89,28 @@ struct MultigridNetwork::Output {
   Units g;  ///< decoded features on its voxels
 };
 
+namespace {
+
+/// @throws Error saying which levels would do: each doubles the one before.
+void require_level(NetworkOptions const& options, Grid3 const& grid) {
+  auto const n = level_of(grid);
+  auto const& channels = options.channels;
+  if (channels.count(n) == 1) return;
+  auto coarsest = n;
+  while (coarsest % 2 == 0 && coarsest >= 8) coarsest /= 2;
+  std::string levels;
+  for (auto level = coarsest; level <= n; level *= 2) {
+    levels += (levels.empty() ? "" : ", ") + std::to_string(level);
+  }
+  bool const longer = n > channels.rbegin()->first && coarsest == channels.begin()->first;
+  throw Error(
+      "network: no level for grid " + grid.label() +
+      (longer ? ". Add " + std::to_string(n) : ". Levels double, so let them be " + levels) +
+      (longer ? " to network.channels." : " in network.channels."));
+}
+
+}  // namespace
+
 MultigridNetwork::MultigridNetwork(NetworkOptions const& options,
                                    std::shared_ptr<FrameCache> frames)
     : Network(std::move(frames)), options_(options) {
@@ -112,9 +134,7 @@ MultigridNetwork::~MultigridNetwork() = default;
 
 void MultigridNetwork::require_fits(Grid3 const& grid) const {
   require_valid(grid);
-  VOXCYCLE_REQUIRE(levels_.count(level_of(grid)) == 1,
-                   "network: no level for grid " << grid.label() << ". Add " << level_of(grid)
-                                                 << " to network.channels.");
+  require_level(options_, grid);
   std::int64_t const coarsest = levels_.begin()->first;
   int halvings = 0;
   for (std::int64_t n = level_of(grid); n > coarsest; n /= 2) ++halvings;
@@ -235,9 +255,7 @@ PlannedOutput plan_level(NetworkOptions const& options, Tape& tape, PlannedEquat
 
 Field MultigridNetwork::plan(NetworkOptions const& options, Tape& tape, Grid3 const& grid,
                              Field const& x) {
-  VOXCYCLE_REQUIRE(options.channels.count(level_of(grid)) == 1,
-                   "network: no level for grid " << grid.label() << ". Add " << level_of(grid)
-                                                 << " to network.channels.");
+  require_level(options, grid);
   PlannedEquation const equation(tape, grid, levels_of_pass(options, grid));
   return plan_level(options, tape, equation, grid, x, {}).u;
 }

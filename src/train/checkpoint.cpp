@@ -60,6 +60,14 @@ void write_averages(std::string const& path, CheckpointHeader const& header,
   archive.save(path);
 }
 
+bool same_identity(std::string const& a, std::string const& b) {
+  auto const without_blanks = [](std::string text) {
+    std::erase(text, ' ');
+    return text;
+  };
+  return without_blanks(a) == without_blanks(b);
+}
+
 void write_checkpoint(std::string const& path, CheckpointHeader const& header,
                       Network const& network, Network const& average, NamedArrays const& optimizer,
                       NamedArrays const& carried) {

@@ -76,9 +76,7 @@ struct RunRecord::Events {
 };
 
 RunRecord::RunRecord(std::string const& directory, std::vector<MetricRow> rows)
-    : path_(directory + "/metrics.csv"),
-      rows_(std::move(rows)),
-      events_(std::make_unique<Events>(Events{EventFile(directory)})) {
+    : directory_(directory), path_(directory + "/metrics.csv"), rows_(std::move(rows)) {
   save();
 }
 
@@ -86,6 +84,7 @@ RunRecord::~RunRecord() = default;
 
 void RunRecord::add(MetricRow const& row, std::int64_t global_step) {
   rows_.push_back(row);
+  if (!events_) events_ = std::make_unique<Events>(Events{EventFile(directory_)});
   auto const scalar = [&](std::string const& tag, double value) {
     if (!std::isnan(value)) events_->file.add_scalar(tag, global_step, value);
   };

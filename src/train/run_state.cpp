@@ -9,6 +9,8 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <sstream>
+#include <string_view>
 
 #include <ATen/ATen.h>
 
@@ -16,18 +18,28 @@ namespace voxcycle {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr std::string_view kThreadsLine = "threads a process = ";
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// First line in which two resolved configs differ.
-std::string first_difference(std::string const& a, std::string const& b) {
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i < std::min(a.size(), b.size()) && a[i] == b[i]; ++i) {
-    if (a[i] == '\n') begin = i + 1;
+/// @throws Error naming the first line in which the identities of a directory's run and of this
+/// one differ.
+void require_same_identity(std::string const& directory, std::string const& there,
+                           std::string const& now) {
+  std::istringstream lines_there(there), lines_now(now);
+  std::string a, b;
+  while (same_identity(a, b)) {
+    bool const ends = !std::getline(lines_there, a);
+    if (!std::getline(lines_now, b) && ends) return;
   }
-  auto const line = [&](std::string const& text) {
-    return text.substr(begin, text.find('\n', begin) - begin);
-  };
-  return format("'%s' there, '%s' now", line(a).c_str(), line(b).c_str());
+  bool const threads = a.starts_with(kThreadsLine) && b.starts_with(kThreadsLine);
+  throw Error(format(
+      "%s holds a run of another config ('%s' there, '%s' now). %s, or start over with --fresh.",
+      directory.c_str(), a.c_str(), b.c_str(),
+      threads ? format("Sums depend on the number of threads: set run.threads = %s, or start as "
+                       "many processes as then (cores are shared out to them)",
+                       a.substr(kThreadsLine.size()).c_str())
+                    .c_str()
+              : "Choose another run.directory"));
 }
 
 std::int64_t finest_level(std::vector<Stage> const& stages) {
@@ -68,11 +80,7 @@ void RunState::open() {
   std::string const path = checkpoint_path(o_.directory);
   if (o_.restart == Restart::resume && std::filesystem::exists(path)) {
     resumed_.emplace(path);
-    VOXCYCLE_REQUIRE(resumed_->header().identity == o_.identity,
-                     o_.directory << " holds a run of another config ("
-                                  << first_difference(resumed_->header().identity, o_.identity)
-                                  << "). Choose another run.directory, or start over with "
-                                     "--fresh.");
+    require_same_identity(o_.directory, resumed_->header().identity, o_.identity);
     position_ = resumed_->header();
     restore_weights(*resumed_);
     if (position_.finished) {

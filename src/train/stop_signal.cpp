@@ -8,7 +8,7 @@ namespace voxcycle {
 namespace {
 
 volatile std::sig_atomic_t stop_requested = 0;
-constexpr std::array<int, 3> kSignals{SIGINT, SIGTERM, SIGUSR1};
+constexpr std::array<int, 4> kSignals{SIGINT, SIGTERM, SIGUSR1, SIGHUP};
 
 extern "C" void request_stop(int number) {
   if (number == SIGINT && stop_requested != 0) {
@@ -22,11 +22,17 @@ extern "C" void request_stop(int number) {
 
 StopSignal::StopSignal() {
   stop_requested = 0;
-  for (int number : kSignals) std::signal(number, request_stop);
+  for (int number : kSignals) {
+    auto const before = std::signal(number, request_stop);
+    if (number == SIGHUP && before == SIG_IGN) std::signal(number, SIG_IGN);
+  }
 }
 
 StopSignal::~StopSignal() {
-  for (int number : kSignals) std::signal(number, SIG_DFL);
+  for (int number : kSignals) {
+    auto const before = std::signal(number, SIG_DFL);
+    if (before == SIG_IGN) std::signal(number, SIG_IGN);
+  }
 }
 
 bool StopSignal::requested() const {

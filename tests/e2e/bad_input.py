@@ -49,7 +49,8 @@ class CommandLine(Refusal):
             (("trian",), ["unknown command 'trian'", "train"]),
             (("train", "--config"), "--config needs a value"),
             (("train", "--config", "none.cfg"), "cannot read the config none.cfg"),
-            (("train", "--fast"), ["unknown option --fast", "--help"]),
+            (("train", "--config", "."), ". is a directory, not a config"),
+            (("train", "--fast"), ["unknown option --fast", "train --help"]),
             (("train", "small.cfg"), "unexpected argument 'small.cfg'"),
             (("train", "--cycle.batch"), "--cycle.batch needs a value"),
             (("evaluate", "--config", "small.cfg", "--fresh"), "unknown option --fresh"),
@@ -267,7 +268,7 @@ class Data(Refusal):
                 self.refuse_train(f"--{key}", value, expect=["data/train/8x8x8", expect])
                 if key != "data.train_samples":
                     self.refuse("generate", "--config", "small.cfg", f"--{key}", value,
-                                expect="holds other data")
+                                expect=["holds other data (" + expect, " there, "])
 
     def test_training_without_the_references_that_its_loss_needs(self):
         # Before the first step, on all ranks; then what the message says helps.
@@ -275,7 +276,7 @@ class Data(Refusal):
                           expect=["supervised", "8x8x8", "data.train_references = yes"])
         self.assertFalse((self.scratch / "run" / "metrics.csv").exists(), "training began")
         more = ("--config", "small.cfg", "--data.train_references", "yes")
-        self.refuse("generate", *more, expect="holds other data")
+        self.refuse("generate", *more, expect="holds other data (references no there, yes in")
         self.succeed("generate", *more, "--data.directory", "more")
         self.succeed("train", *more, "--data.directory", "more", "--train.loss", "supervised")
 

@@ -62,6 +62,15 @@ class Evaluate(harness.Case):
             for name in ("rel_l2_max", "energy_norm_error_mean", "iterations"):
                 self.assertEqual(method[name], other[name])
 
+        # Another grid than the cycle's finest has files of its own.
+        before = (self.scratch / "run" / "report.html").read_text()
+        self.succeed("evaluate", "--config", "small.cfg", "--grid", "8")
+        self.assertEqual((self.scratch / "run" / "report.html").read_text(), before)
+        coarse = json.loads((self.scratch / "run" / "evaluation_8.json").read_text())
+        self.assertEqual(coarse["grid"], "8^3")
+        for name in ("evaluation_8.csv", "report_8.html"):
+            self.assertTrue((self.scratch / "run" / name).is_file(), name)
+
         figures, out = self.evaluate()
         self.assertNotIn("compare", figures)
         self.assertNotIn("F-cycle", out)

@@ -74,7 +74,7 @@ class Generate(harness.Case):
         self.wait_until(process, lambda: (self.scratch / "data/train/16x16x16").is_dir())
         process.send(signal.SIGINT)
         result = process.wait(20)
-        self.assertEqual(result.status, 0, result.text)
+        self.assertEqual(result.status, harness.STOPPED, result.text)
         self.assertIn("stopped; the same command goes on, finished shards in data are kept",
                       result.out)
         made = self.contents()
@@ -93,7 +93,7 @@ class Generate(harness.Case):
                                           if p.stat().st_size > 1_000_000])
         process.send(signal.SIGTERM)
         result = process.wait(20)
-        self.assertEqual(result.status, 0, result.text)
+        self.assertEqual(result.status, harness.STOPPED, result.text)
         self.assertIn("stopped", result.out)
         self.assertEqual(self.contents(), {})
 

@@ -29,6 +29,9 @@ ENVIRONMENT = {
     "ASAN_OPTIONS": "detect_leaks=0",
 }
 
+# Exit status of work that was stopped and can go on.
+STOPPED = 75
+
 # Two small grids and a small network: a step takes about 10 ms.
 SMALL = {
     "run.directory": "run",

@@ -37,10 +37,21 @@ class Info(harness.Case):
         words = "generate train evaluate solve export ablate verify bench info --config --dump-config --fresh --json --grid"
         for word in (*words.split(), "--checkpoint"):
             self.assertIn(word, out)
-        self.assertEqual(self.succeed("train", "--help").out, out)
+        self.assertNotIn("--worker", out, "verify's own flag")
+        version = self.succeed("--version").out
+        self.assertRegex(version, r"^voxcycle \d+\.\d+\S*, commit (\w+(-dirty)?)\n$")
         nothing = self.run_program()
         self.assertNotEqual(nothing.status, 0)
         self.assertEqual(nothing.out, out)
+
+    def test_help_of_one_command(self):
+        for command, flag, others in (("train", "--dry-run", "--certify"), ("solve", "--certify",
+                                                                              "--dry-run")):
+            out = self.succeed(command, "--help").out
+            self.assertIn(f"usage: voxcycle {command} ", out)
+            self.assertIn(flag, out)
+            self.assertNotIn(others, out)
+        self.assertIn("energy|", self.succeed("bench", "-h").out)
 
     def test_dump_config(self):
         dump = self.succeed("--dump-config").out

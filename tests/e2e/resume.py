@@ -42,9 +42,9 @@ class Resume(harness.Case):
         return result
 
     def stop(self, number, after, **where):
-        """As `interrupt`; the program itself ends well and says how to go on."""
+        """As `interrupt`; the program itself says how to go on, and no script takes it for done."""
         result = self.interrupt(number, after, **where)
-        self.assertEqual(result.status, 0, result.text)
+        self.assertEqual(result.status, harness.STOPPED, result.text)
         self.assertIn("the same command goes on from the checkpoint in run", result.out)
 
     def finish(self, directory="run", ranks=0):
@@ -66,6 +66,7 @@ class Resume(harness.Case):
     def test_stopped_in_each_stage_on_other_numbers_of_processes(self):
         self.stop(signal.SIGINT, after=20)
         self.stop(signal.SIGUSR1, after=self.steps_done("run") + 20, ranks=3)
+        self.stop(signal.SIGHUP, after=self.steps_done("run") + 20)
         self.stop(signal.SIGTERM, after=STEPS[0] + 10, ranks=0)
         result = self.finish(ranks=2)
         self.assertRegex(result.err, r"going on with stage 2 after \d+ of its steps")
@@ -75,6 +76,37 @@ class Resume(harness.Case):
         self.interrupt(signal.SIGKILL, after=20)
         result = self.finish()
         self.assertRegex(result.err, r"going on with stage 1 after \d+ of its steps")
+        self.expect_as_uninterrupted()
+
+    def test_under_nohup_it_outlives_the_terminal(self):
+        process = self.start(*self.command("run"), in_child=lambda: signal.signal(
+            signal.SIGHUP, signal.SIG_IGN))
+        self.wait_until(process, lambda: self.steps_done("run") >= 5)
+        process.send(signal.SIGHUP)
+        self.assertEqual(process.wait(60).status, 0)
+        self.assertTrue((self.scratch / "run" / "DONE").exists())
+
+    def test_a_directory_has_one_training_at_a_time(self):
+        process = self.start(*self.command("run"))
+        self.wait_until(process, lambda: self.steps_done("run") >= 5)
+        for ranks in (0, 2):
+            other = self.run_program(*self.command("run"), ranks=ranks)
+            self.assertEqual(other.status, 1, other.text)
+            self.assertRegex(other.err, r"run is in use by process \d+ on \S+\. .*another run\.directory")
+        self.assertTrue(process.running())
+        process.send(signal.SIGKILL)  # whoever ends so leaves nothing locked
+        process.wait(5)
+        self.finish()
+        self.expect_as_uninterrupted()
+
+    def test_threads_and_blanks(self):
+        self.stop(signal.SIGINT, after=20)
+        more = self.run_program(*self.command("run"), "--run.threads", "2")
+        self.assertEqual(more.status, 1, more.text)
+        self.assertRegex(more.err, r"threads a process = 1' there, .* 2' now.*set run.threads = 1")
+        # The same numbers, written otherwise.
+        steps = ",".join(map(str, STEPS))
+        self.succeed(*self.command("run"), "--run.threads", "1", "--cycle.steps", steps)
         self.expect_as_uninterrupted()
 
     def test_interrupted_mpiexec(self):

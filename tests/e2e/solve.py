@@ -6,6 +6,7 @@ orders of axes, models, what is refused, and what is said of a solve that does n
 import json
 import math
 import struct
+import zlib
 
 import harness
 
@@ -40,6 +41,21 @@ def cells(nx, ny, nz, order="xyz"):
             for k in range(extents[c]):
                 place = {a: i, b: j, c: k}
                 yield place["x"], place["y"], place["z"]
+
+
+def png_rows(path):
+    """Rows of palette entries of a picture without filters or interlacing."""
+    data = path.read_bytes()
+    width, height = struct.unpack(">II", data[16:24])
+    place, packed = 8, b""
+    while place < len(data):
+        size, = struct.unpack(">I", data[place:place + 4])
+        if data[place + 4:place + 8] == b"IDAT":
+            packed += data[place + 8:place + 8 + size]
+        place += 12 + size
+    lines = zlib.decompress(packed)
+    assert len(lines) == height * (width + 1) and not any(lines[::width + 1]), path
+    return [lines[k * (width + 1) + 1:(k + 1) * (width + 1)] for k in range(height)]
 
 
 class Solve(harness.Case):
@@ -126,15 +142,41 @@ class Figures(Solve):
             self.assertAlmostEqual(a, b, delta=1e-4 * (1 + abs(b)))
 
     def test_pictures(self):
-        self.solve(self.layered("z"), "--png", "pictures")
-        names = sorted(p.name for p in (self.scratch / "pictures").iterdir())
-        self.assertEqual(names, sorted(f"{f}_{a}.png" for f in ("u", "nu") for a in "xyz"))
-        for path in (self.scratch / "pictures").iterdir():
-            data = path.read_bytes()
-            self.assertEqual(data[:8], b"\x89PNG\r\n\x1a\n")
-            nodes = 17 if path.name.startswith("u_") else 16
-            width, height = struct.unpack(">II", data[16:24])
-            self.assertEqual((width % nodes, height % nodes), (0, 0), path.name)
+        nu = self.layered("z")
+        figures = self.solve(nu, "--png", "pictures")
+        names = {p.name for p in (self.scratch / "pictures").iterdir()}
+        self.assertEqual(names, {f"{f}_{a}.png" for f in ("u", "nu") for a in "xyz"}
+                         | {"slices.html"})
+        # The planes across x show every layer, the top one first, each 512 / 16 pixels high.
+        logs = [math.log10(value) for value in LAYERS]
+        expected = [round(254 * (log - min(logs)) / (max(logs) - min(logs))) for log in logs]
+        rows = png_rows(self.scratch / "pictures/nu_x.png")
+        self.assertEqual([set(row) for row in rows], [{c} for c in expected[::-1] for _ in range(32)])
+        self.assertEqual(len(rows[0]), 512)
+        # What the colours mean: in the figures, on the terminal and on the page.
+        self.assertEqual(figures["pictures"]["log10_nu"], [min(logs), max(logs)])
+        for end, exact in zip(figures["pictures"]["u"], (0, 1)):
+            self.assertAlmostEqual(end, exact, delta=1e-6)
+        out = self.succeed("solve", "--nu", nu, "--png", "pictures").out
+        self.assertIn("slices.html (u 0 to 1, log10 nu 0 to 2)", out)
+        page = (self.scratch / "pictures/slices.html").read_text()
+        self.assertEqual(page.count("data:image/png"), 12)  # six pictures, six scales
+        self.assertIn("<span>2</span>", page)
+
+    def test_pictures_are_to_scale(self):
+        nu = self.write("one.npy", numpy_file([1.0] * 6 * 8 * 4, (6, 8, 4)))
+        for spacing, edges in [("1,1,4", (1, 1, 4)), ("0.3,0.1,0.2", (3, 1, 2)),
+                               ("1,1.37,1", (1, 1.37, 1)), ("1,1,2000", (1, 1, 2000))]:
+            self.solve(nu, "--spacing", spacing, "--png", "pictures")
+            for name, more in (("nu", 0), ("u", 1)):
+                lengths = [(n + more) * h for n, h in zip((6, 8, 4), edges)]
+                for axis, (right, up) in zip("xyz", ((1, 2), (0, 2), (0, 1))):
+                    with self.subTest(spacing=spacing, picture=name + axis):
+                        rows = png_rows(self.scratch / f"pictures/{name}_{axis}.png")
+                        height, width = len(rows), len(rows[0])
+                        self.assertAlmostEqual(height * lengths[right], width * lengths[up],
+                                               delta=0.51 * (lengths[right] + lengths[up]))
+                        self.assertTrue(256 <= max(height, width) <= 4096, (height, width))
 
 
 class Refusals(Solve):
@@ -175,10 +217,14 @@ class Refusals(Solve):
             (("--nu", nu, "--model", nu), ["nu.npy", "HDF5"]),
             (("--nu", nu, "--compare"), ["--compare", "--model"]),
             (("--nu", nu, "--with-nu"), ["--with-nu", "--out"]),
+            # Before the solve, which may take long: nothing is printed of it.
+            (("--nu", nu, "--out", "nu.npy/u.vtkhdf"), ["cannot write nu.npy/u.vtkhdf", "no directory"]),
+            (("--nu", nu, "--json", "."), ["cannot write .", "directory"]),
+            (("--nu", nu, "--png", "nu.npy/u"), ["cannot write nu.npy/u/u_x.png", "no directory"]),
         ]
         for options, expect in cases:
             with self.subTest(options=options):
-                self.refuse(*options, expect=expect)
+                self.assertEqual(self.refuse(*options, expect=expect).out, "")
         result = self.run_program("solve", "--nu", nu, ranks=2)
         self.assertNotEqual(result.status, 0)
         self.assertIn("one process", result.err)

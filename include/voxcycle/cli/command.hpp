@@ -19,10 +19,14 @@ struct Invocation {
   bool has(std::string const& flag) const { return flags.count(flag) == 1; }
 };
 
+/// Exit status of work that was stopped and can go on (EX_TEMPFAIL of sysexits.h): what a script
+/// does next must not take it for done.
+constexpr int kStopped = 75;
+
 struct Flag {
   std::string name;      ///< without the dashes
   std::string argument;  ///< "" if it takes none, else its name in the help, e.g. "FILE"
-  std::string meaning;
+  std::string meaning;   ///< "" keeps it out of the help
 };
 
 struct Command {

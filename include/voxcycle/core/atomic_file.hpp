@@ -17,6 +17,10 @@ void write_atomically(std::string const& path,
 /// The same for content at hand.
 void write_file_atomically(std::string const& path, std::string_view content);
 
+/// For long work whose result is to go to `path`: looks ahead and writes nothing.
+/// @throws Error if it is a directory, or lies where nothing can be written.
+void require_writable(std::string const& path);
+
 /// @return the whole file. @throws Error if it cannot be read.
 std::string read_file(std::string const& path);
 

@@ -26,6 +26,9 @@ struct CheckpointHeader {
   bool finished = false;
 };
 
+/// Whether two identities say the same, blanks apart ("10,10" and "10, 10").
+bool same_identity(std::string const& a, std::string const& b);
+
 /// Writes all of a run's state atomically (temporary name, synced, checksummed, renamed).
 /// @param optimizer  state of the method of the stage in progress; empty between stages
 /// @param carried    what the next stage takes over from the last one's method; see second_moments

@@ -55,9 +55,10 @@ class RunRecord {
 
  private:
   struct Events;
+  std::string directory_;
   std::string path_;
   std::vector<MetricRow> rows_;
-  std::unique_ptr<Events> events_;
+  std::unique_ptr<Events> events_;  ///< from the first row on
 };
 
 }  // namespace voxcycle

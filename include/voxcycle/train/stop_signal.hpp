@@ -3,8 +3,9 @@
 
 namespace voxcycle {
 
-/// Turns SIGINT, SIGTERM and SIGUSR1 (Slurm's warning before the time limit) into a request to stop
-/// after the current step, with a checkpoint. A second SIGINT ends the program at once.
+/// Turns SIGINT, SIGTERM, SIGHUP (the terminal is gone; ignored under nohup) and SIGUSR1 (Slurm's
+/// warning before the time limit) into a request to stop after the current step, with a checkpoint.
+/// A second SIGINT ends the program at once.
 class StopSignal {
  public:
   StopSignal();

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+
+namespace voxcycle {
+
+/// Holds a directory for this process alone while it lives: a lock (flock) on the file `.lock` in
+/// it, which names the holder meanwhile. The system gives it back however the process ends; the file stays.
+/// File systems without locks are used without one.
+class DirectoryLock {
+ public:
+  /// Makes the directory if need be. @throws Error naming the holder if there is one.
+  explicit DirectoryLock(std::string const& directory);
+  ~DirectoryLock();
+  DirectoryLock(DirectoryLock const&) = delete;
+  DirectoryLock& operator=(DirectoryLock const&) = delete;
+
+ private:
+  int file_ = -1;
+  bool held_ = false;
+};
+
+}  // namespace voxcycle

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/core/directory_lock.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/text.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+namespace voxcycle {
+namespace {
+
+std::string this_process() {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  return format("process %ld on %s", static_cast<long>(::getpid()), host.data());
+}
+
+std::string holder_in(int file) {
+  std::array<char, 512> text{};
+  auto const length = ::pread(file, text.data(), text.size() - 1, 0);
+  return length > 0 ? text.data() : "another process";
+}
+
+}  // namespace
+
+DirectoryLock::DirectoryLock(std::string const& directory) {
+  std::error_code code;
+  std::filesystem::create_directories(directory, code);
+  std::string const path = directory + "/.lock";
+  file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  VOXCYCLE_REQUIRE(file_ >= 0, "cannot write " << path << ": " << std::strerror(errno)
+                                               << ". Check the directory and its permissions.");
+  if (::flock(file_, LOCK_EX | LOCK_NB) == 0) {
+    auto const holder = this_process();
+    static_cast<void>(::ftruncate(file_, 0));
+    static_cast<void>(::pwrite(file_, holder.data(), holder.size(), 0));
+    held_ = true;
+  } else if (errno == EWOULDBLOCK) {
+    auto const holder = holder_in(file_);
+    ::close(file_);
+    throw Error(directory + " is in use by " + holder +
+                ". Wait for its end, or choose another run.directory.");
+  }
+}
+
+DirectoryLock::~DirectoryLock() {
+  if (held_) static_cast<void>(::ftruncate(file_, 0));
+  ::close(file_);
+}
+
+}  // namespace voxcycle
