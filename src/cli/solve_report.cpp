@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/solve_report.hpp"
 
-#include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/json.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/evaluate/evaluation.hpp"
-#include "voxcycle/io/png.hpp"
 
-#include <algorithm>
-
-#include <ATen/ATen.h>
+#include <array>
 
 namespace voxcycle {
 namespace {
 
-/// Pictures are about this many pixels wide.
-constexpr std::int64_t kPixels = 512;
 constexpr char const* kFaces[6] = {"x-", "x+", "y-", "y+", "z-", "z+"};
 
 std::string line(char const* name, std::string const& value) {
@@ -40,21 +34,6 @@ std::string saving(SolveReport const& report) {
               ? format(" and %s", format_seconds(seconds).c_str())
               : format(" and no time (it cost %s more)", format_seconds(-seconds).c_str());
   return text;
-}
-
-/// The middle plane across an axis, [rows, columns]: the first of the other two axes to the right,
-/// the second upwards.
-at::Tensor middle_plane(at::Tensor const& field, std::int64_t axis) {
-  return field.select(axis, field.size(axis) / 2).t().flip(0).contiguous();
-}
-
-void write_slice(std::string const& path, at::Tensor const& plane) {
-  auto const scale = static_cast<int>(std::max<std::int64_t>(1, kPixels / plane.size(1)));
-  std::span<double const> const values(plane.const_data_ptr<double>(),
-                                       static_cast<std::size_t>(plane.numel()));
-  write_file_atomically(
-      path, slice_to_png(values, plane.size(0), plane.size(1), plane.min().item<double>(),
-                         plane.max().item<double>(), ColorMap::sequential, scale));
 }
 
 }  // namespace
@@ -137,15 +116,14 @@ std::string solve_json(SolveReport const& report) {
   if (report.conductivity) {
     members.emplace_back("effective_conductivity", json::array(report.conductivity->value));
   }
-  return json::document(members);
-}
-
-void write_slices(std::string const& directory, at::Tensor const& u, at::Tensor const& nu) {
-  for (std::int64_t axis = 0; axis < 3; ++axis) {
-    std::string const end = std::string("_") + "xyz"[axis] + ".png";
-    write_slice(directory + "/u" + end, middle_plane(u, axis));
-    write_slice(directory + "/nu" + end, middle_plane(nu, axis).log10());
+  if (report.slices) {
+    auto const ends = [](ColorRange range) {
+      return json::array(std::array{range.low, range.high});
+    };
+    members.emplace_back("pictures", json::object({{"u", ends(report.slices->u)},
+                                                   {"log10_nu", ends(report.slices->log10_nu)}}));
   }
+  return json::document(members);
 }
 
 }  // namespace voxcycle

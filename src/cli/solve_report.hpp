@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What voxcycle solve tells of a solution: lines, JSON, pictures.
+// What voxcycle solve tells of a solution: lines, JSON.
 #pragma once
 
 #include "voxcycle/reference/conductivity.hpp"
@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include <ATen/core/Tensor.h>
+#include "cli/solve_slices.hpp"
 
 namespace voxcycle {
 
@@ -21,15 +21,11 @@ struct SolveReport {
   Solution solution;
   std::optional<Solution> from_lift{};  ///< the same problem solved from the lift, to compare
   std::optional<EffectiveConductivity> conductivity{};
+  std::optional<SliceRanges> slices{};  ///< of the pictures, if there are some
 };
 
 /// A dozen lines: what each part cost, what was reached, what the network saved.
 std::string solve_text(SolveReport const& report);
 std::string solve_json(SolveReport const& report);
-
-/// Writes the middle planes across x, y and z of u and log10 nu as <directory>/u_x.png, ...
-/// @param u, nu  [nx+1, ny+1, nz+1] and [nx, ny, nz], float64
-/// @throws Error if the disk is full.
-void write_slices(std::string const& directory, at::Tensor const& u, at::Tensor const& nu);
 
 }  // namespace voxcycle

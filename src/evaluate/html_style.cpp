@@ -82,8 +82,9 @@ svg .mark { fill: var(--page); stroke-width: 1.6; }
 .pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(46%, 190px), 1fr));
   gap: 1.1rem; margin: 0.7rem 0 1.6rem; max-width: 1040px; }
 .pictures figure { max-width: 320px; }
-.pictures img { display: block; width: 100%; image-rendering: pixelated; border-radius: 3px; }
-.pictures .bar { height: 0.6rem; margin-top: 0.45rem; border-radius: 2px;
+.pictures img { display: block; width: 100%; max-height: 32rem; object-fit: contain;
+  object-position: left; image-rendering: pixelated; border-radius: 3px; }
+.pictures .bar { height: 0.6rem; margin-top: 0.45rem; border-radius: 2px; object-fit: fill;
   image-rendering: auto; }
 .range { display: flex; justify-content: space-between; font-size: 0.8rem; color: var(--quiet);
   font-variant-numeric: tabular-nums; line-height: 1.4; }

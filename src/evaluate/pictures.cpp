@@ -35,7 +35,10 @@ Picture picture(std::string caption, at::Tensor const& plane, Range range, Color
                                        static_cast<std::size_t>(plane.numel()));
   return {std::move(caption),
           slice_to_png(values, plane.size(0), plane.size(1), range.low, range.high, colors, scale),
-          range.low, range.high, std::move(unit)};
+          range.low,
+          range.high,
+          std::move(unit),
+          colors};
 }
 
 SamplePictures pictures_of(Communicator const& comm, Network& network, HeldOutSet const& set,

@@ -152,13 +152,10 @@ std::string render_errors(ReportInput const& input) {
   return element("section", "", content);
 }
 
-/// A Picture does not say its colours: a range symmetric about zero is that of an error.
 std::string color_bar(Picture const& picture) {
-  bool const symmetric = picture.low < 0 && picture.low == -picture.high;
   std::vector<double> ramp(256);
   for (std::size_t i = 0; i < ramp.size(); ++i) ramp[i] = static_cast<double>(i);
-  return slice_to_png(ramp, 1, static_cast<std::int64_t>(ramp.size()), 0, 255,
-                      symmetric ? ColorMap::diverging : ColorMap::sequential, 1);
+  return slice_to_png(ramp, 1, static_cast<std::int64_t>(ramp.size()), 0, 255, picture.colors, 1);
 }
 
 std::string image(std::string const& png, std::string const& attributes) {
@@ -177,10 +174,10 @@ std::string render_picture(Picture const& picture) {
   return element("figure", "", content + element("figcaption", "", escape(picture.caption)));
 }
 
-std::string render_samples(ReportInput const& input) {
-  if (input.samples.empty()) return "";
+std::string render_samples(std::vector<SamplePictures> const& samples) {
+  if (samples.empty()) return "";
   std::string content = element("h2", "", "Slices");
-  for (SamplePictures const& sample : input.samples) {
+  for (SamplePictures const& sample : samples) {
     std::string pictures;
     for (Picture const& picture : sample.pictures) pictures += render_picture(picture);
     content += element("h3", "", escape(sample.title));
@@ -221,7 +218,7 @@ std::string render_report(ReportInput const& input) {
   body += render_charts(input.metrics);
   body += render_errors(input);
   if (input.comparison) body += comparison_section(*input.comparison);
-  body += render_samples(input);
+  body += render_samples(input.samples);
   body += render_glossary();
   if (!input.config.empty()) {
     body += element("details", "",
@@ -229,6 +226,10 @@ std::string render_report(ReportInput const& input) {
                         element("pre", "", escape(input.config)));
   }
   return html::page(title, body);
+}
+
+std::string render_slices(std::string const& title, std::vector<SamplePictures> const& samples) {
+  return html::page(escape(title), element("h1", "", escape(title)) + render_samples(samples));
 }
 
 }  // namespace voxcycle

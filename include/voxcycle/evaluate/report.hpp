@@ -2,6 +2,7 @@
 #pragma once
 
 #include "voxcycle/evaluate/comparison.hpp"
+#include "voxcycle/io/png.hpp"
 #include "voxcycle/train/run_record.hpp"
 
 #include <cstdint>
@@ -20,13 +21,14 @@ struct SampleErrors {
   double energy_norm_error = 0.0;  ///< |u - u*|_K / |u*|_K
 };
 
-/// A picture with its caption and the range of its colours.
+/// A picture with its caption and the range and kind of its colours.
 struct Picture {
   std::string caption;
   std::string png;
   double low = 0.0;
   double high = 0.0;
   std::string unit;
+  ColorMap colors = ColorMap::sequential;
 };
 
 /// Slices of one sample side by side: nu, u, reference, error.
@@ -51,5 +53,8 @@ struct ReportInput {
 /// @return one self-contained HTML page (inline SVG, CSS and PNG; no script, no network) that a
 /// person reads in a minute.
 std::string render_report(ReportInput const& input);
+
+/// @return a page of the same kind with nothing but pictures.
+std::string render_slices(std::string const& title, std::vector<SamplePictures> const& samples);
 
 }  // namespace voxcycle

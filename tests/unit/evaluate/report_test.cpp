@@ -48,7 +48,8 @@ ReportInput full_input() {
   input.samples = {{"worst sample (index 101)",
                     "relative L2 0.6 %",
                     {{"nu", slice_to_png(ramp, 2, 2, 0, 3, ColorMap::sequential), 0, 3, "S/m"},
-                     {"error", slice_to_png(ramp, 2, 2, -3, 3, ColorMap::diverging), -3, 3, ""}}}};
+                     {"error", slice_to_png(ramp, 2, 2, -3, 3, ColorMap::diverging), -3, 3, "",
+                      ColorMap::diverging}}}};
   input.config = "[train]\nsteps = 40\n";
   return input;
 }
@@ -137,6 +138,26 @@ TEST(Report, ShowsTheNumbers) {
                   HasSubstr("stage 1, grid 16^3: 40.0 s"), HasSubstr("stage 2, grid 32^3: 40.0 s"),
                   HasSubstr("32^3, step 39: relative L2 error 1.25 %")));
   EXPECT_EQ(all_between(page, "(worst)", "<").size(), 1U);
+}
+
+TEST(Report, ColourBarsAreOfTheirPictures) {
+  ReportInput input = full_input();
+  auto const bars = [&] {
+    auto const sources = all_between(render_report(input), "src='", "'");
+    return std::vector<std::string>{sources[1], sources[3]};
+  };
+  auto const before = bars();
+  EXPECT_NE(before[0], before[1]);
+  input.samples[0].pictures[0].low = -3;  // a range about zero makes no error of it
+  EXPECT_EQ(bars(), before);
+}
+
+TEST(Slices, ShowPicturesWithTheirScales) {
+  auto const page = render_slices("a < b", full_input().samples);
+  EXPECT_EQ(nesting_fault(page), "");
+  EXPECT_EQ(all_between(page, "src='", "'").size(), 4U);
+  EXPECT_THAT(page, AllOf(HasSubstr("<h1>a &lt; b</h1>"), HasSubstr("<span>3 S/m</span>"),
+                          Not(HasSubstr("How training went"))));
 }
 
 TEST(Report, FoldsLongTablesOnly) {

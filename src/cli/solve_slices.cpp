@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/solve_slices.hpp"
+
+#include "voxcycle/core/atomic_file.hpp"
+#include "voxcycle/core/text.hpp"
+#include "voxcycle/evaluate/report.hpp"
+#include "voxcycle/io/png.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <ATen/ATen.h>
+
+namespace voxcycle {
+namespace {
+
+/// Pictures of small grids are about this many pixels long.
+constexpr double kPixels = 512;
+/// Longer ones leave out voxels rather than lengthen the others.
+constexpr double kMostPixels = 4096;
+
+/// A plane across an axis, [rows, columns], with the edges of a value in each direction.
+struct Plane {
+  at::Tensor values;
+  double height = 1.0;
+  double width = 1.0;
+};
+
+/// The middle plane across an axis: the first of the other two axes to the right, the second
+/// upwards.
+Plane middle_plane(at::Tensor const& field, Grid3 const& grid, int axis) {
+  return {field.select(axis, field.size(axis) / 2).t().flip(0), grid.spacing(axis == 2 ? 1 : 2),
+          grid.spacing(axis == 0 ? 1 : 0)};
+}
+
+/// `count` values, each the nearest to its pixel, of n along dimension `dim`.
+at::Tensor nearest(at::Tensor const& values, std::int64_t dim, std::int64_t count) {
+  auto const places = at::arange(count, at::kLong).mul(values.size(dim)).floor_divide(count);
+  return values.index_select(dim, places);
+}
+
+/// The plane on square pixels. The shorter edge of a value takes a whole number of them, unless the
+/// picture became too long.
+at::Tensor to_scale(Plane const& plane) {
+  auto const rows = plane.values.size(0);
+  auto const columns = plane.values.size(1);
+  double const longest = std::max(static_cast<double>(rows) * plane.height,
+                                  static_cast<double>(columns) * plane.width);
+  double const edge = std::min(plane.height, plane.width);
+  constexpr double rounding = 1e-6;  // of spacings read from files
+  double const whole = std::max(1.0, std::floor(kPixels * edge / longest + rounding));
+  double const most =
+      std::max({kMostPixels, static_cast<double>(rows), static_cast<double>(columns)});
+  double const per_length = std::min(whole / edge, most / longest);
+  auto const pixels = [&](std::int64_t count, double length) {
+    return std::max<std::int64_t>(1,
+                                  std::llround(static_cast<double>(count) * length * per_length));
+  };
+  auto const wide = nearest(plane.values, 1, pixels(columns, plane.width));
+  return nearest(wide, 0, pixels(rows, plane.height)).contiguous();
+}
+
+ColorRange range_of(std::vector<Plane> const& planes) {
+  ColorRange range{INFINITY, -INFINITY};
+  for (auto const& plane : planes) {
+    range.low = std::min(range.low, plane.values.min().item<double>());
+    range.high = std::max(range.high, plane.values.max().item<double>());
+  }
+  return range;
+}
+
+/// Three pictures of a field, in files and in memory.
+SamplePictures draw(std::string const& files, std::string const& name,
+                    std::vector<Plane> const& planes, ColorRange range) {
+  constexpr char const* directions[] = {"y to the right, z upwards", "x to the right, z upwards",
+                                        "x to the right, y upwards"};
+  SamplePictures shown{.title = name, .note = "", .pictures = {}};
+  for (std::size_t axis = 0; axis < planes.size(); ++axis) {
+    auto const pixels = to_scale(planes[axis]);
+    std::span<double const> const values(pixels.const_data_ptr<double>(),
+                                         static_cast<std::size_t>(pixels.numel()));
+    auto const png = slice_to_png(values, pixels.size(0), pixels.size(1), range.low, range.high,
+                                  ColorMap::sequential, 1);
+    write_file_atomically(files + "_" + "xyz"[axis] + ".png", png);
+    shown.pictures.push_back({.caption = name + ", across " + "xyz"[axis] + ": " + directions[axis],
+                              .png = png,
+                              .low = range.low,
+                              .high = range.high,
+                              .unit = ""});
+  }
+  return shown;
+}
+
+}  // namespace
+
+SliceRanges write_slices(std::string const& directory, std::string const& title, Grid3 const& grid,
+                         at::Tensor const& u, at::Tensor const& nu) {
+  std::vector<Plane> of_u;
+  std::vector<Plane> of_nu;
+  for (int axis = 0; axis < 3; ++axis) {
+    of_u.push_back(middle_plane(u, grid, axis));
+    of_nu.push_back(middle_plane(nu, grid, axis));
+    of_nu.back().values = of_nu.back().values.log10();
+  }
+  SliceRanges const ranges{range_of(of_u), range_of(of_nu)};
+  auto solution = draw(directory + "/u", "u", of_u, ranges.u);
+  solution.note = format("Middle planes of %s voxels, each %.4g x %.4g x %.4g, to scale.",
+                         grid.name().c_str(), grid.spacing(0), grid.spacing(1), grid.spacing(2));
+  auto const coefficient = draw(directory + "/nu", "log10 nu", of_nu, ranges.log10_nu);
+  write_file_atomically(directory + "/slices.html", render_slices(title, {solution, coefficient}));
+  return ranges;
+}
+
+std::string to_string(SliceRanges const& ranges) {
+  return format("u %.4g to %.4g, log10 nu %.4g to %.4g", ranges.u.low, ranges.u.high,
+                ranges.log10_nu.low, ranges.log10_nu.high);
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Pictures of a solution and its coefficient.
+#pragma once
+
+#include "voxcycle/grid/grid3.hpp"
+
+#include <string>
+
+#include <ATen/core/Tensor.h>
+
+namespace voxcycle {
+
+/// What the ends of a picture's colours stand for.
+struct ColorRange {
+  double low = 0.0;
+  double high = 0.0;
+};
+
+/// The three pictures of a field share one range.
+struct SliceRanges {
+  ColorRange u;
+  ColorRange log10_nu;
+};
+
+/// Writes the middle planes across x, y and z of u and log10 nu as <directory>/u_x.png, ..., to
+/// scale, and slices.html, which shows them with their colours' values.
+/// @param title  of the page
+/// @param u, nu  [nx+1, ny+1, nz+1] and [nx, ny, nz], float64
+/// @throws Error if the disk is full.
+SliceRanges write_slices(std::string const& directory, std::string const& title, Grid3 const& grid,
+                         at::Tensor const& u, at::Tensor const& nu);
+
+/// @return e.g. "u 0 to 1, log10 nu -3 to 0.5".
+std::string to_string(SliceRanges const& ranges);
+
+}  // namespace voxcycle
