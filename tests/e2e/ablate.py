@@ -193,6 +193,16 @@ class Ablate(harness.Case):
         self.assertIn("wild<small class='warn'>diverged</small>", page)
         self.assertIn("3 finished, 1 of them diverged", page)
 
+        # Errors that are no numbers are empty cells; the last one counts, not the last number.
+        path = self.scratch / "study/direct/metrics.csv"
+        *lines, last = path.read_text().splitlines()
+        cells = last.split(",")
+        self.assertTrue(cells[6] and not cells[5], last)
+        lines.append(",".join(cells[:6] + ["", "", ""] + cells[9:]))
+        path.write_text("\n".join(lines) + "\n")
+        self.assertRegex(self.ablate("--report").out, "\ndirect .* diverged\n")
+        self.assertIsNone(self.read_json()["runs"][0]["rel_l2_mean"])
+
     def test_a_changed_config_is_told(self):
         self.assertEqual(self.ablate("--run", "1").status, 0)
         result = self.ablate("--run", "1", "--cycle.batch", "3")
