@@ -178,7 +178,8 @@ std::string to_string(RunProgress state) {
 RunProgress progress_of(PlannedRun const& run) {
   bool const done = fs::exists(run.directory + "/DONE");
   if (!done && !fs::exists(checkpoint_path(run.directory))) return RunProgress::not_begun;
-  if (identity_in(run.directory) != run.config.identity()) return RunProgress::foreign;
+  if (!same_identity(identity_in(run.directory), run.config.identity()))
+    return RunProgress::foreign;
   return done ? RunProgress::finished : RunProgress::unfinished;
 }
 

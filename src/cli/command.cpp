@@ -93,9 +93,9 @@ void parse_arguments(std::vector<std::string> const& arguments, Command const& c
 }  // namespace
 
 std::vector<Command> all_commands() {
-  return {generate_command(), train_command(),  evaluate_command(),
-          solve_command(),    export_command(), ablate_command(),
-          verify_command(),   bench_command(),  info_command()};
+  return {generate_command(), train_command(),  evaluate_command(), solve_command(),
+          export_command(),   ablate_command(), scale_command(),    verify_command(),
+          bench_command(),    info_command()};
 }
 
 int run_command_line(std::vector<std::string> const& arguments, Communicator const& comm) {

@@ -128,7 +128,7 @@ class Ablate(harness.Case):
         self.wait_until(process, lambda: self.steps_done(NAMES[0]) > 20)
         process.send(signal.SIGINT)
         result = process.wait(20)
-        self.assertEqual(result.status, 0, result.text)
+        self.assertEqual(result.status, harness.STOPPED, result.text)
         self.assertIn("stopped; the same command goes on", result.out)
         self.assertFalse((self.scratch / "study" / "study.html").exists())
         self.assertEqual(self.done(), [])

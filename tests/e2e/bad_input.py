@@ -1,46 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Wrong configs, wrong command lines, wrong and damaged files, a full disk: an error within seconds
-that says what is wrong and what to do, from all processes, and nothing half-written."""
+"""Wrong configs, wrong command lines, wrong and damaged files: an error within seconds that says
+what is wrong and what to do, from all processes, and nothing half-written."""
 
 import hashlib
 import re
-import resource
 import shutil
-import signal
 
 import harness
-
-# Includes the start of mpiexec on a busy machine.
-MOST_SECONDS = 10
-
-
-class Refusal(harness.Case):
-    """Runs that must fail."""
-
-    def setUp(self):
-        super().setUp()
-        self.config()
-
-    def refuse(self, *arguments, expect, ranks=0, in_child=None):
-        """Expects a failure with one error line that has all texts of `expect`."""
-        result = self.run_program(*arguments, ranks=ranks, timeout=MOST_SECONDS, in_child=in_child)
-        self.assertNotEqual(result.status, 0, result.text)
-        self.assertGreater(result.status, 0, "ended by a signal")
-        errors = [line for line in result.err.splitlines() if "[error]" in line]
-        self.assertEqual(len(errors), 1, result.text)
-        for text in expect if isinstance(expect, (list, tuple)) else [expect]:
-            self.assertIn(text, errors[0])
-        self.assertRegex(errors[0], r"\.$", "an error is a sentence")
-        self.assertNotRegex(result.text, r"terminate called|Traceback|Segmentation|core dumped")
-        self.assertEqual(self.temporaries(), [])
-        return errors[0]
-
-    def temporaries(self):
-        return [str(p) for p in self.scratch.rglob("*.tmp*")]
-
-    def refuse_train(self, *options, expect, ranks=0):
-        return self.refuse("train", "--config", "small.cfg", *options, expect=expect, ranks=ranks)
+from harness import Refusal
 
 
 class CommandLine(Refusal):
@@ -361,40 +329,6 @@ class Runs(Refusal):
     def test_run_directory_cannot_be_made(self):
         (self.scratch / "file").write_text("")
         self.refuse_train("--run.directory", "file/run", ranks=2, expect="file/run")
-
-
-def full_disk(limit):
-    """A preexec_fn after which no file can grow beyond `limit` bytes."""
-    def apply():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-    return apply
-
-
-class FullDisk(Refusal):
-    def test_generate(self):
-        for limit in (3000, 10_000, 30_000):
-            with self.subTest(limit=limit):
-                # Standard output and error are files as well; the least limit has room for them.
-                error = self.refuse_with_limit(limit, "generate", "--config", "small.cfg")
-                self.assertIn(".h5", error)
-        for shard in self.scratch.rglob("*.h5"):
-            self.assertLess(shard.stat().st_size, 30_000)
-        # What was written before is whole, and the same command goes on.
-        self.succeed("generate", "--config", "small.cfg")
-        self.succeed("train", "--config", "small.cfg")
-
-    def refuse_with_limit(self, limit, *arguments):
-        return self.refuse(*arguments, expect=["File too large", "space"],
-                           in_child=full_disk(limit))
-
-    def test_train(self):
-        self.succeed("generate", "--config", "small.cfg")
-        # Room for the log and the metrics, not for a checkpoint (some 200 kB).
-        self.refuse_with_limit(100_000, "train", "--config", "small.cfg")
-        self.assertFalse((self.scratch / "run" / "checkpoint.h5").exists())
-        self.assertFalse((self.scratch / "run" / "DONE").exists())
-        self.succeed("train", "--config", "small.cfg", ranks=2)
 
 
 if __name__ == "__main__":

@@ -32,6 +32,9 @@ ENVIRONMENT = {
 # Exit status of work that was stopped and can go on.
 STOPPED = 75
 
+# Of a refusal: includes the start of mpiexec on a busy machine.
+MOST_SECONDS = 10
+
 # Two small grids and a small network: a step takes about 10 ms.
 SMALL = {
     "run.directory": "run",
@@ -174,6 +177,34 @@ class Case(unittest.TestCase):
                 self.fail("ended too early:\n" + process.wait(1).text)
             self.assertLess(time.monotonic(), end, "what the test waits for did not happen")
             time.sleep(0.02)
+
+
+class Refusal(Case):
+    """Runs that must fail."""
+
+    def setUp(self):
+        super().setUp()
+        self.config()
+
+    def refuse(self, *arguments, expect, ranks=0, in_child=None):
+        """Expects a failure with one error line that has all texts of `expect`."""
+        result = self.run_program(*arguments, ranks=ranks, timeout=MOST_SECONDS, in_child=in_child)
+        self.assertNotEqual(result.status, 0, result.text)
+        self.assertGreater(result.status, 0, "ended by a signal")
+        errors = [line for line in result.err.splitlines() if "[error]" in line]
+        self.assertEqual(len(errors), 1, result.text)
+        for text in expect if isinstance(expect, (list, tuple)) else [expect]:
+            self.assertIn(text, errors[0])
+        self.assertRegex(errors[0], r"\.$", "an error is a sentence")
+        self.assertNotRegex(result.text, r"terminate called|Traceback|Segmentation|core dumped")
+        self.assertEqual(self.temporaries(), [])
+        return errors[0]
+
+    def temporaries(self):
+        return [str(p) for p in self.scratch.rglob("*.tmp*")]
+
+    def refuse_train(self, *options, expect, ranks=0):
+        return self.refuse("train", "--config", "small.cfg", *options, expect=expect, ranks=ranks)
 
 
 def wait_for(condition, timeout):

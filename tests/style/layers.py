@@ -63,6 +63,7 @@ VENDORS = [
     vendor(r"fftw3.*\.h", "reference"),
     vendor(r"boost/random(/.*|\.hpp)", "field"),
     vendor(r"boost/program_options(/.*|\.hpp)", "cli"),
+    vendor(r"boost/property_tree/.*", "cli"),
     vendor(r"boost/version\.hpp", "cli"),
     vendor(r"boost/.*", ""),
     vendor(r"(spdlog|fmt)/.*", "core"),

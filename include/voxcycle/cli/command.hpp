@@ -43,6 +43,7 @@ Command evaluate_command();
 Command export_command();
 Command solve_command();
 Command ablate_command();
+Command scale_command();
 Command verify_command();
 Command bench_command();
 Command info_command();

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// voxcycle scale: strong and weak scaling of a training step over numbers of processes.
+#include "voxcycle/cli/command.hpp"
+#include "voxcycle/core/atomic_file.hpp"
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/json.hpp"
+#include "voxcycle/core/log.hpp"
+#include "voxcycle/core/text.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <thread>
+
+#include "cli/bench.hpp"
+#include "cli/child_process.hpp"
+#include "cli/options.hpp"
+#include "cli/scale_plan.hpp"
+#include <ATen/Parallel.h>
+#include <boost/property_tree/json_parser.hpp>
+#include <boost/property_tree/ptree.hpp>
+
+namespace voxcycle {
+namespace {
+
+constexpr std::size_t kLinesOfFailure = 12;
+
+std::int64_t cores() {
+  return std::max(1U, std::thread::hardware_concurrency());
+}
+
+std::vector<std::int64_t> powers_of_two() {
+  std::vector<std::int64_t> counts;
+  for (std::int64_t count = 1; count <= cores(); count *= 2) counts.push_back(count);
+  return counts;
+}
+
+std::vector<std::int64_t> processes_of(Invocation const& call) {
+  if (!call.has("processes")) return powers_of_two();
+  std::vector<std::int64_t> counts;
+  for (auto const& part : split_list(call.flags.at("processes"))) {
+    auto const count = parse_integer(part);
+    VOXCYCLE_REQUIRE(count > 0 && (counts.empty() || *count > counts.back()),
+                     "--processes: '" << part << "' is no larger number of processes than the one "
+                                      << "before. Give rising numbers from 1, e.g. 1,2,4.");
+    counts.push_back(*count);
+  }
+  VOXCYCLE_REQUIRE(!counts.empty(), "--processes is empty. Give numbers, e.g. 1,2,4.");
+  return counts;
+}
+
+/// The runs of this call as child processes, each of the same number of threads: run.threads, else
+/// this machine's cores shared out to the most processes; with a launcher of the user's, who knows
+/// the machines, this process's own number.
+class ScaleRuns {
+ public:
+  ScaleRuns(Invocation const& call, std::int64_t grid, std::int64_t most)
+      : grid_(grid), scratch_(call.config.text("run.directory") + "/scale") {
+    threads_ = at::get_num_threads();
+    if (call.has("launcher")) {
+      launcher_ = call.flags.at("launcher");
+    } else if (call.config.integer("run.threads", 0, 4096) == 0) {
+      threads_ = static_cast<int>(std::max<std::int64_t>(1, cores() / most));
+    }
+    std::filesystem::remove_all(scratch_);
+    write_file_atomically(scratch_ + "/config.cfg", call.config.dump());
+  }
+
+  int threads() const { return threads_; }
+  std::string const& device() const { return device_; }
+
+  /// @throws Error with the end of its output if a run fails.
+  ScaleTime time(ScaleRun const& run) {
+    auto const stem = format("%s/%ld-processes-batch-%ld", scratch_.c_str(),
+                             static_cast<long>(run.processes), static_cast<long>(run.batch));
+    auto const command =
+        own_command(launcher_, run.processes, threads_,
+                    {"bench", "step", "--config", scratch_ + "/config.cfg", "--grid",
+                     std::to_string(grid_), "--batch", std::to_string(run.batch), "--no-baseline",
+                     "--run.threads", std::to_string(threads_), "--json", stem + ".json"});
+    int const status = ChildProcess(command, stem + ".log").wait();
+    VOXCYCLE_REQUIRE(status == 0, "the step on " << run.processes << " processes failed. If the "
+                                                 << "launcher is not mpirun, give it with "
+                                                 << "--launcher 'srun -n {}'. The end of " << stem
+                                                 << ".log:\n"
+                                                 << last_lines(stem + ".log", kLinesOfFailure));
+    boost::property_tree::ptree line;
+    boost::property_tree::read_json(stem + ".json", line);
+    VOXCYCLE_REQUIRE(line.get<std::int64_t>("processes") == run.processes,
+                     "the launcher '" << launcher_ << "' started " << line.get<int>("processes")
+                                      << " processes instead of " << run.processes
+                                      << ". Give another with --launcher, with {} for their "
+                                         "number.");
+    device_ = line.get<std::string>("device");
+    return {line.get<double>("seconds_median"), line.get<double>("reduction_share")};
+  }
+
+ private:
+  std::int64_t grid_;
+  std::string scratch_;
+  std::string launcher_ = "mpirun -n {} --oversubscribe --bind-to none";
+  int threads_ = 1;
+  std::string device_;
+};
+
+std::string rows_json(std::vector<ScaleRow> const& rows) {
+  std::vector<std::string> all;
+  for (auto const& row : rows) {
+    all.push_back(json::object({{"processes", std::to_string(row.run.processes)},
+                                {"batch", std::to_string(row.run.batch)},
+                                {"seconds", json::number(row.time.seconds)},
+                                {"reduction_share", json::number(row.time.reduction)},
+                                {"speedup", json::number(row.speedup)},
+                                {"efficiency", json::number(row.efficiency)}}));
+  }
+  return json::array(all);
+}
+
+int scale(Invocation const& call) {
+  VOXCYCLE_REQUIRE(call.comm.size() == 1,
+                   "scale starts its processes itself. Call it without mpirun.");
+  if (call.has("json")) require_writable(call.flags.at("json"));
+  auto const options = train_options(call.config);
+  auto const& finest = options.levels.back();
+  auto const grid = bench_number(call, "grid", finest.grid.voxels[0]);
+  auto const batch = bench_number(call, "batch", finest.batch);
+  auto const rounds = bench_number(call, "rounds", 2);
+  auto const processes = processes_of(call);
+  auto const strong = strong_scaling(processes, batch);
+  auto const weak = weak_scaling(processes, batch);
+  ScaleRuns runs(call, grid, processes.back());
+
+  std::map<ScaleRun, ScaleTime> times;
+  for (std::int64_t round = 0; round < rounds; ++round) {
+    std::map<ScaleRun, ScaleTime> again;  // a run of both lists counts once
+    for (auto const* list : {&strong, &weak}) {
+      for (auto const& run : *list) {
+        if (again.count(run) == 1) continue;
+        log_info(format("round %ld of %ld: %ld %s, batch %ld", static_cast<long>(round + 1),
+                        static_cast<long>(rounds), static_cast<long>(run.processes),
+                        run.processes == 1 ? "process" : "processes",
+                        static_cast<long>(run.batch)));
+        again[run] = runs.time(run);
+        auto const [best, added] = times.emplace(run, again[run]);
+        if (!added && again[run].seconds < best->second.seconds) best->second = again[run];
+      }
+    }
+  }
+  auto const strong_rows = scale_rows(strong, times), weak_rows = scale_rows(weak, times);
+  std::printf("training step at %ld^3 on %s, %d %s a process, the faster of %ld rounds\n\n%s\n%s",
+              static_cast<long>(grid), runs.device().c_str(), runs.threads(),
+              runs.threads() == 1 ? "thread" : "threads", static_cast<long>(rounds),
+              scale_table("strong scaling: the same batch", strong_rows).c_str(),
+              scale_table("weak scaling: the same samples a process", weak_rows).c_str());
+  std::int64_t const units = (batch + options.unit_size - 1) / options.unit_size;
+  if (units < processes.back()) {
+    std::printf(
+        "\na batch of %ld has %ld units of %ld samples (train.unit_size): more processes "
+        "than units have nothing to do\n",
+        static_cast<long>(batch), static_cast<long>(units), static_cast<long>(options.unit_size));
+  }
+  if (call.has("json")) {
+    write_file_atomically(call.flags.at("json"),
+                          json::document({{"grid", std::to_string(grid)},
+                                          {"device", json::text(runs.device())},
+                                          {"threads", std::to_string(runs.threads())},
+                                          {"rounds", std::to_string(rounds)},
+                                          {"strong", rows_json(strong_rows)},
+                                          {"weak", rows_json(weak_rows)}}));
+  }
+  return 0;
+}
+
+}  // namespace
+
+Command scale_command() {
+  return {
+      "scale",
+      "strong and weak scaling of a training step, on random fields",
+      {{"processes", "LIST", "numbers of processes (default: 1,2,4,... up to the cores)"},
+       {"grid", "N", "voxels an axis (default: the finest level of the cycle)"},
+       {"batch", "N", "global batch; of weak scaling on the first number (default: the level's)"},
+       {"rounds", "N", "times that each is measured, in turn; the faster counts (default: 2)"},
+       {"launcher", "TEXT", "how to start {} processes (default: mpirun -n {} ...)"},
+       {"json", "FILE", "where the figures go"}},
+      scale};
+}
+
+}  // namespace voxcycle
