@@ -4,6 +4,7 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/io/voxel_file.hpp"
+#include "voxcycle/poisson/nested_equation.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -213,7 +214,7 @@ void require_nested_levels(NetworkOptions const& options) {
   VOXCYCLE_REQUIRE(options.smoothing > 0,
                    "network.coarse = black_box needs smoothing steps: set "
                    "network.smoothing to 1 or more.");
-  constexpr std::int64_t most_voxels = 10;  // an axis of what is solved directly
+  constexpr auto most_voxels = NestedEquation::most_voxels;
   VOXCYCLE_REQUIRE(options.channels.empty() || options.channels.begin()->first <= most_voxels,
                    "network.coarse = black_box solves the coarsest level directly: let "
                    "network.channels begin with a level of at most "

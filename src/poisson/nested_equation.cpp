@@ -15,6 +15,10 @@
 
 namespace voxcycle {
 
+static_assert((NestedEquation::most_voxels + 1) * (NestedEquation::most_voxels + 1) *
+                  (NestedEquation::most_voxels + 1) <=
+              CoarsestSolver::node_limit);
+
 struct NestedEquation::Level {
   Grid3 grid;
   Smoother smoother;

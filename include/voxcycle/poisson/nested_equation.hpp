@@ -17,6 +17,9 @@ namespace voxcycle {
 /// up by P, is the best of its space in the energy norm.
 class NestedEquation {
  public:
+  /// Voxels along an axis of the largest cube that is solved directly.
+  static constexpr std::int64_t most_voxels = 10;
+
   struct Options {
     int levels = 2;  ///< number of grids, >= 1; the coarsest is solved directly
     int steps = 4;   ///< of the smoother (see Smoother), > 0
