@@ -36,6 +36,12 @@ TEST(Communicator, ReductionsUnderWayMayOverlapOthers) {
   EXPECT_EQ(between[0].item<double>(), comm->size());
 }
 
+TEST(Communicator, CountsTheProcessesOfThisMachine) {
+  // These tests run on one; a launcher of several would start them on each.
+  auto const comm = make_mpi_communicator();
+  EXPECT_EQ(comm->local_size(), comm->size());
+}
+
 TEST(Communicator, GathersInRankOrder) {
   auto const comm = make_mpi_communicator();
   auto const gathered = comm->all_gather(at::full({2}, comm->rank(), at::kLong));
