@@ -6,8 +6,8 @@
 namespace voxcycle {
 
 /// Holds a directory for this process alone while it lives: a lock (flock) on the file `.lock` in
-/// it, which names the holder meanwhile. The system gives it back however the process ends; the file stays.
-/// File systems without locks are used without one.
+/// it, which names the holder meanwhile. The system gives it back however the process ends; the
+/// file stays. File systems without locks are used without one.
 class DirectoryLock {
  public:
   /// Makes the directory if need be. @throws Error naming the holder if there is one.
