@@ -98,15 +98,15 @@ void require_level(NetworkOptions const& options, Grid3 const& grid) {
   if (channels.count(n) == 1) return;
   auto coarsest = n;
   while (coarsest % 2 == 0 && coarsest >= 8) coarsest /= 2;
-  std::string levels;
+  auto const there = channels.rbegin()->first;
+  bool const goes_on = n > there && coarsest == channels.begin()->first;
+  std::vector<std::string> levels;
   for (auto level = coarsest; level <= n; level *= 2) {
-    levels += (levels.empty() ? "" : ", ") + std::to_string(level);
+    if (!goes_on || level > there) levels.push_back(std::to_string(level));
   }
-  bool const longer = n > channels.rbegin()->first && coarsest == channels.begin()->first;
-  throw Error(
-      "network: no level for grid " + grid.label() +
-      (longer ? ". Add " + std::to_string(n) : ". Levels double, so let them be " + levels) +
-      (longer ? " to network.channels." : " in network.channels."));
+  throw Error("network: no level for grid " + grid.label() +
+              (goes_on ? ". Add " : ". Levels double, so let them be ") + join(levels) +
+              (goes_on ? " to" : " in") + " network.channels.");
 }
 
 }  // namespace

@@ -18,8 +18,9 @@ namespace voxcycle {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr std::string_view kThreadsLine = "threads a process = ";
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+/// As train_options writes the identity's last line.
+constexpr std::string_view kThreadsLine = "threads a process = ";
 
 /// @throws Error naming the first line in which the identities of a directory's run and of this
 /// one differ.
@@ -31,15 +32,14 @@ void require_same_identity(std::string const& directory, std::string const& ther
     bool const ends = !std::getline(lines_there, a);
     if (!std::getline(lines_now, b) && ends) return;
   }
-  bool const threads = a.starts_with(kThreadsLine) && b.starts_with(kThreadsLine);
-  throw Error(format(
-      "%s holds a run of another config ('%s' there, '%s' now). %s, or start over with --fresh.",
-      directory.c_str(), a.c_str(), b.c_str(),
-      threads ? format("Sums depend on the number of threads: set run.threads = %s, or start as "
-                       "many processes as then (cores are shared out to them)",
-                       a.substr(kThreadsLine.size()).c_str())
-                    .c_str()
-              : "Choose another run.directory"));
+  std::string cure = "Choose another run.directory";
+  if (a.starts_with(kThreadsLine) && b.starts_with(kThreadsLine)) {
+    cure =
+        "Sums depend on the number of threads: set run.threads = " + a.substr(kThreadsLine.size()) +
+        ", or start as many processes as then (cores are shared out to them)";
+  }
+  throw Error(directory + " holds a run of another config ('" + a + "' there, '" + b + "' now). " +
+              cure + ", or start over with --fresh.");
 }
 
 std::int64_t finest_level(std::vector<Stage> const& stages) {
