@@ -3,11 +3,11 @@
 #include "voxcycle/cli/command.hpp"
 #include "voxcycle/cli/tensor_memory.hpp"
 #include "voxcycle/comm/communicator.hpp"
+#include "voxcycle/core/host.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/memory.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -16,15 +16,8 @@
 #include <vector>
 
 #include <c10/util/Exception.h>
-#include <unistd.h>
 
 namespace {
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
 
 /// torch's own errors bring the stack along, and no advice.
 std::string words_of(std::exception const& error) {

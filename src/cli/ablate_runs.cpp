@@ -25,7 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kLinesOfFailure = 12;
 constexpr std::chrono::milliseconds kPause{50};
 
 std::string output_of(PlannedRun const& run) {
@@ -138,10 +137,10 @@ class Session {
     } else if (result_.stopped) {
       log_info(format("run %d, %s, is stopped", run.number, run.label.c_str()));
     } else {
-      // A run that ends well but unfinished was stopped by somebody else.
+      // A run that ends unfinished without an error was stopped by somebody else.
       fail(run,
            format("it ended with status %d. The end of %s:\n", status, output_of(run).c_str()) +
-               last_lines(output_of(run), kLinesOfFailure));
+               last_lines(output_of(run)));
     }
   }
 

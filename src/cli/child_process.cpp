@@ -2,6 +2,7 @@
 #include "cli/child_process.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/text.hpp"
 
 #include <cerrno>
 #include <chrono>
@@ -79,6 +80,19 @@ int ChildProcess::wait() {
 
 void ChildProcess::request_stop() {
   if (!poll()) ::kill(pid_, SIGUSR1);
+}
+
+std::vector<std::int64_t> parse_process_counts(std::string const& name, std::string const& list) {
+  std::vector<std::int64_t> counts;
+  for (auto const& part : split_list(list)) {
+    auto const count = parse_integer(part);
+    VOXCYCLE_REQUIRE(count > 0, name << ": '" << part
+                                     << "' is no number of processes. Give whole numbers from 1, "
+                                        "e.g. 1,2,3.");
+    counts.push_back(*count);
+  }
+  VOXCYCLE_REQUIRE(!counts.empty(), name << " is empty. Give numbers of processes, e.g. 1,2,3.");
+  return counts;
 }
 
 std::string shell_word(std::string const& text) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,6 +37,14 @@ class ChildProcess {
   std::optional<int> status_;
 };
 
+/// What starts several processes unless the user says otherwise; {} stands for their number.
+constexpr char const* kLauncher = "mpirun -n {} --oversubscribe --bind-to none";
+
+/// Numbers of processes from a list such as "1,2,3".
+/// @param name  of the option, for the message
+/// @throws Error unless there are some, and all are whole numbers from 1.
+std::vector<std::int64_t> parse_process_counts(std::string const& name, std::string const& list);
+
 /// `text` as one word of a shell command.
 std::string shell_word(std::string const& text);
 
@@ -47,7 +56,7 @@ std::string shell_word(std::string const& text);
 std::string own_command(std::string launcher, std::int64_t processes, int threads,
                         std::vector<std::string> const& arguments);
 
-/// The last `most` lines of a file, "" if it cannot be read.
-std::string last_lines(std::string const& path, std::size_t most);
+/// The last `most` lines of a file, "" if it cannot be read; by default what tells a failure.
+std::string last_lines(std::string const& path, std::size_t most = 12);
 
 }  // namespace voxcycle

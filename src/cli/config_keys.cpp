@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/child_process.hpp"
+
 namespace voxcycle {
 
 std::vector<ConfigKey> all_config_keys() {
@@ -169,8 +171,7 @@ std::vector<ConfigKey> all_config_keys() {
       {"ablate.directory", "runs/ablation", "where a study's runs and its report go"},
       {"ablate.jobs", "1", "runs at once, >= 1; they share this process's threads"},
       {"ablate.processes", "1", "processes a run, >= 1"},
-      {"ablate.launcher", "mpirun -n {} --oversubscribe --bind-to none",
-       "what starts the {} processes of a run; unused for 1 process"},
+      {"ablate.launcher", kLauncher, "what starts the {} processes of a run; unused for 1 process"},
       {"ablate.baseline", "", "case that times are compared with; empty: the first"},
       {"ablate.target_metric", "rel_l2", "error of the target: rel_l2, energy_gap, energy_norm"},
       {"ablate.target_error", "0",

@@ -5,6 +5,7 @@
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/timer.hpp"
+#include "voxcycle/grid/units.hpp"
 
 #include <algorithm>
 #include <map>
@@ -62,8 +63,7 @@ double time_step(TrainOptions const& options, LevelPlan const& plan, std::int64_
 
 /// Units that the busiest process computes in a step.
 std::int64_t units_in_turn(std::int64_t batch, std::int64_t unit, int ranks) {
-  std::int64_t const units = (batch + unit - 1) / unit;
-  return (units + ranks - 1) / ranks;
+  return (unit_count(batch, unit) + ranks - 1) / ranks;
 }
 
 /// @param per_voxel  seconds of a step by its batch's voxels at the coarser level; 0: there is none

@@ -143,10 +143,10 @@ int evaluate(Invocation const& call) {
   std::printf("%s at %s, averaged weights, %s on %s\n%s", samples_of(split).c_str(),
               grid.label().c_str(), evaluation.precision.c_str(), place.name().c_str(),
               evaluation_table(evaluation, kRowsOnTerminal).c_str());
+  bool const finest = grid == level_grids(call.config).back();
+  std::string const of_grid = finest ? "" : "_" + std::to_string(grid.voxels[0]);
   auto const file = [&](std::string const& name, char const* kind) {
-    bool const finest = grid == level_grids(call.config).back();
-    return options.directory + "/" + name + (finest ? "" : "_" + std::to_string(grid.voxels[0])) +
-           kind;
+    return options.directory + "/" + name + of_grid + kind;
   };
   if (call.has("compare")) {
     evaluation.comparison = compare_methods(call.comm, *network, set,

@@ -10,7 +10,6 @@
 #include "voxcycle/reference/versions.hpp"
 
 #include <cstdio>
-#include <thread>
 
 #include "cli/options.hpp"
 #include <ATen/Parallel.h>
@@ -79,7 +78,7 @@ int info(Invocation const& call) {
   line("Boost",
        format("%d.%d.%d", BOOST_VERSION / 100000, BOOST_VERSION / 100 % 1000, BOOST_VERSION % 100));
   line("spdlog", log_library_version());
-  line("cores", std::to_string(std::thread::hardware_concurrency()));
+  line("cores", std::to_string(cores()));
   line("threads", std::to_string(at::get_num_threads()) + " a process");
   line("processes", std::to_string(call.comm.size()) + ", " + call.comm.transport());
   return 0;

@@ -6,11 +6,13 @@
 #include "voxcycle/core/json.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/grid/units.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <thread>
+#include <map>
+#include <set>
 
 #include "cli/bench.hpp"
 #include "cli/child_process.hpp"
@@ -23,29 +25,19 @@
 namespace voxcycle {
 namespace {
 
-constexpr std::size_t kLinesOfFailure = 12;
-
-std::int64_t cores() {
-  return std::max(1U, std::thread::hardware_concurrency());
-}
-
-std::vector<std::int64_t> powers_of_two() {
-  std::vector<std::int64_t> counts;
-  for (std::int64_t count = 1; count <= cores(); count *= 2) counts.push_back(count);
-  return counts;
-}
-
+/// --processes, or 1, 2, 4, ... up to the cores.
 std::vector<std::int64_t> processes_of(Invocation const& call) {
-  if (!call.has("processes")) return powers_of_two();
   std::vector<std::int64_t> counts;
-  for (auto const& part : split_list(call.flags.at("processes"))) {
-    auto const count = parse_integer(part);
-    VOXCYCLE_REQUIRE(count > 0 && (counts.empty() || *count > counts.back()),
-                     "--processes: '" << part << "' is no larger number of processes than the one "
-                                      << "before. Give rising numbers from 1, e.g. 1,2,4.");
-    counts.push_back(*count);
+  if (!call.has("processes")) {
+    for (int count = 1; count <= cores(); count *= 2) counts.push_back(count);
+    return counts;
   }
-  VOXCYCLE_REQUIRE(!counts.empty(), "--processes is empty. Give numbers, e.g. 1,2,4.");
+  counts = parse_process_counts("--processes", call.flags.at("processes"));
+  for (std::size_t k = 1; k < counts.size(); ++k) {
+    VOXCYCLE_REQUIRE(counts[k] > counts[k - 1],
+                     "--processes: '" << counts[k] << "' is no larger number of processes than the "
+                                      << "one before. Give rising numbers from 1, e.g. 1,2,4.");
+  }
   return counts;
 }
 
@@ -83,7 +75,7 @@ class ScaleRuns {
                                                  << "launcher is not mpirun, give it with "
                                                  << "--launcher 'srun -n {}'. The end of " << stem
                                                  << ".log:\n"
-                                                 << last_lines(stem + ".log", kLinesOfFailure));
+                                                 << last_lines(stem + ".log"));
     boost::property_tree::ptree line;
     boost::property_tree::read_json(stem + ".json", line);
     VOXCYCLE_REQUIRE(line.get<std::int64_t>("processes") == run.processes,
@@ -98,7 +90,7 @@ class ScaleRuns {
  private:
   std::int64_t grid_;
   std::string scratch_;
-  std::string launcher_ = "mpirun -n {} --oversubscribe --bind-to none";
+  std::string launcher_ = kLauncher;
   int threads_ = 1;
   std::string device_;
 };
@@ -130,20 +122,17 @@ int scale(Invocation const& call) {
   auto const weak = weak_scaling(processes, batch);
   ScaleRuns runs(call, grid, processes.back());
 
+  std::set<ScaleRun> measured(strong.begin(), strong.end());  // what is in both lists counts once
+  measured.insert(weak.begin(), weak.end());
   std::map<ScaleRun, ScaleTime> times;
-  for (std::int64_t round = 0; round < rounds; ++round) {
-    std::map<ScaleRun, ScaleTime> again;  // a run of both lists counts once
-    for (auto const* list : {&strong, &weak}) {
-      for (auto const& run : *list) {
-        if (again.count(run) == 1) continue;
-        log_info(format("round %ld of %ld: %ld %s, batch %ld", static_cast<long>(round + 1),
-                        static_cast<long>(rounds), static_cast<long>(run.processes),
-                        run.processes == 1 ? "process" : "processes",
-                        static_cast<long>(run.batch)));
-        again[run] = runs.time(run);
-        auto const [best, added] = times.emplace(run, again[run]);
-        if (!added && again[run].seconds < best->second.seconds) best->second = again[run];
-      }
+  for (std::int64_t round = 1; round <= rounds; ++round) {
+    for (auto const& run : measured) {
+      log_info(format("round %ld of %ld: %ld %s, batch %ld", static_cast<long>(round),
+                      static_cast<long>(rounds), static_cast<long>(run.processes),
+                      run.processes == 1 ? "process" : "processes", static_cast<long>(run.batch)));
+      auto const time = runs.time(run);
+      auto const [best, added] = times.emplace(run, time);
+      if (time.seconds < best->second.seconds) best->second = time;
     }
   }
   auto const strong_rows = scale_rows(strong, times), weak_rows = scale_rows(weak, times);
@@ -152,7 +141,7 @@ int scale(Invocation const& call) {
               runs.threads() == 1 ? "thread" : "threads", static_cast<long>(rounds),
               scale_table("strong scaling: the same batch", strong_rows).c_str(),
               scale_table("weak scaling: the same samples a process", weak_rows).c_str());
-  std::int64_t const units = (batch + options.unit_size - 1) / options.unit_size;
+  auto const units = unit_count(batch, options.unit_size);
   if (units < processes.back()) {
     std::printf(
         "\na batch of %ld has %ld units of %ld samples (train.unit_size): more processes "

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "cli/child_process.hpp"
 #include "cli/verify_runs.hpp"
 
 namespace voxcycle {
@@ -27,19 +28,6 @@ struct Run {
 double ulps_apart(double a, double b) {
   return std::abs(static_cast<double>(std::bit_cast<std::int64_t>(a)) -
                   static_cast<double>(std::bit_cast<std::int64_t>(b)));
-}
-
-std::vector<std::int64_t> ranks_of(Invocation const& call) {
-  std::vector<std::int64_t> ranks;
-  for (auto const& part : split_list(call.has("ranks") ? call.flags.at("ranks") : "1,2,3")) {
-    auto const count = parse_integer(part);
-    VOXCYCLE_REQUIRE(count > 0, "--ranks: '" << part
-                                             << "' is no number of processes. Give whole numbers "
-                                                "from 1, e.g. 1,2,3.");
-    ranks.push_back(*count);
-  }
-  VOXCYCLE_REQUIRE(!ranks.empty(), "--ranks is empty. Give numbers of processes, e.g. 1,2,3.");
-  return ranks;
 }
 
 /// Prints a line for each step of the first run. @return the first difference, "" if there is none
@@ -74,7 +62,8 @@ int verify(Invocation const& call) {
   if (call.has("worker")) return run_verify_worker(call);
   VOXCYCLE_REQUIRE(call.comm.size() == 1,
                    "verify starts its processes itself. Call it without mpirun.");
-  auto const ranks = ranks_of(call);
+  auto const ranks =
+      parse_process_counts("--ranks", call.has("ranks") ? call.flags.at("ranks") : "1,2,3");
   VerifyRuns const trainings(call);
   std::vector<Run> runs;
   for (auto count : ranks) {

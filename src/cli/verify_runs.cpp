@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <sstream>
 
-#include "cli/child_process.hpp"
 #include "cli/device_choice.hpp"
 #include "cli/options.hpp"
 #include <ATen/ATen.h>

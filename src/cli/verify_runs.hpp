@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/child_process.hpp"
+
 namespace voxcycle {
 
 /// One step of one run: its place ("stage.step"), loss, and hashes of loss, weights and running
@@ -38,7 +40,7 @@ class VerifyRuns {
                                   std::vector<std::string> const& more) const;
 
   std::string scratch_;
-  std::string launcher_ = "mpirun -n {} --oversubscribe --bind-to none";
+  std::string launcher_ = kLauncher;
   std::string steps_ = "5";
 };
 

@@ -2,6 +2,7 @@
 #include "voxcycle/core/directory_lock.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/host.hpp"
 #include "voxcycle/core/text.hpp"
 
 #include <array>
@@ -17,9 +18,7 @@ namespace voxcycle {
 namespace {
 
 std::string this_process() {
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
-  return format("process %ld on %s", static_cast<long>(::getpid()), host.data());
+  return format("process %ld on ", static_cast<long>(::getpid())) + host_name();
 }
 
 std::string holder_in(int file) {

@@ -76,7 +76,7 @@ struct RunRecord::Events {
 };
 
 RunRecord::RunRecord(std::string const& directory, std::vector<MetricRow> rows)
-    : directory_(directory), path_(directory + "/metrics.csv"), rows_(std::move(rows)) {
+    : directory_(directory), rows_(std::move(rows)) {
   save();
 }
 
@@ -97,7 +97,7 @@ void RunRecord::add(MetricRow const& row, std::int64_t global_step) {
 }
 
 void RunRecord::save() const {
-  write_file_atomically(path_, metrics_to_csv(rows_));
+  write_file_atomically(directory_ + "/metrics.csv", metrics_to_csv(rows_));
 }
 
 }  // namespace voxcycle

@@ -56,7 +56,6 @@ class RunRecord {
  private:
   struct Events;
   std::string directory_;
-  std::string path_;
   std::vector<MetricRow> rows_;
   std::unique_ptr<Events> events_;  ///< from the first row on
 };
