@@ -148,16 +148,34 @@ void plan_solve(BookedFields const& at, int steps) {
   at.nodes(2);
 }
 
+/// Impl::solve_up: residual and result are the caller's.
+void plan_solve_up(BookedFields const& at, int steps) {
+  if (is_coarsest(at.grid)) return plan_solve(at, steps);
+  {
+    auto const coarse = at.coarsened();
+    auto const coarse_b = coarse.nodes();
+    auto const coarse_x = coarse.nodes();
+    plan_solve_up(coarse, steps);
+  }
+  auto const r = at.nodes();
+  auto const correction = at.nodes();
+  plan_solve(at, steps);
+}
+
 }  // namespace
 
-std::vector<Ledger::Held> Multigrid::plan_cycle(BookedFields const& fine,
-                                                MultigridOptions const& options) {
+std::vector<Ledger::Held> Multigrid::plan(BookedFields const& fine) {
   std::vector<Ledger::Held> held;
   plan_levels(fine, held);
-  auto const residual = fine.nodes();  // as the caller hands it over
-  auto const x = fine.nodes();
-  plan_solve(fine, options.smoothing_steps);
   return held;
+}
+
+void Multigrid::plan_cycle(BookedFields const& fine, MultigridOptions const& options) {
+  plan_solve(fine, options.smoothing_steps);
+}
+
+void Multigrid::plan_full_cycle(BookedFields const& fine, MultigridOptions const& options) {
+  plan_solve_up(fine, options.smoothing_steps);
 }
 
 int Multigrid::levels() const {

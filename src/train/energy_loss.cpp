@@ -4,6 +4,7 @@
 
 #include "train/energy_scale.hpp"
 #include "train/losses.hpp"
+#include "train/source_term.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
@@ -25,16 +26,24 @@ class EnergyLoss final : public Loss {
 class NormalisedEnergyLoss final : public Loss {
  public:
   explicit NormalisedEnergyLoss(LossProblem const& problem)
-      : energy_(problem), scale_("energy_normalised", problem) {}
+      : problem_(problem), source_(problem), scale_("energy_normalised", problem) {}
   LossTerms evaluate(LossInput const& in) const override {
-    auto [energy, gradient] = energy_.evaluate(in);
-    at::Tensor const scale = scale_(in);
-    gradient.div_(as_factor(scale, in.u.scalar_type()));
+    auto const dtype = in.u.scalar_type();
+    auto const b = source_.load(in);
+    at::Tensor const scale = energy_of_solution(in.nu, b);
+    auto [energy, gradient] = energy_and_gradient(in.u, in.nu, problem_.grid, b);
+    gradient.div_(as_factor(scale, dtype));
     return {energy / scale, gradient};
   }
 
  private:
-  EnergyLoss energy_;
+  at::Tensor energy_of_solution(at::Tensor const& nu, std::optional<at::Tensor> const& b) const {
+    Multigrid const multigrid(problem_.grid, problem_.boundary, nu, {.dtype = nu.scalar_type()});
+    return scale_.stored_energy(scale_.solution(nu, multigrid, b), nu);
+  }
+
+  LossProblem problem_;
+  SourceTerm source_;
   EnergyScale scale_;
 };
 
@@ -59,9 +68,12 @@ LossPlan plan_energy_loss() {
 LossPlan plan_normalised_energy_loss() {
   return {.lasting_fields = EnergyScale::lasting_fields,
           .evaluate = [](BookedFields const& unit, Source const& source) {
-            auto const gradient = plan_energy_loss().evaluate(unit, source);
-            EnergyScale::plan(unit, source);
-            return gradient;
+            {
+              auto const load = plan_load(unit, source);
+              auto const multigrid = Multigrid::plan(unit);
+              EnergyScale::plan(unit);
+            }
+            return plan_energy_loss().evaluate(unit, source);
           }};
 }
 

@@ -5,6 +5,7 @@
 
 #include "train/energy_scale.hpp"
 #include "train/losses.hpp"
+#include "train/source_term.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
@@ -17,13 +18,18 @@ class EnergyMultigridLoss final : public Loss {
 
   LossTerms evaluate(LossInput const& in) const override {
     auto const dtype = in.u.scalar_type();
-    auto [energy, gradient] = energy_and_gradient(in.u, in.nu, problem_.grid, source_.load(in));
+    auto const b = source_.load(in);
+    at::Tensor const one = at::ones_like(in.nu);
     Multigrid const multigrid(problem_.grid, problem_.boundary, in.nu, {.dtype = dtype});
+    at::Tensor scale, scale_of_one;
+    {
+      at::Tensor const solution = scale_.solution(in.nu, multigrid, b);
+      scale = scale_.stored_energy(solution, in.nu);
+      scale_of_one = scale_.stored_energy(solution, one);
+    }
+    auto [energy, gradient] = energy_and_gradient(in.u, in.nu, problem_.grid, b);
     at::Tensor const e = multigrid.cycle(gradient.neg());
-    LossInput one = in;
-    one.nu = at::ones_like(in.nu);
-    auto const of_error = energy_and_gradient(e, one.nu, problem_.grid);
-    at::Tensor const scale = scale_(in), scale_of_one = scale_(one);
+    auto const of_error = energy_and_gradient(e, one, problem_.grid);
     gradient.mul_(as_factor(0.5 / scale, dtype));
     gradient.sub_(of_error.gradient.mul(as_factor(0.5 / scale_of_one, dtype)));
     return {0.5 * energy / scale + 0.5 * of_error.energy / scale_of_one, gradient};
@@ -44,12 +50,18 @@ std::unique_ptr<Loss> make_energy_multigrid_loss(LossProblem const& problem) {
 LossPlan plan_energy_multigrid_loss() {
   return {.lasting_fields = EnergyScale::lasting_fields,
           .evaluate = [](BookedFields const& unit, Source const& source) {
-            auto const gradient = plan_energy_loss().evaluate(unit, source);
-            auto const multigrid = Multigrid::plan_cycle(unit);
+            auto const load = plan_load(unit, source);
+            auto const one = unit.voxels();
+            auto const multigrid = Multigrid::plan(unit);
+            EnergyScale::plan(unit);
+            auto const gradient = unit.nodes();
+            {
+              auto const residual = unit.nodes();
+              auto const e = unit.nodes();
+              Multigrid::plan_cycle(unit);
+            }
             auto const e = unit.nodes();
-            auto const ones = unit.voxels();
             auto const of_error = unit.nodes();
-            EnergyScale::plan(unit, source);
             unit.nodes();  // of_error, scaled
             return gradient;
           }};

@@ -2,7 +2,6 @@
 #include "train/source_term.hpp"
 
 #include "voxcycle/poisson/energy.hpp"
-#include "voxcycle/poisson/sample_sums.hpp"
 
 #include <ATen/ATen.h>
 
@@ -22,13 +21,6 @@ std::optional<at::Tensor> SourceTerm::load(LossInput const& in) const {
   if (source_.is_zero()) return std::nullopt;
   if (source_.kind == SourceKind::constant) return load_.to(in.u.scalar_type());
   return load_of_source(in.f, grid_);
-}
-
-at::Tensor SourceTerm::mean_square(LossInput const& in) const {
-  if (source_.kind == SourceKind::constant) {
-    return at::full({1}, source_.value * source_.value, in.nu.options().dtype(at::kDouble));
-  }
-  return sample_dots(in.f, in.f).div_(static_cast<double>(grid_.voxel_count()));
 }
 
 }  // namespace voxcycle

@@ -20,8 +20,6 @@ class SourceTerm {
   bool is_zero() const { return source_.is_zero(); }
   /// b of a unit, [n or 1, 1, nx+1, ny+1, nz+1] of u's type; nothing for f = 0.
   std::optional<at::Tensor> load(LossInput const& in) const;
-  /// Mean of f^2 over the voxels, [n or 1], float64.
-  at::Tensor mean_square(LossInput const& in) const;
 
  private:
   Grid3 grid_;

@@ -57,10 +57,12 @@ class Multigrid {
   /// Not symmetric, so no preconditioner. Arguments and result as cycle.
   at::Tensor full_cycle(at::Tensor const& r) const;
 
-  /// Books what a hierarchy of averaged coarse operators for nu in the cycle's type holds, with a
-  /// cycle at its peak on top. @return what it holds as long as it lives
-  static std::vector<Ledger::Held> plan_cycle(BookedFields const& fine,
-                                              MultigridOptions const& options = {});
+  /// Books a hierarchy of averaged coarse operators for nu in the cycle's type. @return what it
+  /// holds as long as it lives
+  static std::vector<Ledger::Held> plan(BookedFields const& fine);
+  /// Book what cycles hold at their peaks beside hierarchy, residual and result.
+  static void plan_cycle(BookedFields const& fine, MultigridOptions const& options = {});
+  static void plan_full_cycle(BookedFields const& fine, MultigridOptions const& options = {});
 
   /// Number of grids, the coarsest included.
   int levels() const;
