@@ -99,10 +99,12 @@ std::vector<ConfigKey> all_config_keys() {
       {"network.norm", "sync_batch", "normalisation: sync_batch, group, instance, none"},
       {"network.correction_scale", "4",
        "multigrid: corrections are scale/n times the head's output, > 0"},
-      {"network.coarse", "averaged",
+      {"network.coarse", "auto",
        "multigrid: what coarser levels solve: averaged, the same equation for averaged nu; "
        "black_box, P^T K P with interpolation that follows the jumps of nu, the coarsest directly "
-       "(several times closer for about the same time a step)"},
+       "(several times closer for about the same time a step); auto: black_box with smoothing "
+       "steps "
+       "and a coarsest level of at most 10 voxels"},
       {"network.smoothing", "4",
        "smoothing steps on the equation after the correction of each level, 0 to 16 (0: none)"},
       {"network.depth", "3", "unet: halvings below the visited grid, 1 to 16"},

@@ -206,20 +206,31 @@ std::vector<Grid3> level_grids(Config const& config) {
 
 namespace {
 
-/// What NestedEquation would refuse in the middle of a run.
-void require_nested_levels(NetworkOptions const& options) {
-  if (options.coarse != CoarseLevels::black_box) return;
-  VOXCYCLE_REQUIRE(options.name == "multigrid",
-                   "network.coarse = black_box is for network.name = multigrid, not '"
-                       << options.name << "'. Set network.coarse = averaged.");
-  VOXCYCLE_REQUIRE(options.smoothing > 0,
-                   "network.coarse = black_box needs smoothing steps: set "
-                   "network.smoothing to 1 or more.");
+/// What NestedEquation would refuse in the middle of a run, and what to do; nothing: it can be had.
+std::string obstacle_to_nesting(NetworkOptions const& options) {
+  if (options.name != "multigrid") {
+    return "is for network.name = multigrid, not '" + options.name +
+           "'. Set network.coarse = averaged.";
+  }
+  if (options.smoothing == 0) return "needs smoothing steps: set network.smoothing to 1 or more.";
   constexpr auto most_voxels = NestedEquation::most_voxels;
-  VOXCYCLE_REQUIRE(options.channels.empty() || options.channels.begin()->first <= most_voxels,
-                   "network.coarse = black_box solves the coarsest level directly: let "
-                   "network.channels begin with a level of at most "
-                       << most_voxels << " voxels, not " << options.channels.begin()->first << '.');
+  if (options.channels.empty() || options.channels.begin()->first <= most_voxels) return "";
+  return "solves the coarsest level directly: let network.channels begin with a level of at most " +
+         std::to_string(most_voxels) + " voxels, not " +
+         std::to_string(options.channels.begin()->first) + '.';
+}
+
+CoarseLevels coarse_levels(Config const& config, NetworkOptions const& options) {
+  enum class Choice { automatic, averaged, black_box };
+  auto const choice = choose<Choice>(config, "network.coarse",
+                                     {{"auto", Choice::automatic},
+                                      {"averaged", Choice::averaged},
+                                      {"black_box", Choice::black_box}});
+  auto const obstacle = obstacle_to_nesting(options);
+  VOXCYCLE_REQUIRE(choice != Choice::black_box || obstacle.empty(),
+                   "network.coarse = black_box " << obstacle);
+  return choice == Choice::averaged || !obstacle.empty() ? CoarseLevels::averaged
+                                                         : CoarseLevels::black_box;
 }
 
 }  // namespace
@@ -233,9 +244,6 @@ NetworkOptions network_options(Config const& config) {
       .channels = config.integer_map("network.channels"),
       .norm = parse_norm(config.text("network.norm")),
       .correction_scale = config.real("network.correction_scale", 1e-6, 1e6),
-      .coarse = choose<CoarseLevels>(
-          config, "network.coarse",
-          {{"averaged", CoarseLevels::averaged}, {"black_box", CoarseLevels::black_box}}),
       .smoothing = static_cast<int>(config.integer("network.smoothing", 0, 16)),
       .seed = static_cast<std::uint64_t>(config.integer("run.seed")),
       .depth = config.integer("network.depth", 1, 16),
@@ -243,7 +251,7 @@ NetworkOptions network_options(Config const& config) {
       .adaptation = choose<Adaptation>(config, "network.adaptation",
                                        {{"no", Adaptation::no}, {"yes", Adaptation::yes}}),
       .cycle_levels = cycle_levels};
-  require_nested_levels(options);
+  options.coarse = coarse_levels(config, options);
   return options;
 }
 

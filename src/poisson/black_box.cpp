@@ -3,7 +3,11 @@
 
 #include "voxcycle/poisson/parallel.hpp"
 
-#include <cmath>
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <utility>
+#include <vector>
 
 #include "device.hpp"
 #include "row_loops.hpp"
@@ -29,22 +33,35 @@ struct Rows {
   }
 };
 
-// The offsets that are zero along the even axes of a fine node with these odd ones: its neighbours
-// with an equation of their own on an edge, a face or in a voxel; corners are odd along all.
-struct Neighbours {
-  std::vector<Offset> all, corners;
+// The fine nodes that are odd along some axes, and even along the others: on edges, on faces or in
+// voxels of the coarse grid.
+struct OddNodes {
+  std::array<bool, 3> odd;
+  std::array<int, offset_count> collapsed{};  // each offset without its parts along even axes
+  std::vector<int> neighbours;                // with an equation of their own: all those but none
+  std::vector<int> corners;                   // the coarse nodes among them
 
-  explicit Neighbours(std::array<bool, 3> const& odd) {
+  explicit OddNodes(std::array<bool, 3> const& odd_in) : odd(odd_in) {
     for (int t = 0; t < offset_count; ++t) {
-      Offset const o = offset_of(t);
-      bool inside = t != no_offset, corner = true;
-      for (int a = 0; a < 3; ++a) {
-        inside = inside && (odd[a] || o[a] == 0);
-        corner = corner && (odd[a] == (o[a] != 0));
-      }
-      if (inside) all.push_back(o);
-      if (inside && corner) corners.push_back(o);
+      Offset part = offset_of(t);
+      for (int a = 0; a < 3; ++a) part[a] = odd[a] ? part[a] : 0;
+      collapsed[t] = index_of(part);
+      if (collapsed[t] != t || t == no_offset) continue;
+      neighbours.push_back(t);
+      bool corner = true;
+      for (int a = 0; a < 3; ++a) corner = corner && odd[a] == (part[a] != 0);
+      if (corner) corners.push_back(t);
     }
+  }
+
+  static OddNodes const& of(bool odd_x, bool odd_y, bool odd_z) {
+    static std::vector<OddNodes> const all = [] {
+      std::vector<OddNodes> nodes;
+      for (int i = 0; i < 8; ++i)
+        nodes.emplace_back(std::array{i / 4 != 0, i / 2 % 2 != 0, i % 2 != 0});
+      return nodes;
+    }();
+    return all[4 * odd_x + 2 * odd_y + odd_z];
   }
 };
 
@@ -56,98 +73,85 @@ bool towards(Offset const& a, Offset const& c) {
   return true;
 }
 
-// Interpolation to the fine nodes of row (x, y) that are odd along z or not.
+// Interpolation to rows of fine nodes along z that are odd there or not.
 template <class T>
 class RowInterpolation {
  public:
-  RowInterpolation(Rows<T> const& weights, StencilRow const& stencil, std::int64_t x,
-                   std::int64_t y, bool odd_z)
-      : weights_(weights),
-        x_(x),
-        y_(y),
-        parity_(odd_z ? 1 : 0),
-        odd_{x % 2 != 0, y % 2 != 0, odd_z},
-        neighbours_(odd_),
-        count_(stencil.half() + 1 - parity_),
-        ones_(count_, T(1)),
-        sum_(count_, 0.0) {
-    collapse(stencil);
-  }
+  // For rows of 2n + 1 fine nodes.
+  explicit RowInterpolation(std::int64_t n)
+      : ones_(n + 1, T(1)),
+        minus_(n + 1, -1.0),
+        sum_(n + 1),
+        collapsed_(offset_count, std::vector<double>(n + 1)),
+        shares_(8, std::vector<double>(n + 1)) {}
 
-  void write() {
-    std::vector<std::vector<double>> shares;
-    for (Offset const& c : neighbours_.corners) shares.push_back(share_of(c));
-    replace_senseless(shares);
-    for (std::size_t i = 0; i < shares.size(); ++i) {
-      Offset const& c = neighbours_.corners[i];
+  // To row (x, y).
+  void write(Rows<T> const& weights, StencilRow const& stencil, std::int64_t x, std::int64_t y,
+             bool odd_z) {
+    OddNodes const& nodes = OddNodes::of(x % 2 != 0, y % 2 != 0, odd_z);
+    std::int64_t const count = stencil.half() + (odd_z ? 0 : 1);
+    // The weights that the coarse node at f + c gives to f + o + c, for f of this row.
+    auto const weight = [&](Offset const& o, Offset const& c) {
+      std::int64_t const shift = odd_z ? (c[2] + 1) / 2 : 0;
+      return weights.row(weight_slot(index_of(o)), (x + c[0]) / 2, (y + c[1]) / 2) + shift;
+    };
+    collapse(nodes, stencil, count);
+    for (std::size_t i = 0; i < nodes.corners.size(); ++i) {
+      Offset const c = offset_of(nodes.corners[i]);
+      // What the corner c gives, times sum: by itself and through nodes nearer to it.
+      std::fill_n(shares_[i].begin(), count, 0.0);
+      for (int neighbour : nodes.neighbours) {
+        Offset const d = offset_of(neighbour);
+        if (!towards(d, c)) continue;
+        T const* const known =
+            d == c ? ones_.data() : weight({d[0] - c[0], d[1] - c[1], d[2] - c[2]}, c);
+        row_loops::loops<T>().weigh(shares_[i].data(), collapsed_[neighbour].data(), known, count);
+      }
+    }
+    replace_senseless(nodes.corners.size(), count);
+    for (std::size_t i = 0; i < nodes.corners.size(); ++i) {
+      Offset const c = offset_of(nodes.corners[i]);
       T* const out = weight({-c[0], -c[1], -c[2]}, c);
-      for (std::int64_t k = 0; k < count_; ++k) out[k] = static_cast<T>(shares[i][k]);
+      for (std::int64_t k = 0; k < count; ++k) out[k] = static_cast<T>(shares_[i][k]);
     }
   }
 
  private:
   // -1 times the couplings to each neighbour, summed along the even axes, and the sum of all.
-  void collapse(StencilRow const& stencil) {
+  void collapse(OddNodes const& nodes, StencilRow const& stencil, std::int64_t count) {
     auto const& loops = row_loops::table().f64;
-    std::vector<double> const minus(count_, -1.0);
-    for (Offset const& d : neighbours_.all) {
-      std::vector<double> total(count_, 0.0);
-      for (int t = 0; t < offset_count; ++t) {
-        Offset const o = offset_of(t);
-        bool same = true;
-        for (int a = 0; a < 3; ++a) same = same && (!odd_[a] || o[a] == d[a]);
-        if (same) {
-          loops.multiply_add(total.data(), minus.data(), stencil.entry(t, parity_), count_);
-        }
-      }
-      for (std::int64_t k = 0; k < count_; ++k) sum_[k] += total[k];
-      collapsed_.push_back(std::move(total));
+    for (int d : nodes.neighbours) std::fill_n(collapsed_[d].begin(), count, 0.0);
+    for (int t = 0; t < offset_count; ++t) {
+      int const d = nodes.collapsed[t];
+      if (d == no_offset) continue;
+      loops.multiply_add(collapsed_[d].data(), minus_.data(),
+                         stencil.entry(t, nodes.odd[2] ? 1 : 0), count);
+    }
+    std::fill_n(sum_.begin(), count, 0.0);
+    for (int d : nodes.neighbours) {
+      for (std::int64_t k = 0; k < count; ++k) sum_[k] += collapsed_[d][k];
     }
   }
 
-  // The weights that the coarse node at f + c gives to f + o + c, for f of this row.
-  T* weight(Offset const& o, Offset const& c) const {
-    std::int64_t const shift = odd_[2] ? (c[2] + 1) / 2 : 0;
-    return weights_.row(weight_slot(index_of(o)), (x_ + c[0]) / 2, (y_ + c[1]) / 2) + shift;
-  }
-
-  // What the corner c gives, times sum: by itself and through nodes nearer to it.
-  std::vector<double> share_of(Offset const& c) const {
-    auto const& loops = row_loops::loops<T>();
-    std::vector<double> share(count_, 0.0);
-    for (std::size_t i = 0; i < neighbours_.all.size(); ++i) {
-      Offset const& d = neighbours_.all[i];
-      if (!towards(d, c)) continue;
-      Offset const o{d[0] - c[0], d[1] - c[1], d[2] - c[2]};
-      T const* const known = index_of(o) == no_offset ? ones_.data() : weight(o, c);
-      loops.weigh(share.data(), collapsed_[i].data(), known, count_);
-    }
-    return share;
-  }
-
-  void replace_senseless(std::vector<std::vector<double>>& shares) const {
-    bool const edge = shares.size() == 2;
+  void replace_senseless(std::size_t corners, std::int64_t count) {
+    bool const edge = corners == 2;
     double const least = edge ? 0.0 : -1.0, most = edge ? 1.0 : 2.0;
-    for (std::int64_t k = 0; k < count_; ++k) {
+    for (std::int64_t k = 0; k < count; ++k) {
       bool sense = sum_[k] > 0.0;
-      for (auto& share : shares) {
-        share[k] /= sum_[k];
-        sense = sense && share[k] >= least && share[k] <= most;
+      for (std::size_t i = 0; i < corners; ++i) {
+        double& share = shares_[i][k];
+        share /= sum_[k];
+        sense = sense && share >= least && share <= most;
       }
       if (sense) continue;
-      for (auto& share : shares) share[k] = 1.0 / static_cast<double>(shares.size());
+      for (std::size_t i = 0; i < corners; ++i) shares_[i][k] = 1.0 / static_cast<double>(corners);
     }
   }
 
-  Rows<T> const& weights_;
-  std::int64_t x_, y_;
-  int parity_;
-  std::array<bool, 3> odd_;
-  Neighbours neighbours_;
-  std::int64_t count_;
   std::vector<T> ones_;
-  std::vector<double> sum_;
-  std::vector<std::vector<double>> collapsed_;
+  std::vector<double> minus_, sum_;
+  std::vector<std::vector<double>> collapsed_;  // by offset
+  std::vector<std::vector<double>> shares_;     // by corner
 };
 
 template <class T>
@@ -159,16 +163,39 @@ void interpolate(StencilSource const& fine, at::Tensor& weights) {
   for (int odd_axes = 1; odd_axes <= 3; ++odd_axes) {
     parallel_for(fine.batch() * rows, 60 * grid.nodes(2), [&](auto begin, auto end) {
       StencilRow stencil(coarse.voxels[2]);
+      RowInterpolation<T> interpolation(coarse.voxels[2]);
       std::vector<double> scratch;
       for (std::int64_t i = begin; i < end; ++i) {
         std::int64_t const sample = i / rows, x = i % rows / grid.nodes(1), y = i % grid.nodes(1);
         auto const odd_z = odd_axes - x % 2 - y % 2;
         if (odd_z < 0 || odd_z > 1) continue;
         fine.row(sample, x, y, stencil, scratch);
-        RowInterpolation<T>(Rows<T>(weights, sample, coarse), stencil, x, y, odd_z == 1).write();
+        interpolation.write(Rows<T>(weights, sample, coarse), stencil, x, y, odd_z == 1);
       }
     });
   }
+}
+
+// A part P(f, I) K(f, g) P(g, J) of the coupling between coarse nodes I and J = I + step, with the
+// fine nodes f = 2I + from and g = f + by = 2J + to.
+struct Term {
+  int from, by, to;  // offsets
+};
+
+// All of them, f by f. There are 927 for the 13 steps.
+std::vector<Term> terms_of(int step_index) {
+  Offset const step = offset_of(step_index);
+  std::vector<Term> terms;
+  for (int from = 0; from < offset_count; ++from) {
+    for (int by = 0; by < offset_count; ++by) {
+      Offset const f = offset_of(from), o = offset_of(by);
+      Offset const to{f[0] + o[0] - 2 * step[0], f[1] + o[1] - 2 * step[1],
+                      f[2] + o[2] - 2 * step[2]};
+      if (std::abs(to[0]) > 1 || std::abs(to[1]) > 1 || std::abs(to[2]) > 1) continue;
+      terms.push_back({from, by, index_of(to)});
+    }
+  }
+  return terms;
 }
 
 // The couplings of one row of coarse nodes.
@@ -183,18 +210,20 @@ class RowProduct {
 
   void write(Rows<T> const& weights, Rows<T> const& out, std::int64_t sample, std::int64_t x,
              std::int64_t y) {
-    Grid3 const& grid = fine_.grid();
-    for (int i = 0; i < 9; ++i) {
-      std::int64_t const xf = 2 * x + i / 3 - 1, yf = 2 * y + i % 3 - 1;
-      present_[i] = xf >= 0 && xf < grid.nodes(0) && yf >= 0 && yf < grid.nodes(1);
-      if (present_[i]) fine_.row(sample, xf, yf, stencils_[i], scratch_);
-    }
+    static std::vector<std::vector<Term>> const all_terms = [] {
+      std::vector<std::vector<Term>> all;
+      for (int s = no_offset + 1; s < offset_count; ++s) all.push_back(terms_of(s));
+      return all;
+    }();
+    read(sample, x, y);
+    auto const own = rows_at(weights, x, y);
     for (int s = no_offset + 1; s < offset_count; ++s) {
       Offset const step = offset_of(s);
       if (!weights.holds(x + step[0], y + step[1])) continue;
+      auto const others = rows_at(weights, x + step[0], y + step[1]);
       std::fill(sum_.begin(), sum_.end(), 0.0);
-      for (int o = 0; o < offset_count; ++o) {
-        if (present_[o / 3]) add_terms(weights, x, y, o, step);
+      for (Term const& term : all_terms[s - no_offset - 1]) {
+        if (present_[term.from / 3]) add(term, own[term.from], others[term.to], step[2]);
       }
       T* const row = out.row(s - no_offset - 1, x, y);
       for (std::size_t k = 0; k < sum_.size(); ++k) row[k] = static_cast<T>(sum_[k]);
@@ -202,34 +231,50 @@ class RowProduct {
   }
 
  private:
-  // sum += P(f, I) K(f, g) P(g, J) for the coarse nodes I = (x, y, *), their neighbours J = I +
-  // step, the fine nodes f = 2I + o and all neighbours g of f that J gives to.
-  void add_terms(Rows<T> const& weights, std::int64_t x, std::int64_t y, int o,
-                 Offset const& step) {
-    auto const& loops = row_loops::loops<T>();
-    Offset const from = offset_of(o);
-    std::int64_t const length = std::ssize(sum_);
-    std::int64_t const first = step[2] < 0 ? 1 : 0, count = length - (step[2] != 0 ? 1 : 0);
-    T const* const p = weights_or_ones(weights, o, x, y);
-    for (int t = 0; t < offset_count; ++t) {
-      Offset const by = offset_of(t);
-      Offset const to{from[0] + by[0] - 2 * step[0], from[1] + by[1] - 2 * step[1],
-                      from[2] + by[2] - 2 * step[2]};
-      if (std::abs(to[0]) > 1 || std::abs(to[1]) > 1 || std::abs(to[2]) > 1) continue;
-      double const* const a =
-          stencils_[o / 3].entry(t, from[2] != 0 ? 1 : 0) + (from[2] < 0 ? -1 : 0);
-      T const* const q = weights_or_ones(weights, index_of(to), x + step[0], y + step[1]);
-      loops.congruence(sum_.data() + first, p + first, a + first, q + first + step[2], count);
+  using WeightRows = std::array<T const*, offset_count>;
+  using Place = std::array<std::int64_t, 3>;
+
+  // The fine rows around (x, y). Three of them are there from (x, y - 1), if that was before.
+  void read(std::int64_t sample, std::int64_t x, std::int64_t y) {
+    Grid3 const& grid = fine_.grid();
+    bool const next = read_ == Place{sample, x, y - 1};
+    for (int i = 0; i < 9; ++i) {
+      std::int64_t const xf = 2 * x + i / 3 - 1, yf = 2 * y + i % 3 - 1;
+      present_[i] = xf >= 0 && xf < grid.nodes(0) && yf >= 0 && yf < grid.nodes(1);
+      if (!present_[i]) continue;
+      if (next && i % 3 == 0) {
+        std::swap(stencils_[i], stencils_[i + 2]);
+      } else {
+        fine_.row(sample, xf, yf, stencils_[i], scratch_);
+      }
     }
+    read_ = {sample, x, y};
   }
 
-  T const* weights_or_ones(Rows<T> const& weights, int o, std::int64_t x, std::int64_t y) const {
-    return o == no_offset ? ones_.data() : weights.row(weight_slot(o), x, y);
+  // For all nodes I of the row, whose neighbours J are step_z further.
+  void add(Term const& term, T const* p, T const* q, int step_z) {
+    std::int64_t const first = step_z < 0 ? 1 : 0;
+    std::int64_t const count = std::ssize(sum_) - (step_z != 0 ? 1 : 0);
+    int const z = term.from % 3 - 1;
+    double const* const a =
+        stencils_[term.from / 3].entry(term.by, z != 0 ? 1 : 0) + (z < 0 ? -1 : 0);
+    row_loops::loops<T>().congruence(sum_.data() + first, p + first, a + first, q + first + step_z,
+                                     count);
+  }
+
+  // The weights that the coarse nodes (x, y, *) give to the fine nodes around them.
+  WeightRows rows_at(Rows<T> const& weights, std::int64_t x, std::int64_t y) const {
+    WeightRows rows;
+    for (int t = 0; t < offset_count; ++t) {
+      rows[t] = t == no_offset ? ones_.data() : weights.row(weight_slot(t), x, y);
+    }
+    return rows;
   }
 
   StencilSource const& fine_;
   std::vector<StencilRow> stencils_;  // of the fine rows around
   std::array<bool, 9> present_{};
+  Place read_{-1, -1, -1};
   std::vector<T> ones_;
   std::vector<double> sum_, scratch_;
 };

@@ -52,7 +52,23 @@ at::Tensor noise_like(at::Tensor const& field) {
       values[i] = static_cast<scalar_t>(hash_uniform({static_cast<std::uint64_t>(i)}) - 0.5);
     }
   });
-  return noise.to(field.device());
+  return noise.to(field.device(), /*non_blocking=*/true);
+}
+
+void fetch_tops(std::vector<LevelOperator*> const& operators) {
+  std::vector<LevelOperator*> waiting;
+  std::vector<at::Tensor> tops;
+  for (LevelOperator* op : operators) {
+    if (at::Tensor const top = op->pending_top(); top.defined()) {
+      waiting.push_back(op);
+      tops.push_back(top);
+    }
+  }
+  if (waiting.empty()) return;
+  at::Tensor const values = at::stack(tops).to(at::kCPU, at::kDouble);
+  for (std::size_t i = 0; i < waiting.size(); ++i) {
+    waiting[i]->set_top(values.const_data_ptr<double>()[i]);
+  }
 }
 
 std::unique_ptr<LevelOperator> make_voxel_operator(Grid3 const& grid, at::Tensor const& nu) {

@@ -45,6 +45,9 @@ struct Multigrid::Impl {
       levels.back().transfer = std::move(coarse.transfer);
       add_level(std::move(coarse.op), boundary);
     }
+    std::vector<LevelOperator*> operators;
+    for (Level const& level : levels) operators.push_back(level.op.get());
+    fetch_tops(operators);
     LevelOperator const& last = *levels.back().op;
     if (is_solved_directly(last.grid())) {
       direct = std::make_unique<CoarsestSolver>(

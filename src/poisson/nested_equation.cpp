@@ -32,7 +32,7 @@ namespace {
 at::Tensor direct_solution(LevelOperator const& op, Boundary const& boundary, at::Tensor const& nu,
                            std::optional<at::Tensor> const& b) {
   at::Tensor const start = lift(op.grid(), boundary, nu.scalar_type())
-                               .to(nu.device())
+                               .to(nu.device(), /*non_blocking=*/true)
                                .expand({nu.size(0), -1, -1, -1, -1})
                                .contiguous();
   at::Tensor r = op.apply(start).neg_();
@@ -52,6 +52,7 @@ NestedEquation::NestedEquation(Grid3 const& grid, Boundary const& boundary, at::
       options.levels > 0 && grid.divisible(options.levels - 1),
       "grid " << grid.label() << " cannot be halved " << options.levels - 1 << " times.");
   auto op = make_voxel_operator(grid, nu);
+  std::vector<LevelOperator*> operators;
   std::optional<at::Tensor> load;
   if (b) load = b->expand({nu.size(0), -1, -1, -1, -1}).contiguous();
   for (int left = options.levels; left > 0; --left) {
@@ -64,11 +65,13 @@ NestedEquation::NestedEquation(Grid3 const& grid, Boundary const& boundary, at::
       coarsest_ = direct_solution(*op, boundary, nu, load);
     }
     Grid3 const here = op->grid();
+    operators.push_back(op.get());
     Smoother smoother(std::move(op), free_node_mask(here, boundary, nu.options()), options.steps);
     levels_.push_back({here, std::move(smoother), load, std::move(coarse.transfer)});
     op = std::move(coarse.op);
     load = coarse_load;
   }
+  fetch_tops(operators);
 }
 
 NestedEquation::~NestedEquation() = default;

@@ -24,7 +24,9 @@ constexpr double allowance = 1.15;
 class StencilOperator : public LevelOperator {
  public:
   StencilOperator(Grid3 const& grid, at::Tensor const& couplings)
-      : LevelOperator(grid), couplings_(couplings), top_(largest_ratio()) {}
+      : LevelOperator(grid), couplings_(couplings), ratio_(largest_ratio()) {
+    if (ratio_.is_cpu()) set_top(ratio_.item<double>());
+  }
 
   at::Tensor apply(at::Tensor const& x) const override {
     if (x.is_cuda()) return on_gpu::apply_couplings(couplings_, x);
@@ -54,7 +56,14 @@ class StencilOperator : public LevelOperator {
     return out;
   }
 
-  double top() const override { return top_; }
+  double top() const override {
+    return ratio_.defined() ? allowance * ratio_.item<double>() : top_;
+  }
+  at::Tensor pending_top() const override { return ratio_; }
+  void set_top(double ratio) override {
+    top_ = allowance * ratio;
+    ratio_.reset();
+  }
   bool top_is_bound() const override { return false; }
 
   Coarsening coarsened(CoarseOperator) const override {
@@ -96,7 +105,7 @@ class StencilOperator : public LevelOperator {
   }
 
   // Of D^-1 K, over all samples.
-  double largest_ratio() const {
+  at::Tensor largest_ratio() const {
     at::Tensor const d = diagonal();
     at::Tensor x = noise_like(d);
     at::Tensor k_x = apply(x);
@@ -104,11 +113,12 @@ class StencilOperator : public LevelOperator {
       x = k_x.div_(d);
       k_x = apply(x);
     }
-    return allowance * (sample_dots(x, k_x) / sample_dots(x, d.mul(x))).max().item<double>();
+    return (sample_dots(x, k_x) / sample_dots(x, d.mul(x))).max();
   }
 
   at::Tensor couplings_;  // [B, 13, nodes]
-  double top_;
+  at::Tensor ratio_;      // until the host knows top_
+  double top_ = 0.0;
 };
 
 }  // namespace

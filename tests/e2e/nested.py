@@ -44,9 +44,18 @@ class Nested(harness.Case):
                      "verified.json", "--launcher", f"{harness.MPIEXEC} -n {{}}", timeout=120)
         self.assertTrue(json.loads((self.scratch / "verified.json").read_text())["identical"])
 
+    def test_auto_averages_where_nested_grids_cannot_be_had(self):
+        self.succeed("generate", "--config", "small.cfg")
+        for coarse, *options in (("black_box",),
+                                 ("averaged", "--network.name", "unet", "--network.depth", "2"),
+                                 ("averaged", "--network.smoothing", "0")):
+            with self.subTest(options=options):
+                expected = self.untrained("--network.coarse", coarse, *options)
+                self.assertEqual(self.untrained("--network.coarse", "auto", *options), expected)
+
     def test_what_cannot_be_had(self):
         for options, texts in (
-                (("--network.coarse", "x"), ["network.coarse", "averaged, black_box"]),
+                (("--network.coarse", "x"), ["network.coarse", "auto, averaged, black_box"]),
                 (("--network.name", "unet"), ["network.name = multigrid", "network.coarse = averaged"]),
                 (("--network.smoothing", "0"), ["needs smoothing steps", "network.smoothing"]),
                 (("--network.channels", "16:8", "--cycle.levels", "16", "--cycle.steps", "5"),
