@@ -8,12 +8,12 @@ namespace voxcycle::export_script {
 ///
 ///     0  weights of the interpolation from the next coarser grid [n, 27, its nodes]
 ///     1  u on the coarsest grid; of the finest and those between, nothing
-///     2  entries of the matrix [n, 27, nodes], 3 its inverse diagonal, 4 the load, 5 `top`; of the
-///        finest, nothing: smooth() has them
+///     2  entries of the matrix [n, 27, nodes], 3 Jacobi weights, 4 the load; of the finest,
+///        nothing: smooth() has them
 ///
 /// Offsets are numbered by 9 (dx + 1) + 3 (dy + 1) + dz + 1: 13 is the node itself. Set up in
 /// float64 as poisson/black_box.cpp does it (Dendy 1982, 1983), with weights and entries rounded
-/// to float32; `top` is the power iteration of poisson/stencil_operator.cpp, from the same start
+/// to float32; `top_of` is the power iteration of poisson/stencil_operator.cpp, from the same start
 /// (core/random.hpp).
 constexpr char const* nested = R"(
 def offset(self, t: int) -> List[int]:
@@ -159,12 +159,12 @@ def restricted(self, weights: Tensor, r: Tensor) -> Tensor:
 
 def random_start(self, like: Tensor) -> Tensor:
     weyl = -7046029254386353131
-    state = torch.bitwise_xor(torch.arange(like.numel(), device=like.device), weyl) + weyl
+    state = torch.bitwise_xor(torch.arange(like[0].numel(), device=like.device), weyl) + weyl
     state = torch.bitwise_xor(state, (state >> 30) & 17179869183) * -4658895280553007687
     state = torch.bitwise_xor(state, (state >> 27) & 137438953471) * -7723592293110705685
     state = torch.bitwise_xor(state, (state >> 31) & 8589934591)
     uniform = ((state >> 11) & 9007199254740991).double() / 9007199254740992.
-    return (uniform - 0.5).view(like.size())
+    return (uniform - 0.5).view(like[0:1].size()).expand(like.size())
 
 def top_of(self, entries: Tensor) -> Tensor:
     diagonal = entries.narrow(1, 13, 1)
@@ -174,7 +174,7 @@ def top_of(self, entries: Tensor) -> Tensor:
         x = product / diagonal
         product = self.product(entries, x)
     ratio = (x * product).flatten(1).sum(1) / (x * x * diagonal).flatten(1).sum(1)
-    return 1.15 * ratio.max()
+    return 1.15 * ratio.view([ratio.size(0), 1, 1, 1, 1])
 
 def direct(self, entries: Tensor, load: Tensor, x: Tensor) -> Tensor:
     lift = self.lift(x).double().expand(load.size())
@@ -205,11 +205,10 @@ def nest(self, x: Tensor, levels: int) -> List[List[Tensor]]:
         else:
             solution = self.direct(entries, load, x).float()
         if level == 0:
-            nested.append([weights.float(), solution, nothing, nothing, nothing, nothing])
+            nested.append([weights.float(), solution, nothing, nothing, nothing])
         else:
-            inverse = self.mask(x) / entries.narrow(1, 13, 1).float()
-            nested.append([weights.float(), solution, entries.float(), inverse, load.float(),
-                           self.top_of(entries)])
+            jacobi = self.mask(x) / (self.top_of(entries) * entries.narrow(1, 13, 1)).float()
+            nested.append([weights.float(), solution, entries.float(), jacobi, load.float()])
         if level + 1 < levels:
             entries = self.coarse_entries(entries, weights)
             load = self.restricted(weights, load).float().double()
@@ -226,7 +225,7 @@ def smooth_nested(self, level: List[Tensor], u: Tensor, x: Tensor) -> Tensor:
     rho = 0.
     for k in range(self.smoothing):
         change = (level[4] - self.product(level[2], u)) * level[3]
-        step, rho = self.chebyshev_step(k, step, rho, change, float(level[5]))
+        step, rho = self.chebyshev_step(k, step, rho, change, 1.)
         u = u + step
     return u
 )";

@@ -2,6 +2,7 @@
 #include "chebyshev.hpp"
 
 #include "voxcycle/poisson/parallel.hpp"
+#include "voxcycle/poisson/sample_sums.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -13,38 +14,35 @@
 namespace voxcycle {
 namespace {
 
-// One Chebyshev step: d = keep d + take D^-1 (b - K x), x += d. With k_x empty x is zero.
+// One Chebyshev step: d = keep d + take W (b - K x), x += d. With k_x empty x is zero.
 struct ChebyshevStep {
   double keep, take;
 };
 
 template <class T>
-void update(ChebyshevStep const& step, T const* inverse, T const* b, T const* k_x, T* d, T* x,
+void update(ChebyshevStep const& step, T const* weights, T const* b, T const* k_x, T* d, T* x,
             std::int64_t count) {
   T const keep = static_cast<T>(step.keep), take = static_cast<T>(step.take);
   auto const& loops = row_loops::loops<T>();
   parallel_for(sum_chunks(count), sum_chunk_size, [&](auto begin, auto end) {
     std::int64_t const i = begin * sum_chunk_size, last = std::min(count, end * sum_chunk_size);
-    loops.chebyshev(keep, take, inverse + i, b + i, k_x + i, d + i, x + i, last - i);
+    loops.chebyshev(keep, take, weights + i, b + i, k_x + i, d + i, x + i, last - i);
   });
 }
 
 }  // namespace
 
-at::Tensor inverse_diagonal(LevelOperator const& op, at::Tensor const& mask) {
-  return op.diagonal().reciprocal_().mul_(mask);
+at::Tensor jacobi_weights(LevelOperator const& op, at::Tensor const& mask) {
+  at::Tensor const d = op.diagonal();
+  return d.mul_(as_factor(op.top(), d.scalar_type())).reciprocal_().mul_(mask);
 }
 
-Interval smoothed_interval(LevelOperator const& op) {
-  return {op.top() / 4.0, op.top()};
-}
-
-at::Tensor chebyshev(LevelOperator const& op, at::Tensor const& inverse, at::Tensor x,
+at::Tensor chebyshev(LevelOperator const& op, at::Tensor const& weights, at::Tensor x,
                      at::Tensor const& b, int steps) {
-  return chebyshev(op, inverse, std::move(x), b, steps, smoothed_interval(op));
+  return chebyshev(op, weights, std::move(x), b, steps, smoothed);
 }
 
-at::Tensor chebyshev(LevelOperator const& op, at::Tensor const& inverse, at::Tensor x,
+at::Tensor chebyshev(LevelOperator const& op, at::Tensor const& weights, at::Tensor x,
                      at::Tensor const& b, int steps, Interval const& interval) {
   auto const [bottom, top] = interval;
   double const centre = (top + bottom) / 2.0, radius = (top - bottom) / 2.0;
@@ -53,7 +51,7 @@ at::Tensor chebyshev(LevelOperator const& op, at::Tensor const& inverse, at::Ten
   at::Tensor d;
   for (int i = 0; i < steps; ++i) {
     if (!x.defined()) {
-      d = at::mul(inverse, b).div_(centre);
+      d = at::mul(weights, b).div_(centre);
       x = d.clone();
       continue;
     }
@@ -67,11 +65,11 @@ at::Tensor chebyshev(LevelOperator const& op, at::Tensor const& inverse, at::Ten
     }
     at::Tensor const k_x = op.apply(x);
     if (x.is_cuda()) {
-      on_gpu::chebyshev_step(step.keep, step.take, inverse, b, k_x, d, x);
+      on_gpu::chebyshev_step(step.keep, step.take, weights, b, k_x, d, x);
       continue;
     }
     AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "chebyshev", [&] {
-      update(step, inverse.const_data_ptr<scalar_t>(), b.const_data_ptr<scalar_t>(),
+      update(step, weights.const_data_ptr<scalar_t>(), b.const_data_ptr<scalar_t>(),
              k_x.const_data_ptr<scalar_t>(), d.mutable_data_ptr<scalar_t>(),
              x.mutable_data_ptr<scalar_t>(), x.numel());
     });

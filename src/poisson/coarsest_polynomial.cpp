@@ -20,38 +20,38 @@ int longest_axis(Grid3 const& grid) {
 
 }  // namespace
 
-CoarsestPolynomial::CoarsestPolynomial(LevelOperator const& op, at::Tensor const& inverse)
+CoarsestPolynomial::CoarsestPolynomial(LevelOperator const& op, at::Tensor const& weights)
     : op_(op),
-      inverse_(inverse),
+      weights_(weights),
       range_(2.0 * longest_axis(op.grid()) * longest_axis(op.grid())),
-      steps_(2 * longest_axis(op.grid()) + 1),
-      top_(op.top()) {
+      steps_(2 * longest_axis(op.grid()) + 1) {
   if (!op.top_is_bound()) raise_top();
 }
 
 at::Tensor CoarsestPolynomial::solve(at::Tensor const& b) const {
-  return chebyshev(op_, inverse_, {}, b, steps_, interval(top_));
+  return chebyshev(op_, weights_, {}, b, steps_, interval());
 }
 
-Interval CoarsestPolynomial::interval(double top) const {
-  return {top / range_, top};
+Interval CoarsestPolynomial::interval() const {
+  return {1.0 / range_, 1.0};
 }
 
 // So many steps blow up, without limit, what lies above the interval. But that tells where it lies:
 // the residual that they leave of a random one consists of it, and so has its eigenvalue as
-// Rayleigh's quotient. Few steps first, whose residuals do not overflow.
+// Rayleigh's quotient. Few steps first, whose residuals do not overflow. Each sample has its own.
 void CoarsestPolynomial::raise_top() {
-  at::Tensor const b = noise_like(inverse_);
-  at::Tensor const before = sample_dots(b, inverse_.mul(b));
+  at::Tensor const b = noise_like(weights_);
   for (int steps = std::min(first_steps, steps_);; steps = std::min(2 * steps + 1, steps_)) {
     for (int raise = 0; raise < most_raises; ++raise) {
-      at::Tensor const x = chebyshev(op_, inverse_, {}, b, steps, interval(top_));
+      at::Tensor const x = chebyshev(op_, weights_, {}, b, steps, interval());
       at::Tensor const r = op_.apply(x).neg_().add_(b);
-      at::Tensor const z = inverse_.mul(r);
+      at::Tensor const z = weights_.mul(r);
       at::Tensor const after = sample_dots(z, r);
-      if (after.le(before).all().item<bool>()) break;
-      double const found = (sample_dots(z, op_.apply(z)) / after).max().item<double>();
-      top_ = margin * std::max(top_, found);
+      at::Tensor const beyond = after.gt(sample_dots(b, weights_.mul(b)));
+      if (!beyond.any().item<bool>()) break;
+      at::Tensor const found = sample_dots(z, op_.apply(z)) / after;
+      at::Tensor const raised = at::where(beyond, found.clamp_min(1.0) * margin, 1.0);
+      weights_ = weights_ / as_factor(raised, weights_.scalar_type());
     }
     if (steps == steps_) return;
   }

@@ -19,21 +19,20 @@ namespace voxcycle {
 class CoarsestPolynomial {
  public:
   /// @param op       outlives this
-  /// @param inverse  inverse_diagonal of its free nodes
-  CoarsestPolynomial(LevelOperator const& op, at::Tensor const& inverse);
+  /// @param weights  jacobi_weights of its free nodes
+  CoarsestPolynomial(LevelOperator const& op, at::Tensor const& weights);
 
   /// About K^-1 b on free nodes, zero on Dirichlet nodes: [B, 1, nodes].
   at::Tensor solve(at::Tensor const& b) const;
 
  private:
-  Interval interval(double top) const;
+  Interval interval() const;
   void raise_top();
 
   LevelOperator const& op_;
-  at::Tensor inverse_;
-  double range_;  ///< top / bottom
+  at::Tensor weights_;  ///< of whose product with K the interval's top is the largest eigenvalue
+  double range_;        ///< top / bottom
   int steps_;
-  double top_;
 };
 
 }  // namespace voxcycle

@@ -21,11 +21,12 @@ class VoxelOperator : public LevelOperator {
 
   // K and D are sums over voxels of nu times a constant matrix and its diagonal, so Rayleigh's
   // quotient of D^-1 K never exceeds the voxel's own.
-  double top() const override {
+  at::Tensor top() const override {
     HaarSpectrum const spectrum = haar_spectrum(grid());
     double const largest = *std::max_element(spectrum.lambda, spectrum.lambda + 8);
     constexpr double norm = 8.0;  // squared length of a Haar vector
-    return largest * norm / element_diagonal(grid());
+    return at::full({1}, largest * norm / element_diagonal(grid()),
+                    nu_.options().dtype(at::kDouble));
   }
 
   bool top_is_bound() const override { return true; }
@@ -45,30 +46,16 @@ class VoxelOperator : public LevelOperator {
 }  // namespace
 
 at::Tensor noise_like(at::Tensor const& field) {
-  at::Tensor noise = at::empty(field.sizes(), field.options().device(at::kCPU));
+  auto sizes = field.sizes().vec();
+  sizes[0] = 1;
+  at::Tensor noise = at::empty(sizes, field.options().device(at::kCPU));
   AT_DISPATCH_FLOATING_TYPES(noise.scalar_type(), "noise_like", [&] {
     auto* const values = noise.mutable_data_ptr<scalar_t>();
     for (std::int64_t i = 0; i < noise.numel(); ++i) {
       values[i] = static_cast<scalar_t>(hash_uniform({static_cast<std::uint64_t>(i)}) - 0.5);
     }
   });
-  return noise.to(field.device(), /*non_blocking=*/true);
-}
-
-void fetch_tops(std::vector<LevelOperator*> const& operators) {
-  std::vector<LevelOperator*> waiting;
-  std::vector<at::Tensor> tops;
-  for (LevelOperator* op : operators) {
-    if (at::Tensor const top = op->pending_top(); top.defined()) {
-      waiting.push_back(op);
-      tops.push_back(top);
-    }
-  }
-  if (waiting.empty()) return;
-  at::Tensor const values = at::stack(tops).to(at::kCPU, at::kDouble);
-  for (std::size_t i = 0; i < waiting.size(); ++i) {
-    waiting[i]->set_top(values.const_data_ptr<double>()[i]);
-  }
+  return noise.to(field.device(), /*non_blocking=*/true).expand_as(field).contiguous();
 }
 
 std::unique_ptr<LevelOperator> make_voxel_operator(Grid3 const& grid, at::Tensor const& nu) {

@@ -5,7 +5,6 @@
 #include "voxcycle/poisson/multigrid.hpp"
 
 #include <memory>
-#include <vector>
 
 #include "stencil_rows.hpp"
 #include "transfer.hpp"
@@ -27,11 +26,8 @@ class LevelOperator {
 
   virtual at::Tensor apply(at::Tensor const& x) const = 0;  ///< [B, 1, nodes] to the same
   virtual at::Tensor diagonal() const = 0;                  ///< [B, 1, nodes]
-  virtual double top() const = 0;  ///< about the largest eigenvalue of D^-1 K
-  /// That as a number on a GPU that the host has not looked at, which top() would wait for;
-  /// undefined where there is none.
-  virtual at::Tensor pending_top() const { return {}; }
-  virtual void set_top(double) {}
+  /// About the largest eigenvalue of D^-1 K with D = diag K, of each sample: [B or 1], float64
+  virtual at::Tensor top() const = 0;
   virtual bool top_is_bound() const = 0;  ///< whether no eigenvalue exceeds it for certain
   virtual Coarsening coarsened(CoarseOperator kind) const = 0;
 
@@ -48,10 +44,7 @@ struct Coarsening {
 /// K(nu) itself. @param nu voxels [B, 1, nx, ny, nz], contiguous.
 std::unique_ptr<LevelOperator> make_voxel_operator(Grid3 const& grid, at::Tensor const& nu);
 
-/// Sets all pending tops: the host waits for a GPU once.
-void fetch_tops(std::vector<LevelOperator*> const& operators);
-
-/// Noise in [-0.5, 0.5), the same wherever and whenever it is made.
+/// Noise in [-0.5, 0.5), the same wherever and whenever it is made and for every sample.
 at::Tensor noise_like(at::Tensor const& field);
 
 /// P^T K P with operator-dependent interpolation P, as 13 couplings a node.

@@ -30,7 +30,7 @@ bool is_solved_directly(Grid3 const& coarsest) {
 struct Level {
   std::unique_ptr<LevelOperator> op;
   std::unique_ptr<Transfer> transfer;  // between the grid below and this one; none on the last
-  at::Tensor inverse_diagonal;         // of free nodes, zero on Dirichlet nodes: [B, 1, nodes]
+  at::Tensor jacobi_weights;           // of free nodes, zero on Dirichlet nodes: [B, 1, nodes]
 };
 
 }  // namespace
@@ -45,25 +45,22 @@ struct Multigrid::Impl {
       levels.back().transfer = std::move(coarse.transfer);
       add_level(std::move(coarse.op), boundary);
     }
-    std::vector<LevelOperator*> operators;
-    for (Level const& level : levels) operators.push_back(level.op.get());
-    fetch_tops(operators);
     LevelOperator const& last = *levels.back().op;
     if (is_solved_directly(last.grid())) {
       direct = std::make_unique<CoarsestSolver>(
           last, free_node_mask(last.grid(), boundary, at::kDouble), nu.size(0), fields);
     } else {
-      polynomial = std::make_unique<CoarsestPolynomial>(last, levels.back().inverse_diagonal);
+      polynomial = std::make_unique<CoarsestPolynomial>(last, levels.back().jacobi_weights);
     }
   }
 
   at::Tensor smooth(Level const& level, at::Tensor const& x, at::Tensor const& b) const {
-    return chebyshev(*level.op, level.inverse_diagonal, x, b, options.smoothing_steps);
+    return chebyshev(*level.op, level.jacobi_weights, x, b, options.smoothing_steps);
   }
 
   void add_level(std::unique_ptr<LevelOperator> op, Boundary const& boundary) {
     at::Tensor const mask = free_node_mask(op->grid(), boundary, fields);
-    at::Tensor const inverse = inverse_diagonal(*op, mask);
+    at::Tensor const inverse = jacobi_weights(*op, mask);
     levels.push_back({std::move(op), nullptr, inverse});
   }
 
@@ -126,7 +123,7 @@ namespace {
 
 /// Impl::add_level for all grids.
 void plan_levels(BookedFields const& at, std::vector<Ledger::Held>& held) {
-  held.push_back(at.nodes());  // inverse diagonal
+  held.push_back(at.nodes());  // Jacobi weights
   at.common().nodes(3);        // mask, made in float64
   if (is_coarsest(at.grid)) return;
   auto const coarse = at.coarsened();
@@ -186,7 +183,7 @@ int Multigrid::levels() const {
 }
 
 at::Tensor Multigrid::as_residual(at::Tensor const& r) const {
-  at::Tensor const& shape = impl_->levels.front().inverse_diagonal;
+  at::Tensor const& shape = impl_->levels.front().jacobi_weights;
   VOXCYCLE_REQUIRE(r.sizes() == shape.sizes(),
                    "residual has shape " << r.sizes() << ", expected " << shape.sizes() << ".");
   return r.to(impl_->options.dtype).contiguous();

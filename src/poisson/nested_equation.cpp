@@ -52,7 +52,6 @@ NestedEquation::NestedEquation(Grid3 const& grid, Boundary const& boundary, at::
       options.levels > 0 && grid.divisible(options.levels - 1),
       "grid " << grid.label() << " cannot be halved " << options.levels - 1 << " times.");
   auto op = make_voxel_operator(grid, nu);
-  std::vector<LevelOperator*> operators;
   std::optional<at::Tensor> load;
   if (b) load = b->expand({nu.size(0), -1, -1, -1, -1}).contiguous();
   for (int left = options.levels; left > 0; --left) {
@@ -65,13 +64,11 @@ NestedEquation::NestedEquation(Grid3 const& grid, Boundary const& boundary, at::
       coarsest_ = direct_solution(*op, boundary, nu, load);
     }
     Grid3 const here = op->grid();
-    operators.push_back(op.get());
     Smoother smoother(std::move(op), free_node_mask(here, boundary, nu.options()), options.steps);
     levels_.push_back({here, std::move(smoother), load, std::move(coarse.transfer)});
     op = std::move(coarse.op);
     load = coarse_load;
   }
-  fetch_tops(operators);
 }
 
 NestedEquation::~NestedEquation() = default;
@@ -107,7 +104,7 @@ namespace {
 
 void plan_levels(BookedFields const& at, std::int64_t unit, int levels, bool has_load,
                  std::vector<Ledger::Held>& held) {
-  held.push_back(at.nodes(has_load ? 2 : 1));  // inverse diagonal, load
+  held.push_back(at.nodes(has_load ? 2 : 1));  // Jacobi weights, load
   if (levels == 1) {
     held.push_back(at.nodes());  // the coarsest solution
     return;

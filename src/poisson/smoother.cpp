@@ -13,13 +13,13 @@
 namespace voxcycle {
 namespace {
 
-/// x /= inverse, and 0 where the inverse is.
+/// x /= weights, and 0 where the weights are.
 template <class T>
-void divide(T const* inverse, T* x, std::int64_t count) {
+void divide(T const* weights, T* x, std::int64_t count) {
   parallel_for(sum_chunks(count), sum_chunk_size, [&](auto begin, auto end) {
     std::int64_t const last = std::min(count, end * sum_chunk_size);
     for (std::int64_t i = begin * sum_chunk_size; i < last; ++i) {
-      x[i] = inverse[i] > T(0) ? x[i] / inverse[i] : T(0);
+      x[i] = weights[i] > T(0) ? x[i] / weights[i] : T(0);
     }
   });
 }
@@ -30,7 +30,7 @@ Smoother::Smoother(Grid3 const& grid, at::Tensor const& mask, at::Tensor const& 
     : Smoother(make_voxel_operator(grid, nu), mask, steps) {}
 
 Smoother::Smoother(std::unique_ptr<LevelOperator> op, at::Tensor const& mask, int steps)
-    : op_(std::move(op)), inverse_diagonal_(inverse_diagonal(*op_, mask)), steps_(steps) {
+    : op_(std::move(op)), jacobi_weights_(jacobi_weights(*op_, mask)), steps_(steps) {
   VOXCYCLE_REQUIRE(steps > 0, "a smoother of " << steps << " steps. Use one or more.");
 }
 
@@ -39,24 +39,24 @@ Smoother::Smoother(Smoother&&) noexcept = default;
 
 at::Tensor Smoother::smooth(at::Tensor const& u, std::optional<at::Tensor> const& b) const {
   at::Tensor const load = b ? b->expand_as(u).contiguous() : at::zeros_like(u);
-  return chebyshev(*op_, inverse_diagonal_, u.clone(), load, steps_);
+  return chebyshev(*op_, jacobi_weights_, u.clone(), load, steps_);
 }
 
 at::Tensor Smoother::transposed(at::Tensor const& slope) const {
   at::Tensor const x =
-      chebyshev(*op_, inverse_diagonal_, slope * inverse_diagonal_, at::zeros_like(slope), steps_);
+      chebyshev(*op_, jacobi_weights_, slope * jacobi_weights_, at::zeros_like(slope), steps_);
   if (x.is_cuda()) {
-    on_gpu::divide(inverse_diagonal_, x);
+    on_gpu::divide(jacobi_weights_, x);
     return x;
   }
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "smoother", [&] {
-    divide(inverse_diagonal_.const_data_ptr<scalar_t>(), x.mutable_data_ptr<scalar_t>(), x.numel());
+    divide(jacobi_weights_.const_data_ptr<scalar_t>(), x.mutable_data_ptr<scalar_t>(), x.numel());
   });
   return x;
 }
 
 void Smoother::plan(BookedFields const& fields) {
-  auto const inverse_diagonal = fields.nodes();
+  auto const jacobi_weights = fields.nodes();
   auto const load = fields.nodes();
   auto const steps = fields.nodes(2);  // update d, and K x; x is the result
 }

@@ -24,9 +24,7 @@ constexpr double allowance = 1.15;
 class StencilOperator : public LevelOperator {
  public:
   StencilOperator(Grid3 const& grid, at::Tensor const& couplings)
-      : LevelOperator(grid), couplings_(couplings), ratio_(largest_ratio()) {
-    if (ratio_.is_cpu()) set_top(ratio_.item<double>());
-  }
+      : LevelOperator(grid), couplings_(couplings) {}
 
   at::Tensor apply(at::Tensor const& x) const override {
     if (x.is_cuda()) return on_gpu::apply_couplings(couplings_, x);
@@ -56,13 +54,15 @@ class StencilOperator : public LevelOperator {
     return out;
   }
 
-  double top() const override {
-    return ratio_.defined() ? allowance * ratio_.item<double>() : top_;
-  }
-  at::Tensor pending_top() const override { return ratio_; }
-  void set_top(double ratio) override {
-    top_ = allowance * ratio;
-    ratio_.reset();
+  at::Tensor top() const override {
+    at::Tensor const d = diagonal();
+    at::Tensor x = noise_like(d);
+    at::Tensor k_x = apply(x);
+    for (int step = 1; step < power_steps; ++step) {
+      x = k_x.div_(d);
+      k_x = apply(x);
+    }
+    return allowance * sample_dots(x, k_x) / sample_dots(x, d.mul(x));
   }
   bool top_is_bound() const override { return false; }
 
@@ -104,21 +104,7 @@ class StencilOperator : public LevelOperator {
     });
   }
 
-  // Of D^-1 K, over all samples.
-  at::Tensor largest_ratio() const {
-    at::Tensor const d = diagonal();
-    at::Tensor x = noise_like(d);
-    at::Tensor k_x = apply(x);
-    for (int step = 1; step < power_steps; ++step) {
-      x = k_x.div_(d);
-      k_x = apply(x);
-    }
-    return (sample_dots(x, k_x) / sample_dots(x, d.mul(x))).max();
-  }
-
   at::Tensor couplings_;  // [B, 13, nodes]
-  at::Tensor ratio_;      // until the host knows top_
-  double top_ = 0.0;
 };
 
 }  // namespace

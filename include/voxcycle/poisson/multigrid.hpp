@@ -17,8 +17,8 @@ enum class CoarseOperator {
   average,   ///< the same equation with nu averaged arithmetically over 2x2x2 voxels; trilinear
              ///< interpolation. Costs next to nothing; for smooth nu
   black_box  ///< P^T K P with interpolation P that follows the jumps of nu (Dendy's black box
-             ///< multigrid): 39 numbers a coarse node, dearer to set up (some hundred applications
-             ///< of K). A sample's smoothing interval then depends on the batch it is in
+             ///< multigrid): 39 numbers a coarse node, dearer to set up (some fifty applications
+             ///< of K)
 };
 
 struct MultigridOptions {

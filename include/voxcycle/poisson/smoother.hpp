@@ -43,7 +43,7 @@ class Smoother {
 
  private:
   std::unique_ptr<LevelOperator> op_;
-  at::Tensor inverse_diagonal_;
+  at::Tensor jacobi_weights_;
   int steps_;
 };
 

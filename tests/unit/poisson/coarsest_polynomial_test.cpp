@@ -22,7 +22,7 @@ class Estimated final : public LevelOperator {
 
   at::Tensor apply(at::Tensor const& x) const override { return op_->apply(x); }
   at::Tensor diagonal() const override { return op_->diagonal(); }
-  double top() const override { return share_ * op_->top(); }
+  at::Tensor top() const override { return share_ * op_->top(); }
   bool top_is_bound() const override { return share_ >= 1.0; }
   Coarsening coarsened(CoarseOperator kind) const override { return op_->coarsened(kind); }
 
@@ -39,7 +39,7 @@ at::Tensor preconditioned_spectrum(double share) {
   at::Tensor const mask = free_node_mask(kGrid, boundary, at::kDouble);
   at::Tensor const free = mask.flatten().nonzero().flatten();
   Estimated const op(nu, share);
-  CoarsestPolynomial const polynomial(op, inverse_diagonal(op, mask));
+  CoarsestPolynomial const polynomial(op, jacobi_weights(op, mask));
   std::int64_t const count = free.size(0);
   at::Tensor columns = at::empty({count, count}, at::kDouble);
   for (std::int64_t k = 0; k < count; ++k) {
