@@ -83,7 +83,7 @@ std::vector<ConfigKey> all_config_keys() {
        "relative fall of the held-out energy gap that counts as improvement, [0, 1), or one a "
        "level"},
       {"cycle.batch", "8", "global batch size, one number or one a level"},
-      {"cycle.rate", "0.03",
+      {"cycle.rate", "0.01",
        "peak rate, one number or one a level; lbfgs: root mean square of the first trial step (its "
        "searches need no rate, warm-up or decay)"},
       {"cycle.warm_up", "0.1",
