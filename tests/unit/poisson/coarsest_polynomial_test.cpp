@@ -70,5 +70,21 @@ TEST(CoarsestPolynomial, StaysSoWhereTheLargestEigenvalueIsUnderestimated) {
   }
 }
 
+TEST(CoarsestPolynomial, SamplesDoNotSeeEachOther) {
+  at::manual_seed(3);
+  at::Tensor const nu = at::rand({2, 1, 5, 5, 5}, at::kDouble).mul_(4.0).exp_();
+  at::Tensor const b = at::rand({2, 1, 6, 6, 6}, at::kDouble);
+  at::Tensor const mask = free_node_mask(kGrid, Boundary{}, at::kDouble);
+  auto const solution = [&](at::Tensor const& of_nu, at::Tensor const& of_b) {
+    Estimated const op(of_nu, 0.5);  // to be raised, by each sample's own factor
+    return CoarsestPolynomial(op, jacobi_weights(op, mask)).solve(of_b);
+  };
+  at::Tensor const together = solution(nu, b);
+  for (std::int64_t k : {0, 1}) {
+    auto const one = [&](at::Tensor const& x) { return x.narrow(0, k, 1).contiguous(); };
+    EXPECT_TRUE(at::equal(solution(one(nu), one(b)), one(together)));
+  }
+}
+
 }  // namespace
 }  // namespace voxcycle
