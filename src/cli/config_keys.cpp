@@ -103,8 +103,7 @@ std::vector<ConfigKey> all_config_keys() {
        "multigrid: what coarser levels solve: averaged, the same equation for averaged nu; "
        "black_box, P^T K P with interpolation that follows the jumps of nu, the coarsest directly "
        "(several times closer for about the same time a step); auto: black_box with smoothing "
-       "steps "
-       "and a coarsest level of at most 10 voxels"},
+       "steps and a coarsest level of at most 10 voxels"},
       {"network.smoothing", "4",
        "smoothing steps on the equation after the correction of each level, 0 to 16 (0: none)"},
       {"network.depth", "3", "unet: halvings below the visited grid, 1 to 16"},

@@ -258,8 +258,7 @@ class RowProduct {
     int const z = term.from % 3 - 1;
     double const* const a =
         stencils_[term.from / 3].entry(term.by, z != 0 ? 1 : 0) + (z < 0 ? -1 : 0);
-    row_loops::loops<T>().congruence(sum_.data() + first, p + first, a + first, q + first + step_z,
-                                     count);
+    loops_.congruence(sum_.data() + first, p + first, a + first, q + first + step_z, count);
   }
 
   // The weights that the coarse nodes (x, y, *) give to the fine nodes around them.
@@ -272,6 +271,7 @@ class RowProduct {
   }
 
   StencilSource const& fine_;
+  row_loops::Loops<T> const& loops_ = row_loops::loops<T>();
   std::vector<StencilRow> stencils_;  // of the fine rows around
   std::array<bool, 9> present_{};
   Place read_{-1, -1, -1};

@@ -5,7 +5,6 @@
 #include "voxcycle/poisson/sample_sums.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "device.hpp"
 #include "row_loops.hpp"
@@ -35,11 +34,6 @@ void update(ChebyshevStep const& step, T const* weights, T const* b, T const* k_
 at::Tensor jacobi_weights(LevelOperator const& op, at::Tensor const& mask) {
   at::Tensor const d = op.diagonal();
   return d.mul_(as_factor(op.top(), d.scalar_type())).reciprocal_().mul_(mask);
-}
-
-at::Tensor chebyshev(LevelOperator const& op, at::Tensor const& weights, at::Tensor x,
-                     at::Tensor const& b, int steps) {
-  return chebyshev(op, weights, std::move(x), b, steps, smoothed);
 }
 
 at::Tensor chebyshev(LevelOperator const& op, at::Tensor const& weights, at::Tensor x,

@@ -20,16 +20,13 @@ constexpr Interval smoothed{0.25, 1.0};
 at::Tensor jacobi_weights(LevelOperator const& op, at::Tensor const& mask);
 
 /// `steps` Chebyshev-Jacobi steps on K x = b, in place: the error e becomes q(W K) e with q
-/// small over `interval`. Source of the recurrence: Saad, Iterative Methods for Sparse Linear
-/// Systems, algorithm 12.1.
+/// small over `interval`; by default a smoother. Source of the recurrence: Saad, Iterative Methods
+/// for Sparse Linear Systems, algorithm 12.1.
 /// @param weights  jacobi_weights: nodes where they are 0 keep their x
 /// @param x        [B, 1, nodes]; empty: zero
 /// @param b        [B, 1, nodes], contiguous
 /// @return x
 at::Tensor chebyshev(LevelOperator const& op, at::Tensor const& weights, at::Tensor x,
-                     at::Tensor const& b, int steps, Interval const& interval);
-/// The same over `smoothed`: a smoother.
-at::Tensor chebyshev(LevelOperator const& op, at::Tensor const& weights, at::Tensor x,
-                     at::Tensor const& b, int steps);
+                     at::Tensor const& b, int steps, Interval const& interval = smoothed);
 
 }  // namespace voxcycle

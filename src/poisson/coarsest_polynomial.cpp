@@ -23,17 +23,13 @@ int longest_axis(Grid3 const& grid) {
 CoarsestPolynomial::CoarsestPolynomial(LevelOperator const& op, at::Tensor const& weights)
     : op_(op),
       weights_(weights),
-      range_(2.0 * longest_axis(op.grid()) * longest_axis(op.grid())),
+      interval_{0.5 / (longest_axis(op.grid()) * longest_axis(op.grid())), 1.0},
       steps_(2 * longest_axis(op.grid()) + 1) {
   if (!op.top_is_bound()) raise_top();
 }
 
 at::Tensor CoarsestPolynomial::solve(at::Tensor const& b) const {
-  return chebyshev(op_, weights_, {}, b, steps_, interval());
-}
-
-Interval CoarsestPolynomial::interval() const {
-  return {1.0 / range_, 1.0};
+  return chebyshev(op_, weights_, {}, b, steps_, interval_);
 }
 
 // So many steps blow up, without limit, what lies above the interval. But that tells where it lies:
@@ -43,7 +39,7 @@ void CoarsestPolynomial::raise_top() {
   at::Tensor const b = noise_like(weights_);
   for (int steps = std::min(first_steps, steps_);; steps = std::min(2 * steps + 1, steps_)) {
     for (int raise = 0; raise < most_raises; ++raise) {
-      at::Tensor const x = chebyshev(op_, weights_, {}, b, steps, interval());
+      at::Tensor const x = chebyshev(op_, weights_, {}, b, steps, interval_);
       at::Tensor const r = op_.apply(x).neg_().add_(b);
       at::Tensor const z = weights_.mul(r);
       at::Tensor const after = sample_dots(z, r);

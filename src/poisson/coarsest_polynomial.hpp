@@ -26,12 +26,11 @@ class CoarsestPolynomial {
   at::Tensor solve(at::Tensor const& b) const;
 
  private:
-  Interval interval() const;
   void raise_top();
 
   LevelOperator const& op_;
   at::Tensor weights_;  ///< of whose product with K the interval's top is the largest eigenvalue
-  double range_;        ///< top / bottom
+  Interval interval_;
   int steps_;
 };
 

@@ -60,8 +60,8 @@ struct Multigrid::Impl {
 
   void add_level(std::unique_ptr<LevelOperator> op, Boundary const& boundary) {
     at::Tensor const mask = free_node_mask(op->grid(), boundary, fields);
-    at::Tensor const inverse = jacobi_weights(*op, mask);
-    levels.push_back({std::move(op), nullptr, inverse});
+    at::Tensor const weights = jacobi_weights(*op, mask);
+    levels.push_back({std::move(op), nullptr, weights});
   }
 
   at::Tensor solve_coarsest(at::Tensor const& b) const {

@@ -55,7 +55,7 @@ TEST(EnergyLoss, TheSolutionHasNormalisedEnergyOne) {
 }
 
 TEST(EnergyLoss, ScaleIsNearTheSolutionsEnergyForInclusionsToo) {
-  // A sphere and a box, a thousand times more conductive: the lift has 100 times the energy.
+  // A sphere and a box, a thousand times more conductive: the lift has many times the energy.
   Grid3 const grid = Grid3::cube(8);
   LossFields f({grid, {}, {}});
   at::Tensor const nu = at::ones({8, 8, 8}, at::kDouble);
