@@ -25,6 +25,7 @@ std::string format(char const* pattern, ...) {
 
 std::string format_percent(double fraction) {
   double const percent = 100 * fraction;
+  if (std::abs(percent) >= 1e5) return format("%.1e %%", percent);  // diverged
   // Two significant digits of small values, at most six decimals.
   bool const small = std::abs(percent) < 1 && percent != 0;
   int const decimals =

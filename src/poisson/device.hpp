@@ -24,12 +24,12 @@ at::Tensor apply_stiffness(at::Tensor const& u, at::Tensor const& nu, Grid3 cons
 /// scale * sum over the voxels at each node; voxels [B, 1, nx, ny, nz].
 at::Tensor sum_at_nodes(at::Tensor const& voxels, Grid3 const& grid, double scale);
 
-/// d = keep d + take inverse (b - k_x), x += d; all of one shape.
-void chebyshev_step(double keep, double take, at::Tensor const& inverse, at::Tensor const& b,
+/// d = keep d + take weights * (b - k_x), x += d; all of one shape.
+void chebyshev_step(double keep, double take, at::Tensor const& weights, at::Tensor const& b,
                     at::Tensor const& k_x, at::Tensor const& d, at::Tensor const& x);
 
-/// x /= inverse, and 0 where the inverse is.
-void divide(at::Tensor const& inverse, at::Tensor const& x);
+/// x /= weights, and 0 where they are.
+void divide(at::Tensor const& weights, at::Tensor const& x);
 
 // See transfer.hpp; x is on the nodes of twice the voxels of e.
 at::Tensor restrict_nodes(at::Tensor const& r, Grid3 const& fine);

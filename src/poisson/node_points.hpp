@@ -68,27 +68,27 @@ struct NodeSumJob {
   }
 };
 
-/// One Chebyshev step: d = keep d + take inverse (b - K x), x += d.
+/// One Chebyshev step: d = keep d + take weights * (b - K x), x += d.
 template <class T>
 struct ChebyshevJob {
   T keep, take;
-  T const *inverse, *b, *k_x;
+  T const *weights, *b, *k_x;
   T *d, *x;
 
   VOXCYCLE_BOTH void operator()(std::int64_t i) const {
-    d[i] = keep * d[i] + take * (inverse[i] * (b[i] - k_x[i]));
+    d[i] = keep * d[i] + take * (weights[i] * (b[i] - k_x[i]));
     x[i] += d[i];
   }
 };
 
-/// x /= inverse, and 0 where the inverse is.
+/// x /= weights, and 0 where they are.
 template <class T>
 struct DivideJob {
-  T const* inverse;
+  T const* weights;
   T* x;
 
   VOXCYCLE_BOTH void operator()(std::int64_t i) const {
-    x[i] = inverse[i] > T(0) ? x[i] / inverse[i] : T(0);
+    x[i] = weights[i] > T(0) ? x[i] / weights[i] : T(0);
   }
 };
 

@@ -78,13 +78,13 @@ NodeSumJob<T> opened(DeviceQueue const& queue, NodeSumJob<T> job) {
 
 template <class T>
 ChebyshevJob<T> opened(DeviceQueue const& queue, ChebyshevJob<T> job) {
-  open(queue, job.inverse, job.b, job.k_x, job.d, job.x);
+  open(queue, job.weights, job.b, job.k_x, job.d, job.x);
   return job;
 }
 
 template <class T>
 DivideJob<T> opened(DeviceQueue const& queue, DivideJob<T> job) {
-  open(queue, job.inverse, job.x);
+  open(queue, job.weights, job.x);
   return job;
 }
 

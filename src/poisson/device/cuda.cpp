@@ -101,21 +101,21 @@ at::Tensor sum_at_nodes(at::Tensor const& voxels, Grid3 const& grid, double scal
   return out;
 }
 
-void chebyshev_step(double keep, double take, at::Tensor const& inverse, at::Tensor const& b,
+void chebyshev_step(double keep, double take, at::Tensor const& weights, at::Tensor const& b,
                     at::Tensor const& k_x, at::Tensor const& d, at::Tensor const& x) {
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "chebyshev", [&] {
     run("Chebyshev step", x, x.numel(),
         ChebyshevJob<scalar_t>{static_cast<scalar_t>(keep), static_cast<scalar_t>(take),
-                               inverse.const_data_ptr<scalar_t>(), b.const_data_ptr<scalar_t>(),
+                               weights.const_data_ptr<scalar_t>(), b.const_data_ptr<scalar_t>(),
                                k_x.const_data_ptr<scalar_t>(), d.mutable_data_ptr<scalar_t>(),
                                x.mutable_data_ptr<scalar_t>()});
   });
 }
 
-void divide(at::Tensor const& inverse, at::Tensor const& x) {
+void divide(at::Tensor const& weights, at::Tensor const& x) {
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "divide", [&] {
     run("division by the diagonal", x, x.numel(),
-        DivideJob<scalar_t>{inverse.const_data_ptr<scalar_t>(), x.mutable_data_ptr<scalar_t>()});
+        DivideJob<scalar_t>{weights.const_data_ptr<scalar_t>(), x.mutable_data_ptr<scalar_t>()});
   });
 }
 

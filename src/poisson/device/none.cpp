@@ -28,13 +28,13 @@ at::Tensor sum_at_nodes(at::Tensor const& /*voxels*/, Grid3 const& /*grid*/, dou
   refuse();
 }
 
-void chebyshev_step(double /*keep*/, double /*take*/, at::Tensor const& /*inverse*/,
+void chebyshev_step(double /*keep*/, double /*take*/, at::Tensor const& /*weights*/,
                     at::Tensor const& /*b*/, at::Tensor const& /*k_x*/, at::Tensor const& /*d*/,
                     at::Tensor const& /*x*/) {
   refuse();
 }
 
-void divide(at::Tensor const& /*inverse*/, at::Tensor const& /*x*/) {
+void divide(at::Tensor const& /*weights*/, at::Tensor const& /*x*/) {
   refuse();
 }
 
