@@ -118,7 +118,7 @@ int bench_step(Invocation const& call) {
   DeviceChoice place(call.config, call.comm);
   auto options = train_options(call.config);
   options.device = place.device();
-  Grid3 const grid = Grid3::cube(bench_number(call, "grid", 32));
+  Grid3 const grid = level_grid(call.config, bench_number(call, "grid", 32));
   MemoryFrame const frame = memory_frame(call.config, call.comm, place.memory());
   StepTrial::Variant variant{.batch = bench_number(call, "batch", 8),
                              .optimizer = options.optimizer.name};
@@ -153,7 +153,7 @@ int bench_step(Invocation const& call) {
 
   auto const& first = contenders.front();
   json::Members members{{"bench", json::text("step")},
-                        {"grid", std::to_string(grid.voxels[0])},
+                        {"grid", std::to_string(level_of(grid))},
                         {"batch", std::to_string(variant.batch)},
                         {"device", json::text(place.name())},
                         {"precision", json::text(call.config.text("train.precision"))},

@@ -23,6 +23,9 @@ std::vector<ConfigKey> all_config_keys() {
 
       {"problem.boundary", "1, 0, flux, flux, flux, flux",
        "conditions on the faces x-, x+, y-, y+, z-, z+: a Dirichlet value or 'flux' (zero flux)"},
+      {"problem.box", "1, 1, 1",
+       "edges of the box along x, y, z in units of the longest; voxels are cubes, so that every "
+       "level must have a whole number of them along each edge"},
       {"problem.source", "0",
        "right-hand side f: a number (constant), or 'sampled' (smooth, random, one a sample, seen "
        "by "
@@ -35,7 +38,8 @@ std::vector<ConfigKey> all_config_keys() {
       {"data.covariance", "exponential",
        "grf: covariance of log nu: exponential, exp(-r/length), or gaussian, "
        "exp(-(r/length)^2/2)"},
-      {"data.correlation_length", "0.1", "grf: length in box lengths, 0.02 to 0.5"},
+      {"data.correlation_length", "0.1",
+       "grf: length in units of the box's longest edge, 0.02 to 0.5"},
       {"data.variance", "1", "grf: variance of log nu, 1e-6 to 16"},
       {"data.band", "48",
        "grf: most wave numbers each way along an axis, 1 to 128 (cuts the finest details off "
@@ -43,7 +47,8 @@ std::vector<ConfigKey> all_config_keys() {
       {"data.shape", "spheres", "inclusions: spheres, boxes, both"},
       {"data.inclusions", "5, 20", "inclusions: fewest and most a sample, 1 to 1000"},
       {"data.radius", "0.05, 0.2",
-       "inclusions: least and largest radius (boxes: half edge) in box lengths, 0.001 to 0.5"},
+       "inclusions: least and largest radius (boxes: half edge) in units of the box's longest "
+       "edge, 0.001 to 0.5"},
       {"data.contrast", "1e3", "inclusions: nu inside, 1e-6 to 1e6; outside it is 1"},
       {"data.file", "",
        "file: PATH:/dataset of HDF5 arrays [samples, nx, ny, nz]; the last data.held_out_samples "
@@ -67,7 +72,8 @@ std::vector<ConfigKey> all_config_keys() {
       {"cycle.name", "half_v", "resolution cycle: half_v, v, w, f, custom"},
       {"cycle.path", "", "custom: levels in the order of their visits, 1 the coarsest"},
       {"cycle.levels", "8, 16, 32",
-       "voxels an axis of each level, coarsest first; a grid may stand twice, say for L-BFGS after "
+       "voxels along the longest edge of each level, coarsest first; a grid may stand twice, say "
+       "for L-BFGS after "
        "Adam"},
       {"cycle.steps", "0",
        "steps a visit, one number or one a level; a visit ends at the first of its limits (steps, "

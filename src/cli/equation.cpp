@@ -2,10 +2,10 @@
 #include "cli/equation.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/grid/unit_box.hpp"
 #include "voxcycle/io/field_file.hpp"
 #include "voxcycle/poisson/energy.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <span>
 
@@ -53,15 +53,6 @@ Equation make_equation(Boundary const& boundary, at::Tensor const& nu,
     e.b = load_of_source(e.f, grid);
   }
   return e;
-}
-
-Grid3 unit_box(std::array<std::int64_t, 3> const& voxels) {
-  Grid3 grid{voxels, {}};
-  auto const most = static_cast<double>(*std::max_element(voxels.begin(), voxels.end()));
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    grid.lengths[axis] = static_cast<double>(voxels[axis]) / most;
-  }
-  return grid;
 }
 
 double energy_of(Equation const& e, at::Tensor const& u) {

@@ -3,8 +3,6 @@
 
 #include "voxcycle/reference/pcg.hpp"
 
-#include <array>
-#include <cstdint>
 #include <optional>
 
 #include <ATen/core/Tensor.h>
@@ -26,9 +24,6 @@ struct Equation {
 /// @throws Error naming what does not fit, and values of nu that are not positive and finite.
 Equation make_equation(Boundary const& boundary, at::Tensor const& nu,
                        std::optional<Grid3> const& box, std::optional<at::Tensor> const& f);
-
-/// Cubic voxels, longest edge 1: what networks are trained on.
-Grid3 unit_box(std::array<std::int64_t, 3> const& voxels);
 
 /// J(u) of the problem.
 double energy_of(Equation const& e, at::Tensor const& u);

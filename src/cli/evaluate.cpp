@@ -31,8 +31,9 @@ Grid3 grid_of(Invocation const& call) {
   if (!call.has("grid")) return level_grids(call.config).back();
   auto const& text = call.flags.at("grid");
   auto const n = parse_integer(text);
-  VOXCYCLE_REQUIRE(n > 0, "--grid " << text << " is no grid. Give voxels an axis, e.g. 64.");
-  return Grid3::cube(*n);
+  VOXCYCLE_REQUIRE(
+      n > 0, "--grid " << text << " is no grid. Give voxels along the longest edge, e.g. 64.");
+  return level_grid(call.config, *n);
 }
 
 /// Weights alone do not say which function they are: keys without tensors count, too.
@@ -144,7 +145,7 @@ int evaluate(Invocation const& call) {
               grid.label().c_str(), evaluation.precision.c_str(), place.name().c_str(),
               evaluation_table(evaluation, kRowsOnTerminal).c_str());
   bool const finest = grid == level_grids(call.config).back();
-  std::string const of_grid = finest ? "" : "_" + std::to_string(grid.voxels[0]);
+  std::string const of_grid = finest ? "" : "_" + std::to_string(level_of(grid));
   auto const file = [&](std::string const& name, char const* kind) {
     return options.directory + "/" + name + of_grid + kind;
   };
@@ -180,17 +181,18 @@ int evaluate(Invocation const& call) {
 }  // namespace
 
 Command evaluate_command() {
-  return {
-      "evaluate",
-      "errors on held-out samples: table, CSV, JSON and report.html",
-      {{"json", "FILE", "where the JSON goes (default: evaluation.json in run.directory)"},
-       {"checkpoint", "FILE", "weights to evaluate (default: run.directory's)"},
-       {"grid", "N",
-        "voxels an axis (default: the finest level of the cycle); others get files of their own"},
-       {"split", "NAME", "held_out (default), or train: samples that have references"},
-       {"precision", "KIND", "of convolutions and activations: bf16, f32 (default), f64"},
-       {"compare", "", "error against time beside classical solvers, on one process"}},
-      evaluate};
+  return {"evaluate",
+          "errors on held-out samples: table, CSV, JSON and report.html",
+          {{"json", "FILE", "where the JSON goes (default: evaluation.json in run.directory)"},
+           {"checkpoint", "FILE", "weights to evaluate (default: run.directory's)"},
+           {"grid", "N",
+            "voxels along the longest edge (default: the finest level of the cycle); others get "
+            "files of "
+            "their own"},
+           {"split", "NAME", "held_out (default), or train: samples that have references"},
+           {"precision", "KIND", "of convolutions and activations: bf16, f32 (default), f64"},
+           {"compare", "", "error against time beside classical solvers, on one process"}},
+          evaluate};
 }
 
 }  // namespace voxcycle

@@ -60,7 +60,7 @@ int export_model(Invocation const& call) {
                         .weights = "averaged",
                         .version = build_info::version,
                         .config = model.config.identity()};
-  for (auto const& grid : level_grids(model.config)) options.levels.push_back(grid.voxels[0]);
+  for (auto const& grid : level_grids(model.config)) options.levels.push_back(level_of(grid));
   auto const archive = export_network(*model.network, options);
   auto const& out = call.flags.at("out");
   write_file_atomically(out, archive);

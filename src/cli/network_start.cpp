@@ -4,6 +4,7 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/instruction_set.hpp"
 #include "voxcycle/evaluate/evaluation.hpp"
+#include "voxcycle/grid/unit_box.hpp"
 #include "voxcycle/poisson/boundary.hpp"
 #include "voxcycle/train/held_out.hpp"
 

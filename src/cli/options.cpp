@@ -3,6 +3,7 @@
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/grid/unit_box.hpp"
 #include "voxcycle/io/voxel_file.hpp"
 #include "voxcycle/poisson/nested_equation.hpp"
 
@@ -192,13 +193,31 @@ Source source_of(Config const& config) {
   return source;
 }
 
+Grid3 level_grid(Config const& config, std::int64_t n) {
+  auto const& text = config.text("problem.box");
+  auto const parts = split_list(text);
+  std::array<double, 3> edges{};
+  VOXCYCLE_REQUIRE(parts.size() == edges.size(),
+                   "problem.box = '" << text << "' has " << parts.size()
+                                     << " numbers. Give the edges along x, y and z, e.g. "
+                                        "1, 0.5, 0.5.");
+  for (std::size_t axis = 0; axis < edges.size(); ++axis) {
+    edges[axis] = parse_real("problem.box", parts[axis], 1e-6, 1e6);
+  }
+  try {
+    return unit_box(edges, n);
+  } catch (Error const& problem) {
+    throw Error("problem.box = '" + text + "': " + problem.what());
+  }
+}
+
 std::vector<Grid3> level_grids(Config const& config) {
   std::vector<Grid3> grids;
   for (auto n : config.integers("cycle.levels", 1)) {
-    VOXCYCLE_REQUIRE(grids.empty() || n >= grids.back().voxels[0],
+    VOXCYCLE_REQUIRE(grids.empty() || n >= level_of(grids.back()),
                      "cycle.levels = '" << config.text("cycle.levels")
                                         << "' does not grow. List the coarsest level first.");
-    grids.push_back(Grid3::cube(n));
+    grids.push_back(level_grid(config, n));
   }
   VOXCYCLE_REQUIRE(!grids.empty(), "cycle.levels is empty. List at least one grid, e.g. 8, 16.");
   return grids;

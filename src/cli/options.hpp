@@ -31,6 +31,8 @@ FamilyOptions family_options(Config const& config);
 Boundary boundary_of(Config const& config);
 /// @throws Error also for a source that has no solution, with zero flux on all faces.
 Source source_of(Config const& config);
+/// The grid of problem.box with n voxels along its longest edge. @throws Error if it has none.
+Grid3 level_grid(Config const& config, std::int64_t n);
 /// Grids of the levels, coarsest first. @throws Error unless they grow.
 std::vector<Grid3> level_grids(Config const& config);
 NetworkOptions network_options(Config const& config);

@@ -114,7 +114,7 @@ int scale(Invocation const& call) {
   if (call.has("json")) require_writable(call.flags.at("json"));
   auto const options = train_options(call.config);
   auto const& finest = options.levels.back();
-  auto const grid = bench_number(call, "grid", finest.grid.voxels[0]);
+  auto const grid = bench_number(call, "grid", level_of(finest.grid));
   auto const batch = bench_number(call, "batch", finest.batch);
   auto const rounds = bench_number(call, "rounds", 2);
   auto const processes = processes_of(call);
@@ -136,8 +136,8 @@ int scale(Invocation const& call) {
     }
   }
   auto const strong_rows = scale_rows(strong, times), weak_rows = scale_rows(weak, times);
-  std::printf("training step at %ld^3 on %s, %d %s a process, the faster of %ld rounds\n\n%s\n%s",
-              static_cast<long>(grid), runs.device().c_str(), runs.threads(),
+  std::printf("training step at %s on %s, %d %s a process, the faster of %ld rounds\n\n%s\n%s",
+              level_grid(call.config, grid).label().c_str(), runs.device().c_str(), runs.threads(),
               runs.threads() == 1 ? "thread" : "threads", static_cast<long>(rounds),
               scale_table("strong scaling: the same batch", strong_rows).c_str(),
               scale_table("weak scaling: the same samples a process", weak_rows).c_str());
@@ -167,7 +167,7 @@ Command scale_command() {
       "scale",
       "strong and weak scaling of a training step, on random fields",
       {{"processes", "LIST", "numbers of processes (default: 1,2,4,... up to the cores)"},
-       {"grid", "N", "voxels an axis (default: the finest level of the cycle)"},
+       {"grid", "N", "voxels along the longest edge (default: the finest level of the cycle)"},
        {"batch", "N", "global batch; of weak scaling on the first number (default: the level's)"},
        {"rounds", "N", "times that each is measured, in turn; the faster counts (default: 2)"},
        {"launcher", "TEXT", "how to start {} processes (default: mpirun -n {} ...)"},

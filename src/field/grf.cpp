@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t kStream = 0x677266;  // tells our random numbers from other families'
 constexpr double kMostKey = 0x1.0p53;
 
-/// Lognormal Gaussian random field on the unit cube by a truncated Fourier series
+/// Lognormal Gaussian random field on a box within the unit cube by a truncated Fourier series
 ///
 ///     log nu = sum_{p,q,r} d(p, q, r) z_{pqr} phi_p(x) phi_q(y) phi_r(z),
 ///     phi_0 = 1,  phi_{2m-1}(s) = sqrt(2) cos(2 pi m s / period),  phi_{2m} the same with sin
@@ -55,8 +55,9 @@ class Grf : public CoefficientFamily {
 
  private:
   std::vector<double> coefficients(std::uint64_t key) const;
-  std::vector<double> functions_at_centres(std::int64_t n) const;
-  std::vector<double> sum_along_x(std::vector<double> const& coefficients, std::int64_t n) const;
+  std::vector<double> functions_at_centres(Grid3 const& grid, int axis) const;
+  std::vector<double> sum_along_x(std::vector<double> const& coefficients,
+                                  std::vector<double> const& phi) const;
 
   GrfOptions options_;
   Spectrum spectrum_;
@@ -93,11 +94,12 @@ std::vector<double> Grf::coefficients(std::uint64_t key) const {
 }
 
 /// phi_p at the n voxel centres of an axis as [n, p], rows padded.
-std::vector<double> Grf::functions_at_centres(std::int64_t n) const {
+std::vector<double> Grf::functions_at_centres(Grid3 const& grid, int axis) const {
   constexpr double kTwoPi = 6.283185307179586;
+  std::int64_t const n = grid.voxels[axis];
   std::vector<double> values(static_cast<std::size_t>(n * row_), 0.0);
   for (std::int64_t i = 0; i < n; ++i) {
-    double const s = (static_cast<double>(i) + 0.5) / static_cast<double>(n);
+    double const s = (static_cast<double>(i) + 0.5) / static_cast<double>(n) * grid.lengths[axis];
     double* row = values.data() + i * row_;
     row[0] = 1.0;
     for (int m = 1; m <= spectrum_.band; ++m) {
@@ -109,10 +111,10 @@ std::vector<double> Grf::functions_at_centres(std::int64_t n) const {
   return values;
 }
 
-/// sum_p d z phi_p(x) at n voxel centres as [n, q, r].
+/// sum_p d z phi_p(x) as [n, q, r]. @param phi  of x, [n, p]
 std::vector<double> Grf::sum_along_x(std::vector<double> const& coefficients,
-                                     std::int64_t n) const {
-  auto const phi = functions_at_centres(n);
+                                     std::vector<double> const& phi) const {
+  auto const n = std::ssize(phi) / row_;
   std::vector<double> sums(static_cast<std::size_t>(n * functions_ * row_), 0.0);
   parallel_for(functions_, n * row_, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t q = begin; q < end; ++q) {
@@ -136,15 +138,22 @@ void Grf::evaluate(std::span<double const> omega, Grid3 const& grid, std::span<f
   VOXCYCLE_REQUIRE(std::ssize(omega) == 1 && std::ssize(nu) == grid.voxel_count(),
                    "grf: " << omega.size() << " parameters and " << nu.size()
                            << " voxels do not fit one key on " << grid.name() << '.');
+  for (double length : grid.lengths) {
+    VOXCYCLE_REQUIRE(length <= 1.0, "grf: an edge of " << length << ". The field has the period of "
+                                                       << spectrum_.period
+                                                       << ": use a grid with no edge longer than "
+                                                          "1.");
+  }
   double const key = omega[0];
   VOXCYCLE_REQUIRE(key >= 0 && key < kMostKey && key == std::floor(key),
                    "grf: " << key << " is no key of a sample. Keys are whole numbers below 2^53.");
   std::int64_t const nx = grid.voxels[0];
   std::int64_t const ny = grid.voxels[1];
   std::int64_t const nz = grid.voxels[2];
-  auto const sums = sum_along_x(coefficients(static_cast<std::uint64_t>(key)), nx);
-  auto const phi_y = functions_at_centres(ny);
-  auto const phi_z = functions_at_centres(nz);
+  auto const sums =
+      sum_along_x(coefficients(static_cast<std::uint64_t>(key)), functions_at_centres(grid, 0));
+  auto const phi_y = functions_at_centres(grid, 1);
+  auto const phi_z = functions_at_centres(grid, 2);
   std::int64_t const out_row = padded_row(nz);
   std::vector<double> across(static_cast<std::size_t>(functions_ * out_row), 0.0);  // phi_z^T
   for (std::int64_t z = 0; z < nz; ++z) {

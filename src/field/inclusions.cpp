@@ -33,7 +33,7 @@ Shape const& find_shape(std::string const& name) {
               "'. Use one of: " + join(inclusion_shape_names()) + ".");
 }
 
-/// One sphere or box with axes along the grid's, in box lengths.
+/// One sphere or box with axes along the grid's.
 struct Inclusion {
   double shape;
   double centre[3];
@@ -49,9 +49,9 @@ struct Inclusion {
   }
 };
 
-/// Spheres and boxes of nu = contrast in a background of nu = 1, on the unit cube. Their number,
-/// centres (anywhere in the cube, so that some reach beyond it) and radii are uniform in their
-/// ranges; where inclusions overlap nu is the contrast once.
+/// Spheres and boxes of nu = contrast in a background of nu = 1. Their number, centres (anywhere in
+/// the box, so that some reach beyond it) and radii are uniform in their ranges; where inclusions
+/// overlap nu is the contrast once.
 ///
 /// A voxel belongs to the inclusion that holds its centre. Measured (energy of the solution, 8
 /// inclusions, mean error against 128^3): 0.6 % at 64^3 for contrasts 1e3 and 1e6; a voxel's
@@ -60,7 +60,7 @@ struct Inclusion {
 /// and 1.9 %.
 ///
 /// A sample's parameters are the number of inclusions and, for each, shape (0 sphere, 1 box),
-/// centre and three radii; zeros beyond the last.
+/// centre (as shares of the edges) and three radii; zeros beyond the last.
 class Inclusions : public CoefficientFamily {
  public:
   explicit Inclusions(InclusionOptions const& options)
@@ -73,7 +73,7 @@ class Inclusions : public CoefficientFamily {
     auto const& [least, largest] = options.radius;
     VOXCYCLE_REQUIRE(least >= 1e-3 && least <= largest && largest <= 0.5,
                      "inclusions: radii of " << least << " to " << largest
-                                             << " box lengths. Use a rising range within 0.001 to "
+                                             << ". Use a rising range within 0.001 to "
                                                 "0.5.");
     VOXCYCLE_REQUIRE(options.contrast >= 1e-6 && options.contrast <= 1e6,
                      "inclusions: contrast " << options.contrast << ". Use 1e-6 to 1e6.");
@@ -92,7 +92,7 @@ class Inclusions : public CoefficientFamily {
                 std::span<float> nu) const override;
 
  private:
-  std::vector<Inclusion> decode(std::span<double const> omega) const;
+  std::vector<Inclusion> decode(std::span<double const> omega, Grid3 const& grid) const;
 
   InclusionOptions options_;
   double boxes_;
@@ -120,7 +120,7 @@ std::vector<double> Inclusions::omega(std::uint64_t seed, std::int64_t index) co
   return values;
 }
 
-std::vector<Inclusion> Inclusions::decode(std::span<double const> omega) const {
+std::vector<Inclusion> Inclusions::decode(std::span<double const> omega, Grid3 const& grid) const {
   bool const fits = std::ssize(omega) == parameter_count() && omega[0] >= 0 &&
                     omega[0] <= options_.count[1] && omega[0] == std::floor(omega[0]);
   VOXCYCLE_REQUIRE(fits, "inclusions: " << omega.size() << " parameters do not describe up to "
@@ -129,7 +129,7 @@ std::vector<Inclusion> Inclusions::decode(std::span<double const> omega) const {
   auto const* in = omega.data() + 1;
   for (auto& inclusion : inclusions) {
     inclusion.shape = in[0];
-    std::copy_n(in + 1, 3, inclusion.centre);
+    for (int axis = 0; axis < 3; ++axis) inclusion.centre[axis] = in[1 + axis] * grid.lengths[axis];
     std::copy_n(in + 4, 3, inclusion.radius);
     bool const sound = std::all_of(in, in + kNumbers, [](double v) { return std::isfinite(v); }) &&
                        (in[0] == kSphere || in[0] == kBox) &&
@@ -142,15 +142,18 @@ std::vector<Inclusion> Inclusions::decode(std::span<double const> omega) const {
   return inclusions;
 }
 
-/// The indices of the n voxels along an axis whose centres may lie within radius of the centre.
+/// The indices of the voxels along an axis whose centres may lie within the inclusion.
 struct Range {
   std::int64_t begin;
   std::int64_t end;
 };
-Range voxels_near(double centre, double radius, std::int64_t n) {
-  auto const count = static_cast<double>(n);
-  double const first = std::clamp(std::floor((centre - radius) * count) - 1, 0.0, count);
-  double const last = std::clamp(std::ceil((centre + radius) * count) + 1, 0.0, count);
+Range voxels_near(Inclusion const& inclusion, Grid3 const& grid, int axis) {
+  double const h = grid.spacing(axis);
+  double const low = inclusion.centre[axis] - inclusion.radius[axis];
+  double const high = inclusion.centre[axis] + inclusion.radius[axis];
+  auto const count = static_cast<double>(grid.voxels[axis]);
+  double const first = std::clamp(std::floor(low / h) - 1, 0.0, count);
+  double const last = std::clamp(std::ceil(high / h) + 1, 0.0, count);
   return {static_cast<std::int64_t>(first), static_cast<std::int64_t>(last)};
 }
 
@@ -159,21 +162,21 @@ void Inclusions::evaluate(std::span<double const> omega, Grid3 const& grid,
   require_valid(grid);
   VOXCYCLE_REQUIRE(std::ssize(nu) == grid.voxel_count(),
                    "inclusions: " << nu.size() << " voxels do not fit " << grid.name() << '.');
-  auto const inclusions = decode(omega);
+  auto const inclusions = decode(omega, grid);
   auto const inside = static_cast<float>(options_.contrast);
   std::int64_t const nx = grid.voxels[0];
   std::int64_t const ny = grid.voxels[1];
   std::int64_t const nz = grid.voxels[2];
-  auto const centre = [](std::int64_t i, std::int64_t n) {
-    return (static_cast<double>(i) + 0.5) / static_cast<double>(n);
+  auto const centre = [&](std::int64_t i, int axis) {
+    return (static_cast<double>(i) + 0.5) / static_cast<double>(grid.voxels[axis]) *
+           grid.lengths[axis];
   };
   auto const draw = [&](Inclusion const& inclusion, std::int64_t x, float* plane) {
-    auto const y_range = voxels_near(inclusion.centre[1], inclusion.radius[1], ny);
-    auto const z_range = voxels_near(inclusion.centre[2], inclusion.radius[2], nz);
+    auto const y_range = voxels_near(inclusion, grid, 1);
+    auto const z_range = voxels_near(inclusion, grid, 2);
     for (auto y = y_range.begin; y < y_range.end; ++y) {
       for (auto z = z_range.begin; z < z_range.end; ++z) {
-        if (inclusion.holds(centre(x, nx), centre(y, ny), centre(z, nz)))
-          plane[y * nz + z] = inside;
+        if (inclusion.holds(centre(x, 0), centre(y, 1), centre(z, 2))) plane[y * nz + z] = inside;
       }
     }
   };
@@ -182,7 +185,7 @@ void Inclusions::evaluate(std::span<double const> omega, Grid3 const& grid,
       float* plane = nu.data() + x * ny * nz;
       std::fill_n(plane, ny * nz, 1.0F);
       for (auto const& inclusion : inclusions) {
-        auto const x_range = voxels_near(inclusion.centre[0], inclusion.radius[0], nx);
+        auto const x_range = voxels_near(inclusion, grid, 0);
         if (x >= x_range.begin && x < x_range.end) draw(inclusion, x, plane);
       }
     }

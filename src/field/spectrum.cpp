@@ -25,7 +25,7 @@ double exponential_amplitude(double square) {
 struct Covariance {
   char const* name;
   double (*amplitude)(double square);
-  double padding;   ///< period beyond the cube, in correlation lengths
+  double padding;   ///< period beyond the unit cube, in correlation lengths
   double farthest;  ///< l |k| beyond which too little is left to be kept
 };
 
@@ -44,9 +44,8 @@ Covariance const& find_covariance(std::string const& name) {
 }
 
 void require_in_range(GrfOptions const& options) {
-  VOXCYCLE_REQUIRE(
-      options.length >= 0.02 && options.length <= 0.5,
-      "grf: correlation length " << options.length << " (in box lengths). Use 0.02 to 0.5.");
+  VOXCYCLE_REQUIRE(options.length >= 0.02 && options.length <= 0.5,
+                   "grf: correlation length " << options.length << ". Use 0.02 to 0.5.");
   // 20 standard deviations of 4 are a logarithm of 80, well inside the range of float.
   VOXCYCLE_REQUIRE(options.variance > 0 && options.variance <= 16,
                    "grf: variance of log nu " << options.variance << " (nu could leave the range "

@@ -140,7 +140,9 @@ void MultigridNetwork::require_fits(Grid3 const& grid) const {
   for (std::int64_t n = level_of(grid); n > coarsest; n /= 2) ++halvings;
   VOXCYCLE_REQUIRE(grid.divisible(halvings), "network: grid "
                                                  << grid.label() << " cannot be halved " << halvings
-                                                 << " times down to level " << coarsest << '.');
+                                                 << " times down to level " << coarsest
+                                                 << ". Every axis must be a multiple of "
+                                                 << (1L << halvings) << '.');
 }
 
 std::vector<LevelParameters> MultigridNetwork::levels(Grid3 const& grid) const {

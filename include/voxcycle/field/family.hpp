@@ -36,7 +36,8 @@ class CoefficientFamily {
                         std::span<float> nu) const = 0;
 };
 
-/// grf: log nu is a stationary Gaussian random field. Lengths are in box lengths, axis by axis.
+/// grf: log nu is a stationary Gaussian random field. Lengths are those of Grid3::lengths, at most
+/// 1.
 struct GrfOptions {
   std::string covariance = "exponential";  ///< exponential: exp(-r/l); gaussian: exp(-r^2/(2 l^2))
   double length = 0.1;                     ///< correlation length l, 0.02 to 0.5
@@ -48,7 +49,7 @@ struct GrfOptions {
 struct InclusionOptions {
   std::string shape = "spheres";            ///< spheres, boxes, both
   std::array<int, 2> count{5, 20};          ///< fewest and most inclusions a sample, 1 to 1000
-  std::array<double, 2> radius{0.05, 0.2};  ///< of spheres, half edges of boxes; box lengths
+  std::array<double, 2> radius{0.05, 0.2};  ///< of spheres, half edges of boxes
   double contrast = 1e3;                    ///< 1e-6 to 1e6; below 1 the inclusions insulate
 };
 

@@ -149,7 +149,7 @@ TEST(Grf, IsOneFunctionOfSpaceOnAllGrids) {
     auto const family = make_family(options_of(covariance, 0.1, 30));
     auto const omega = family->omega(3, 8);
     Grid3 const coarse{{3, 5, 4}, {1.0, 1.0, 1.0}};
-    Grid3 const fine{{9, 5, 36}, {1.0, 2.0, 0.5}};  // lengths do not matter: axes run over [0, 1]
+    Grid3 const fine{{9, 5, 36}, {1.0, 1.0, 1.0}};
     auto const a = evaluate(*family, omega, coarse);
     auto const b = evaluate(*family, omega, fine);
     for (int x = 0; x < 3; ++x) {
@@ -158,6 +158,22 @@ TEST(Grf, IsOneFunctionOfSpaceOnAllGrids) {
           float const expected = a[(x * 5 + y) * 4 + z];
           float const found = b[((3 * x + 1) * 5 + y) * 36 + 9 * z + 4];
           EXPECT_NEAR(found, expected, std::numeric_limits<float>::epsilon() * expected);
+        }
+      }
+    }
+  }
+}
+
+TEST(Grf, ABoxIsCutOutOfTheCube) {
+  for (char const* covariance : {"exponential", "gaussian"}) {
+    auto const family = make_family(options_of(covariance, 0.1, 30));
+    auto const omega = family->omega(3, 8);
+    auto const cube = evaluate(*family, omega, Grid3::cube(8));
+    auto const box = evaluate(*family, omega, {{4, 8, 2}, {0.5, 1.0, 0.25}});
+    for (int x = 0; x < 4; ++x) {
+      for (int y = 0; y < 8; ++y) {
+        for (int z = 0; z < 2; ++z) {
+          EXPECT_FLOAT_EQ(box[(x * 8 + y) * 2 + z], cube[(x * 8 + y) * 8 + z]) << x << y << z;
         }
       }
     }
@@ -249,6 +265,11 @@ TEST(Grf, RefusesWhatItCannotDo) {
     EXPECT_THROW(evaluate(*family, {key}, Grid3::cube(2)), Error) << key;
   }
   EXPECT_THROW(evaluate(*family, {1.0, 2.0}, Grid3::cube(2)), Error);
+  EXPECT_THAT(
+      [&] {
+        evaluate(*family, {1.0}, {{4, 2, 2}, {2.0, 1.0, 1.0}});
+      },
+      ThrowsMessage<Error>(HasSubstr("no edge longer than 1")));
   std::vector<float> small(7);
   EXPECT_THROW(family->evaluate(std::vector<double>(1), Grid3::cube(2), small), Error);
 }

@@ -42,6 +42,19 @@ TEST(Inclusions, ASphereHasItsVolume) {
   }
 }
 
+TEST(Inclusions, ASphereIsRoundInABoxThatIsNoCube) {
+  auto const family = make_family(options_of({.count = {1, 1}, .contrast = 50}));
+  // Centre (0.25, 0.5, 0.125) of [0, 0.5] x [0, 1] x [0, 0.25].
+  auto const nu =
+      evaluate(*family, {1, 0, 0.5, 0.5, 0.5, 0.1, 0.1, 0.1}, {{32, 64, 16}, {0.5, 1, 0.25}});
+  double const exact = 4.0 / 3.0 * M_PI * std::pow(0.1 * 64, 3);
+  EXPECT_NEAR(fraction_of(nu, 50.0F) * 32 * 64 * 16, exact, 3 * 0.1 * 64);
+  EXPECT_EQ(nu[(16 * 64 + 26) * 16 + 8], 50.0F);
+  EXPECT_EQ(nu[(16 * 64 + 25) * 16 + 8], 1.0F);
+  EXPECT_EQ(nu[(10 * 64 + 32) * 16 + 8], 50.0F);
+  EXPECT_EQ(nu[(9 * 64 + 32) * 16 + 8], 1.0F);
+}
+
 TEST(Inclusions, ABoxAlongVoxelFacesHasItsExactVoxels) {
   auto const family = make_family(options_of({.count = {1, 1}, .contrast = 1e-3}));
   // [1/4, 3/4] x [0, 1/2] x [1/2, 5/4], which leaves the cube at z = 1.
@@ -70,9 +83,10 @@ TEST(Inclusions, AgreeWithTheirParametersPointByPoint) {
           bool inside = false;
           for (int k = 0; k < static_cast<int>(omega[0]); ++k) {
             double const* in = omega.data() + 1 + 7 * k;
+            // The grid's box is 1 x 2 x 0.5.
             double const d[] = {std::abs((x + 0.5) / 12 - in[1]) / in[4],
-                                std::abs((y + 0.5) / 7 - in[2]) / in[5],
-                                std::abs((z + 0.5) / 10 - in[3]) / in[6]};
+                                2.0 * std::abs((y + 0.5) / 7 - in[2]) / in[5],
+                                0.5 * std::abs((z + 0.5) / 10 - in[3]) / in[6]};
             inside = inside || (in[0] == 0 ? std::hypot(d[0], d[1], d[2]) <= 1
                                            : d[0] <= 1 && d[1] <= 1 && d[2] <= 1);
           }
