@@ -58,6 +58,11 @@ std::vector<ConfigKey> all_config_keys() {
        "more shard directories mixed into training as DIRECTORY:WEIGHT, ...; samples are drawn "
        "with "
        "probabilities relative to 1 of data.directory"},
+      {"data.augmentation", "none",
+       "orientations in which training sees each field: none, as it is; reflections of any axis, "
+       "8; "
+       "all, axes change places, too, 48 of a cube. For few arrays of one's own; needs a loss "
+       "without reference solutions"},
       {"data.train_samples", "1024", "training samples, one number or one a level"},
       {"data.held_out_samples", "32",
        "samples with reference solutions, never trained on; one number or one a level"},

@@ -323,6 +323,10 @@ TrainOptions train_options(Config const& config) {
     options.fresh_samples = [config](Grid3 const& grid) { return fresh_samples(config, grid); };
   }
   options.more_data = more_data(config);
+  options.augmentation = choose<Augmentation>(config, "data.augmentation",
+                                              {{"none", Augmentation::none},
+                                               {"reflections", Augmentation::reflections},
+                                               {"all", Augmentation::all}});
   return options;
 }
 

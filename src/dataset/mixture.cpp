@@ -10,7 +10,9 @@
 namespace voxcycle {
 namespace {
 
-constexpr std::uint64_t kPurpose = 0x6d6978;  ///< keeps these hashes apart from the samplers'
+/// Keep these hashes apart from each other and from the samplers'.
+constexpr std::uint64_t kSetStream = 0x6d6978;
+constexpr std::uint64_t kOrientationStream = 0x7475726e;
 
 }  // namespace
 
@@ -46,22 +48,33 @@ Mixture::Mixture(std::vector<std::unique_ptr<SampleSource>> sets,
     samplers_.emplace_back(options.seed, options.stage, sets_[k]->samples(), options.block);
   }
   upper_.back() = 1.0;
+  orientations_ = orientations(options.augmentation, info_.grid);
 }
 
 SampleOrigin Mixture::at(std::int64_t position) const {
+  auto const draw_of = [this](std::uint64_t stream, std::int64_t number) {
+    return hash_uniform({stream, options_.seed, static_cast<std::uint64_t>(options_.stage),
+                         static_cast<std::uint64_t>(number)});
+  };
   std::size_t set = 0;
   if (sets_.size() > 1) {
-    auto const block = static_cast<std::uint64_t>(position / options_.block);
-    double const draw =
-        hash_uniform({kPurpose, options_.seed, static_cast<std::uint64_t>(options_.stage), block});
+    double const draw = draw_of(kSetStream, position / options_.block);
     set = static_cast<std::size_t>(std::upper_bound(upper_.begin(), upper_.end(), draw) -
                                    upper_.begin());
   }
-  return {static_cast<int>(set), samplers_[set](position)};
+  auto const count = static_cast<double>(orientations_.size());
+  int const orientation = static_cast<int>(draw_of(kOrientationStream, position) * count);
+  return {static_cast<int>(set), samplers_[set](position), orientation};
 }
 
 ShardSample Mixture::read(SampleOrigin const& origin, ReadReference reference) {
-  return sets_.at(static_cast<std::size_t>(origin.set))->read(origin.index, reference);
+  auto sample = sets_.at(static_cast<std::size_t>(origin.set))->read(origin.index, reference);
+  if (origin.orientation == 0) return sample;
+  VOXCYCLE_REQUIRE(sample.u_ref.empty(), "a turned field has another solution than its reference.");
+  auto const& orientation = orientations_.at(static_cast<std::size_t>(origin.orientation));
+  sample.nu = turned(sample.nu, info_.grid, orientation);
+  if (!sample.f.empty()) sample.f = turned(sample.f, info_.grid, orientation);
+  return sample;
 }
 
 }  // namespace voxcycle

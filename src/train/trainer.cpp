@@ -27,7 +27,11 @@ namespace {
 constexpr double kStepMeanWeight = 0.1;
 
 /// @throws Error unless training shards hold what the loss looks at.
-void require_inputs(std::string const& name, Loss const& loss, ShardInfo const& info) {
+void require_inputs(TrainOptions const& options, Loss const& loss, ShardInfo const& info) {
+  auto const& name = options.loss;
+  VOXCYCLE_REQUIRE(!loss.needs_reference() || options.augmentation == Augmentation::none,
+                   "loss " << name << " compares with reference solutions, and those of turned "
+                           << "fields are others. Set data.augmentation = none.");
   VOXCYCLE_REQUIRE(info.has_reference || !loss.needs_reference(),
                    "loss " << name << " compares with reference solutions, but the training shards "
                            << "of grid " << info.grid.name() << " hold none. Set "
@@ -57,7 +61,7 @@ class Trainer {
     for (auto const& stage : state_.stages()) {
       // Refuse unknown names and data that do not fit together before the first step.
       require_stepper(o_, stage, samples_of(stage));
-      require_inputs(o_.loss, *make_loss(o_.loss, loss_problem(stage)), samples_of(stage).info());
+      require_inputs(o_, *make_loss(o_.loss, loss_problem(stage)), samples_of(stage).info());
     }
     state_.open();
   }
@@ -134,8 +138,12 @@ Mixture Trainer::samples_of(Stage const& stage) const {
     sets.push_back(stored_samples(shard_directory(other.directory, "train", stage.plan.grid)));
     weights.push_back(other.weight);
   }
-  return {
-      std::move(sets), weights, {.seed = o_.seed, .stage = stage.number, .block = o_.sample_block}};
+  return {std::move(sets),
+          weights,
+          {.seed = o_.seed,
+           .stage = stage.number,
+           .block = o_.sample_block,
+           .augmentation = o_.augmentation}};
 }
 
 template <class Work>

@@ -45,6 +45,21 @@ class Losses(harness.Case):
             with self.subTest(loss=loss):
                 self.verify("--train.loss", loss)
 
+    def test_turned_fields(self):
+        self.generate({"problem.source": "sampled"})
+        turn = ("--data.augmentation", "all")
+        self.verify(*turn)
+        losses = {}
+        for kind in ("none", "reflections", "all"):
+            self.train("--cycle.steps", "3", "--data.augmentation", kind)
+            losses[kind] = tuple(harness.losses(self.metrics()))
+        self.assertEqual(len(set(losses.values())), 3, losses)
+        for options, expect in ((("--train.loss", "supervised", *turn), "augmentation = none"),
+                                (("--data.augmentation", "some"), "all, none, reflections")):
+            result = self.run_program("train", "--config", "small.cfg", "--fresh", *options)
+            self.assertNotEqual(result.status, 0)
+            self.assertIn(expect, result.err)
+
     def test_constant_source_between_equal_values(self):
         self.generate({"problem.source": "8", "problem.boundary": "0, 0, flux, flux, flux, flux",
                        "data.omega_range": "1", "network.smoothing": "0"})

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/dataset/augmentation.hpp"
 #include "voxcycle/dataset/sample_source.hpp"
 #include "voxcycle/dataset/sampler.hpp"
 
@@ -14,6 +15,7 @@ namespace voxcycle {
 struct SampleOrigin {
   int set = 0;             ///< data set, from 0
   std::int64_t index = 0;  ///< sample in it
+  int orientation = 0;     ///< of the grid's, see orientations()
   bool operator==(SampleOrigin const&) const = default;
 };
 
@@ -21,13 +23,14 @@ struct MixtureOptions {
   std::uint64_t seed = 1;
   std::int64_t stage = 0;
   std::int64_t block = 1;  ///< consecutive samples that stay together (see Sampler)
+  Augmentation augmentation = Augmentation::none;
 };
 
 /// Training samples of one stage from one or several sets, each drawn with a given
 /// probability. Which sample stands at a position (step * batch + place in the batch) is a function
 /// of (seed, stage, position) alone, never of rank. With one set every epoch visits each sample
 /// once; with several, a block of positions belongs to the set that a hash of its number picks, and
-/// each set keeps its own order.
+/// each set keeps its own order. A hash of the position picks the sample's orientation.
 class Mixture {
  public:
   /// @param weights  relative probabilities, > 0, one a set
@@ -37,6 +40,7 @@ class Mixture {
 
   /// The sample at `position` >= 0.
   SampleOrigin at(std::int64_t position) const;
+  /// @throws Error for the reference solution of a turned field: there is none.
   ShardSample read(SampleOrigin const& origin, ReadReference reference = ReadReference::no);
   /// Of the first set; grid, boundary and source are common to all, has_reference if all have one.
   ShardInfo const& info() const { return info_; }
@@ -47,6 +51,7 @@ class Mixture {
   std::vector<std::unique_ptr<SampleSource>> sets_;
   std::vector<Sampler> samplers_;
   std::vector<double> upper_;  ///< of each set's share of [0, 1)
+  std::vector<Orientation> orientations_;
   MixtureOptions options_;
   ShardInfo info_;
 };

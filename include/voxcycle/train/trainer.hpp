@@ -65,7 +65,8 @@ struct TrainOptions {
   /// Makes the training samples of a grid on the fly; empty: they are stored in `data`.
   std::function<std::unique_ptr<SampleSource>(Grid3 const&)> fresh_samples;
   std::vector<MoreData> more_data;  ///< mixed into training, not into held-out samples
-  std::string identity;             ///< resolved config of all that the result depends on
+  Augmentation augmentation = Augmentation::none;  ///< of training samples
+  std::string identity;  ///< resolved config of all that the result depends on
   Restart restart = Restart::resume;
   /// Run directory of a finished run whose last weights this one begins with, and whose second
   /// moments its first stage may take over; empty: random weights.

@@ -25,7 +25,50 @@ Mixture mixture_of(std::vector<std::int64_t> const& sizes, std::vector<double> c
 TEST(Mixture, OneSetKeepsTheSamplersOrder) {
   Mixture const mixture = mixture_of({10}, {0.3}, {.seed = 4, .stage = 2, .block = 2});
   Sampler const sampler(4, 2, 10, 2);
-  for (std::int64_t p = 0; p < 40; ++p) EXPECT_EQ(mixture.at(p), (SampleOrigin{0, sampler(p)}));
+  for (std::int64_t p = 0; p < 40; ++p) EXPECT_EQ(mixture.at(p), (SampleOrigin{0, sampler(p), 0}));
+}
+
+TEST(Mixture, OrientationsAreDrawnEvenlyAndLeaveTheOrderAlone) {
+  Mixture const plain = mixture_of({10}, {1}, {.seed = 4, .stage = 2});
+  MixtureOptions options{.seed = 4, .stage = 2, .augmentation = Augmentation::reflections};
+  Mixture const mixture = mixture_of({10}, {1}, options);
+  options.stage = 3;
+  Mixture const other_stage = mixture_of({10}, {1}, options);
+  constexpr std::int64_t kDraws = 8000;
+  std::array<int, 8> counts{};
+  int as_in_other_stage = 0;
+  for (std::int64_t p = 0; p < kDraws; ++p) {
+    EXPECT_EQ(plain.at(p).orientation, 0);
+    EXPECT_EQ(plain.at(p).index, mixture.at(p).index);
+    ++counts.at(static_cast<std::size_t>(mixture.at(p).orientation));
+    as_in_other_stage += mixture.at(p).orientation == other_stage.at(p).orientation;
+  }
+  // Five standard deviations of a binomial count.
+  double const tolerance = 5 * std::sqrt(kDraws * 0.125 * 0.875);
+  for (int count : counts) EXPECT_NEAR(count, kDraws / 8, tolerance);
+  EXPECT_NEAR(as_in_other_stage, kDraws / 8, tolerance);
+}
+
+TEST(Mixture, ReadsTurnedSamples) {
+  std::vector<std::unique_ptr<SampleSource>> sets;
+  sets.push_back(stored_samples(shards_on_disk("turned", 10, true, true)));
+  Mixture mixture(std::move(sets), {1}, {.augmentation = Augmentation::all});
+  auto const& grid = mixture.info().grid;
+  auto const all = orientations(Augmentation::all, grid);
+  for (std::int64_t p = 0; p < 10; ++p) {
+    auto const origin = mixture.at(p);
+    auto const plain = mixture.read({origin.set, origin.index});
+    auto const sample = mixture.read(origin);
+    auto const& orientation = all.at(static_cast<std::size_t>(origin.orientation));
+    EXPECT_EQ(sample.nu, turned(plain.nu, grid, orientation));
+    EXPECT_EQ(sample.omega, plain.omega);
+    EXPECT_EQ(sample.f, turned(plain.f, grid, orientation));
+    if (origin.orientation == 0) {
+      EXPECT_FALSE(mixture.read(origin, ReadReference::yes).u_ref.empty());
+    } else {
+      EXPECT_THROW(mixture.read(origin, ReadReference::yes), Error);
+    }
+  }
 }
 
 TEST(Mixture, SetsAreDrawnWithTheirProbabilities) {
