@@ -37,16 +37,19 @@ TEST(Mixture, OrientationsAreDrawnEvenlyAndLeaveTheOrderAlone) {
   constexpr std::int64_t kDraws = 8000;
   std::array<int, 8> counts{};
   int as_in_other_stage = 0;
+  int as_the_next = 0;
   for (std::int64_t p = 0; p < kDraws; ++p) {
     EXPECT_EQ(plain.at(p).orientation, 0);
     EXPECT_EQ(plain.at(p).index, mixture.at(p).index);
     ++counts.at(static_cast<std::size_t>(mixture.at(p).orientation));
+    as_the_next += mixture.at(p).orientation == mixture.at(p + 1).orientation;
     as_in_other_stage += mixture.at(p).orientation == other_stage.at(p).orientation;
   }
   // Five standard deviations of a binomial count.
   double const tolerance = 5 * std::sqrt(kDraws * 0.125 * 0.875);
   for (int count : counts) EXPECT_NEAR(count, kDraws / 8, tolerance);
   EXPECT_NEAR(as_in_other_stage, kDraws / 8, tolerance);
+  EXPECT_NEAR(as_the_next, kDraws / 8, tolerance);
 }
 
 TEST(Mixture, ReadsTurnedSamples) {
