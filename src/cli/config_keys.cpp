@@ -59,10 +59,9 @@ std::vector<ConfigKey> all_config_keys() {
        "with "
        "probabilities relative to 1 of data.directory"},
       {"data.augmentation", "none",
-       "orientations in which training sees each field: none, as it is; reflections of any axis, "
-       "8; "
-       "all, axes change places, too, 48 of a cube. For few arrays of one's own; needs a loss "
-       "without reference solutions"},
+       "orientations in which training sees each field: none (as it is), reflections (8), all "
+       "(axes change places, too: 48 of a cube); for few arrays of one's own, and losses without "
+       "reference solutions"},
       {"data.train_samples", "1024", "training samples, one number or one a level"},
       {"data.held_out_samples", "32",
        "samples with reference solutions, never trained on; one number or one a level"},
@@ -78,8 +77,7 @@ std::vector<ConfigKey> all_config_keys() {
       {"cycle.path", "", "custom: levels in the order of their visits, 1 the coarsest"},
       {"cycle.levels", "8, 16, 32",
        "voxels along the longest edge of each level, coarsest first; a grid may stand twice, say "
-       "for L-BFGS after "
-       "Adam"},
+       "for L-BFGS after Adam"},
       {"cycle.steps", "0",
        "steps a visit, one number or one a level; a visit ends at the first of its limits (steps, "
        "epochs, seconds); 0: no such limit"},

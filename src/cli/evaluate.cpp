@@ -187,8 +187,7 @@ Command evaluate_command() {
            {"checkpoint", "FILE", "weights to evaluate (default: run.directory's)"},
            {"grid", "N",
             "voxels along the longest edge (default: the finest level of the cycle); others get "
-            "files of "
-            "their own"},
+            "files of their own"},
            {"split", "NAME", "held_out (default), or train: samples that have references"},
            {"precision", "KIND", "of convolutions and activations: bf16, f32 (default), f64"},
            {"compare", "", "error against time beside classical solvers, on one process"}},

@@ -4,6 +4,7 @@
 #include "voxcycle/core/error.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace voxcycle {
 namespace {

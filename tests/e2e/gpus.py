@@ -30,7 +30,7 @@ class Gpus(harness.Case):
         return result.err, self.timeless_metrics(name)
 
     def figures(self, *arguments):
-        self.succeed(*arguments, "--json", "figures.json")
+        self.succeed(*arguments, "--json", "figures.json", timeout=150)
         return json.loads((self.scratch / "figures.json").read_text())
 
     def held_out(self):

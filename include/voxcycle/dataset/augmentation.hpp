@@ -4,9 +4,7 @@
 #include "voxcycle/grid/grid3.hpp"
 
 #include <array>
-#include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace voxcycle {
