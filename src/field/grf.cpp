@@ -11,6 +11,7 @@
 #include "field/normal.hpp"
 #include "field/row_product.hpp"
 #include "field/spectrum.hpp"
+#include "field/voxel_centre.hpp"
 
 namespace voxcycle {
 namespace {
@@ -99,7 +100,7 @@ std::vector<double> Grf::functions_at_centres(Grid3 const& grid, int axis) const
   std::int64_t const n = grid.voxels[axis];
   std::vector<double> values(static_cast<std::size_t>(n * row_), 0.0);
   for (std::int64_t i = 0; i < n; ++i) {
-    double const s = (static_cast<double>(i) + 0.5) / static_cast<double>(n) * grid.lengths[axis];
+    double const s = voxel_centre(grid, axis, i);
     double* row = values.data() + i * row_;
     row[0] = 1.0;
     for (int m = 1; m <= spectrum_.band; ++m) {

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "field/families.hpp"
+#include "field/voxel_centre.hpp"
 
 namespace voxcycle {
 namespace {
@@ -167,10 +168,7 @@ void Inclusions::evaluate(std::span<double const> omega, Grid3 const& grid,
   std::int64_t const nx = grid.voxels[0];
   std::int64_t const ny = grid.voxels[1];
   std::int64_t const nz = grid.voxels[2];
-  auto const centre = [&](std::int64_t i, int axis) {
-    return (static_cast<double>(i) + 0.5) / static_cast<double>(grid.voxels[axis]) *
-           grid.lengths[axis];
-  };
+  auto const centre = [&](std::int64_t i, int axis) { return voxel_centre(grid, axis, i); };
   auto const draw = [&](Inclusion const& inclusion, std::int64_t x, float* plane) {
     auto const y_range = voxels_near(inclusion, grid, 1);
     auto const z_range = voxels_near(inclusion, grid, 2);

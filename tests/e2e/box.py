@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A network of a box that is no cube (problem.box), from generate to solve."""
 
-import json
-
 import harness
 
 BOX = {"problem.box": "1, 0.5, 0.25", "data.family": "grf", "data.correlation_length": "0.3"}
@@ -13,14 +11,9 @@ NESTED = {"network.coarse": "auto", "network.smoothing": "4", "cycle.rate": "1e-
 class Box(harness.Case):
     def setUp(self):
         super().setUp()
-        self.config(BOX)
-
-    def figures(self, *arguments, **options):
-        self.succeed(*arguments, "--json", "figures.json", **options)
-        return json.loads((self.scratch / "figures.json").read_text())
+        self.config({**BOX, **NESTED})
 
     def test_whole_job(self):
-        self.config({**BOX, **NESTED})
         self.succeed("generate", "--config", "small.cfg", ranks=2)
         steps = ("--config", "small.cfg", "--cycle.steps", "100, 20")
         self.succeed("train", *steps, ranks=2)
@@ -40,11 +33,8 @@ class Box(harness.Case):
         self.succeed("export", *steps, "--out", "m.pt", "--sample", "s.pt", timeout=120)
 
     def test_same_bits_on_any_number_of_processes(self):
-        self.config({**BOX, **NESTED})
         self.succeed("generate", "--config", "small.cfg")
-        self.succeed("verify", "--config", "small.cfg", "--ranks", "1,3", "--steps", "3", "--json",
-                     "verified.json", "--launcher", f"{harness.MPIEXEC} -n {{}}", timeout=120)
-        self.assertTrue(json.loads((self.scratch / "verified.json").read_text())["identical"])
+        self.assert_same_bits()
 
     def test_every_family_and_a_source(self):
         for changes in ({"data.family": "kl"}, {"data.family": "inclusions"},

@@ -29,10 +29,6 @@ class Gpus(harness.Case):
                               ranks=ranks)
         return result.err, self.timeless_metrics(name)
 
-    def figures(self, *arguments):
-        self.succeed(*arguments, "--json", "figures.json", timeout=150)
-        return json.loads((self.scratch / "figures.json").read_text())
-
     def held_out(self):
         return str(next(self.scratch.glob("data/held_out/16x16x16/*.h5"))) + ":/nu[0]"
 

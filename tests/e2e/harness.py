@@ -3,6 +3,7 @@
 alone or through mpiexec. Each test is `x.py BINARY MPIEXEC [unittest options]`."""
 
 import csv
+import json
 import os
 import shutil
 import signal
@@ -158,6 +159,18 @@ class Case(unittest.TestCase):
         result = self.run_program(*arguments, ranks=ranks, timeout=timeout)
         self.assertEqual(result.status, 0, result.text)
         return result
+
+    def figures(self, *arguments):
+        """What a command writes where --json says."""
+        # The emulated GPU's benchmarks take a minute on a busy machine.
+        self.succeed(*arguments, "--json", "figures.json", timeout=150)
+        return json.loads((self.scratch / "figures.json").read_text())
+
+    def assert_same_bits(self, *options):
+        """That small.cfg trains alike on 1 and 3 processes."""
+        verified = self.figures("verify", "--config", "small.cfg", "--ranks", "1,3", "--steps", "3",
+                                "--launcher", f"{MPIEXEC} -n {{}}", *options)
+        self.assertTrue(verified["identical"])
 
     def metrics(self, directory="run"):
         """metrics.csv as a list of dictionaries of text."""

@@ -3,8 +3,6 @@
 """Every loss, and every kind of source: a short training lowers the held-out error, and its bits do
 not depend on the number of processes."""
 
-import json
-
 import harness
 
 ONE_GRID = {"cycle.levels": "8", "cycle.steps": "100", "network.channels": "4:16, 8:8",
@@ -24,11 +22,6 @@ class Losses(harness.Case):
         return [[float(row[name]) for row in (rows[0], rows[-1])]
                 for name in ("rel_l2_mean", "energy_gap_mean")]
 
-    def verify(self, *options):
-        self.succeed("verify", "--config", "small.cfg", "--ranks", "1,3", "--steps", "3", "--json",
-                     "verified.json", "--launcher", f"{harness.MPIEXEC} -n {{}}", *options)
-        self.assertTrue(json.loads((self.scratch / "verified.json").read_text())["identical"])
-
     def test_every_loss_lowers_the_held_out_error(self):
         self.generate()
         for loss in LOSSES:
@@ -43,12 +36,12 @@ class Losses(harness.Case):
         self.generate({"problem.source": "sampled"})
         for loss in ("energy_multigrid", "supervised"):
             with self.subTest(loss=loss):
-                self.verify("--train.loss", loss)
+                self.assert_same_bits("--train.loss", loss)
 
     def test_turned_fields(self):
         self.generate({"problem.source": "sampled"})
         turn = ("--data.augmentation", "all")
-        self.verify(*turn)
+        self.assert_same_bits(*turn)
         losses = {}
         for kind in ("none", "reflections", "all"):
             self.train("--cycle.steps", "3", "--data.augmentation", kind)
@@ -76,8 +69,7 @@ class Losses(harness.Case):
         # Without seeing f the network could learn no more than the mean solution.
         self.assertLess(l2[1], 0.7 * l2[0])
         self.assertLess(gap[1], gap[0] / 2)
-        self.succeed("evaluate", "--config", "small.cfg", "--json", "figures.json")
-        figures = json.loads((self.scratch / "figures.json").read_text())
+        figures = self.figures("evaluate", "--config", "small.cfg")
         self.assertAlmostEqual(figures["energy_gap_mean"], gap[1], delta=1e-6)
         self.assertIn("f: sampled", (self.scratch / "run" / "report.html").read_text())
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Networks whose coarser levels are nested grids (network.coarse = black_box), where nu jumps."""
 
-import json
-
 import harness
 
 NESTED = {"network.coarse": "black_box", "data.family": "inclusions", "data.shape": "both",
@@ -14,10 +12,6 @@ class Nested(harness.Case):
     def setUp(self):
         super().setUp()
         self.config(NESTED)
-
-    def figures(self, *arguments):
-        self.succeed(*arguments, "--json", "figures.json")
-        return json.loads((self.scratch / "figures.json").read_text())
 
     def untrained(self, *options):
         """Mean energy-norm error on the coarsest grid before any step."""
@@ -40,9 +34,7 @@ class Nested(harness.Case):
     def test_same_bits_on_any_number_of_processes(self):
         # Two units a batch: of three ranks one has none.
         self.succeed("generate", "--config", "small.cfg")
-        self.succeed("verify", "--config", "small.cfg", "--ranks", "1,3", "--steps", "3", "--json",
-                     "verified.json", "--launcher", f"{harness.MPIEXEC} -n {{}}", timeout=120)
-        self.assertTrue(json.loads((self.scratch / "verified.json").read_text())["identical"])
+        self.assert_same_bits()
 
     def test_auto_averages_where_nested_grids_cannot_be_had(self):
         self.succeed("generate", "--config", "small.cfg")
