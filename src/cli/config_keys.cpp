@@ -106,13 +106,14 @@ std::vector<ConfigKey> all_config_keys() {
       {"network.channels", "4:64, 8:64, 16:32, 32:16, 64:8",
        "multigrid: channels of each level of the network as voxels:channels, coarsest first"},
       {"network.norm", "sync_batch", "normalisation: sync_batch, group, instance, none"},
-      {"network.correction_scale", "4",
-       "multigrid: corrections are scale/n times the head's output, > 0"},
       {"network.coarse", "auto",
        "multigrid: what coarser levels solve: averaged, the same equation for averaged nu; "
        "black_box, P^T K P with interpolation that follows the jumps of nu, the coarsest directly "
        "(several times closer for about the same time a step); auto: black_box with smoothing "
        "steps and a coarsest level of at most 10 voxels"},
+      {"network.correction_scale", "auto",
+       "multigrid: corrections are scale/n times the head's output, > 0; auto: 0.25 with "
+       "network.coarse = black_box, 4 with averaged"},
       {"network.smoothing", "4",
        "smoothing steps on the equation after the correction of each level, 0 to 16 (0: none)"},
       {"network.depth", "3", "unet: halvings below the visited grid, 1 to 16"},

@@ -13,7 +13,6 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <map>
 #include <sstream>
 
 #include "cli/device_choice.hpp"
@@ -38,25 +37,14 @@ Grid3 grid_of(Invocation const& call) {
 
 /// Weights alone do not say which function they are: keys without tensors count, too.
 /// @throws Error naming the first key of network or problem that differs.
-void require_same_model(std::string const& path, std::string const& written,
-                        std::string const& now) {
-  auto const of_model = [](std::string const& identity) {
-    std::map<std::string, std::string> values;
-    std::istringstream lines(identity);
-    for (std::string line; std::getline(lines, line);) {
-      if (line.rfind("network.", 0) == 0 || line.rfind("problem.", 0) == 0) {
-        values[line.substr(0, line.find(" = "))] = line;
-      }
-    }
-    return values;
-  };
-  auto const there = of_model(written);
-  for (auto const& [name, line] : of_model(now)) {
-    auto const found = there.find(name);
-    // A key that did not exist then had no other value.
-    VOXCYCLE_REQUIRE(found == there.end() || same_identity(found->second, line),
-                     path << " was written for another network or problem ('" << found->second
-                          << "' there, '" << line << "' now). Use the config it was written with.");
+void require_same_model(std::string const& path, Config const& written, Config const& now) {
+  std::istringstream there(settled(written).identity());
+  std::istringstream here(settled(now).identity());
+  for (std::string a, b; std::getline(there, a) && std::getline(here, b);) {
+    bool const of_model = b.starts_with("network.") || b.starts_with("problem.");
+    VOXCYCLE_REQUIRE(!of_model || same_identity(a, b),
+                     path << " was written for another network or problem ('" << a << "' there, '"
+                          << b << "' now). Use the config it was written with.");
   }
 }
 
@@ -121,7 +109,9 @@ int evaluate(Invocation const& call) {
                    path << " does not exist. Train first (voxcycle train), or name another with "
                            "--checkpoint.");
   CheckpointReader const checkpoint(path);
-  require_same_model(path, checkpoint.header().identity, options.identity);
+  // Keys that the checkpoint does not know had no other value.
+  auto const written = config_of_identity(call.config, checkpoint.header().identity);
+  require_same_model(path, written, call.config);
   auto const network = make_network(options.network, options.boundary, options.source);
   auto const dtype = parse_precision(
       "--precision", call.has("precision") ? call.flags.at("precision") : std::string("f32"));
@@ -168,8 +158,8 @@ int evaluate(Invocation const& call) {
     std::printf("written: %s, %s\n", json.c_str(), csv.c_str());
     return 0;
   }
-  auto input = report_input(config_of_identity(call.config, checkpoint.header().identity),
-                            checkpoint.header(), evaluation, shards.info().reference_tolerance);
+  auto input =
+      report_input(written, checkpoint.header(), evaluation, shards.info().reference_tolerance);
   input.comparison = evaluation.comparison;
   input.samples = pictures_of_samples(call.comm, *network, set, evaluation, dtype);
   auto const report = file("report", ".html");

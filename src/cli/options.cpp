@@ -5,7 +5,6 @@
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/grid/unit_box.hpp"
 #include "voxcycle/io/voxel_file.hpp"
-#include "voxcycle/poisson/nested_equation.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,29 +12,12 @@
 #include <map>
 #include <thread>
 
+#include "cli/choice.hpp"
 #include "cli/sample_sets.hpp"
 #include <ATen/Parallel.h>
 
 namespace voxcycle {
 namespace {
-
-/// What `text`, given as `name`, stands for in `choices`. @throws Error listing them.
-template <class Value>
-Value choose(std::string const& name, std::string const& text,
-             std::map<std::string, Value> const& choices) {
-  auto const found = choices.find(text);
-  if (found != choices.end()) return found->second;
-  std::vector<std::string> names;
-  for (auto const& entry : choices) names.push_back(entry.first);
-  throw Error(name + " = '" + text + "' is not valid. Choose one of " + join(names) + '.');
-}
-
-/// The value that `name` has in `choices`. @throws Error listing them.
-template <class Value>
-Value choose(Config const& config, std::string const& name,
-             std::map<std::string, Value> const& choices) {
-  return choose(name, config.text(name), choices);
-}
 
 /// A decay or momentum: 1 would never forget.
 double decay(Config const& config, std::string const& name) {
@@ -223,57 +205,6 @@ std::vector<Grid3> level_grids(Config const& config) {
   return grids;
 }
 
-namespace {
-
-/// What NestedEquation would refuse in the middle of a run, and what to do; nothing: it can be had.
-std::string obstacle_to_nesting(NetworkOptions const& options) {
-  if (options.name != "multigrid") {
-    return "is for network.name = multigrid, not '" + options.name +
-           "'. Set network.coarse = averaged.";
-  }
-  if (options.smoothing == 0) return "needs smoothing steps: set network.smoothing to 1 or more.";
-  constexpr auto most_voxels = NestedEquation::most_voxels;
-  if (options.channels.empty() || options.channels.begin()->first <= most_voxels) return "";
-  return "solves the coarsest level directly: let network.channels begin with a level of at most " +
-         std::to_string(most_voxels) + " voxels, not " +
-         std::to_string(options.channels.begin()->first) + '.';
-}
-
-CoarseLevels coarse_levels(Config const& config, NetworkOptions const& options) {
-  enum class Choice { automatic, averaged, black_box };
-  auto const choice = choose<Choice>(config, "network.coarse",
-                                     {{"auto", Choice::automatic},
-                                      {"averaged", Choice::averaged},
-                                      {"black_box", Choice::black_box}});
-  auto const obstacle = obstacle_to_nesting(options);
-  VOXCYCLE_REQUIRE(choice != Choice::black_box || obstacle.empty(),
-                   "network.coarse = black_box " << obstacle);
-  return choice == Choice::averaged || !obstacle.empty() ? CoarseLevels::averaged
-                                                         : CoarseLevels::black_box;
-}
-
-}  // namespace
-
-NetworkOptions network_options(Config const& config) {
-  auto cycle_levels = config.integers("cycle.levels", 1);
-  cycle_levels.erase(std::unique(cycle_levels.begin(), cycle_levels.end()), cycle_levels.end());
-  NetworkOptions options{
-      .name = config.text("network.name"),
-      .inputs = source_of(config).kind == SourceKind::sampled ? 2 : 1,
-      .channels = config.integer_map("network.channels"),
-      .norm = parse_norm(config.text("network.norm")),
-      .correction_scale = config.real("network.correction_scale", 1e-6, 1e6),
-      .smoothing = static_cast<int>(config.integer("network.smoothing", 0, 16)),
-      .seed = static_cast<std::uint64_t>(config.integer("run.seed")),
-      .depth = config.integer("network.depth", 1, 16),
-      .base_channels = config.integer("network.base_channels", 1, 4096),
-      .adaptation = choose<Adaptation>(config, "network.adaptation",
-                                       {{"no", Adaptation::no}, {"yes", Adaptation::yes}}),
-      .cycle_levels = cycle_levels};
-  options.coarse = coarse_levels(config, options);
-  return options;
-}
-
 at::ScalarType parse_precision(std::string const& name, std::string const& text) {
   return choose<at::ScalarType>(
       name, text, {{"bf16", at::kBFloat16}, {"f32", at::kFloat}, {"f64", at::kDouble}});
@@ -284,8 +215,8 @@ TrainOptions train_options(Config const& config) {
   options.directory = config.text("run.directory");
   options.data = config.text("data.directory");
   options.start = config.text("train.start");
-  options.identity =
-      config.identity() + "threads a process = " + std::to_string(at::get_num_threads()) + "\n";
+  options.identity = settled(config).identity() +
+                     "threads a process = " + std::to_string(at::get_num_threads()) + "\n";
   options.levels = level_plans(config);
   options.path = make_path(config.text("cycle.name"), static_cast<int>(options.levels.size()),
                            custom_path(config));

@@ -36,6 +36,8 @@ Grid3 level_grid(Config const& config, std::int64_t n);
 /// Grids of the levels, coarsest first. @throws Error unless they grow.
 std::vector<Grid3> level_grids(Config const& config);
 NetworkOptions network_options(Config const& config);
+/// With what `auto` stands for in the keys of the network, so that it always means this one.
+Config settled(Config config);
 TrainOptions train_options(Config const& config);
 /// "bf16", "f32" or "f64": of convolutions and activations. @throws Error listing them.
 at::ScalarType parse_precision(std::string const& name, std::string const& text);

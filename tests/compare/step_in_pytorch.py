@@ -4,9 +4,9 @@
 
     step_in_pytorch.py BINARY [--grid 64] [--batch 4] [--threads 2] [--rounds 2] [--baseline]
 
-Both sides: the level-keyed network with the same channels, its smoothing steps (none, then four),
-loss energy_normalised on the same random fields, Adam, averaged weights; convolutions in bf16,
-channels last, loss and solution in float32; libtorch's own convolutions.
+Both sides: the level-keyed network with the same channels and averaged levels, its smoothing steps
+(none, then four), the plain energy as loss on the same random fields, Adam, averaged weights;
+convolutions in bf16, channels last, loss and solution in float32; libtorch's own convolutions.
 Only the program: units of two samples, exactly reduced sums, fused normalisation and activation,
 fused kernels for K u. Only PyTorch: the whole batch at once, autocast, BatchNorm3d and leaky_relu,
 fused Adam; K u by sums and differences of slices, applied once in each direction.
@@ -231,11 +231,7 @@ class Step:
         log_nu = self.nu.log().contiguous(memory_format=self.layout)
         with torch.autocast("cpu", torch.bfloat16, enabled=self.precision == "bf16"):
             u, _ = self.network(log_nu)
-        energy = Energy.apply(u.float().contiguous(), self.nu)
-        with torch.no_grad():
-            whole_lift = lift(self.nu.shape[-1]).expand(u.shape).contiguous()
-            scale = Energy.apply(whole_lift, self.nu)
-        loss = (energy / scale).mean()
+        loss = Energy.apply(u.float().contiguous(), self.nu).mean()
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()
@@ -254,10 +250,11 @@ def run_program(options, smoothing):
         path = Path(scratch) / "step.json"
         command = [options.binary, "bench", "step", "--grid", options.grid, "--batch",
                    options.batch, "--json", path, "--run.seed", SEED, "--run.threads",
-                   options.threads, "--train.loss", "energy_normalised", "--train.optimizer",
-                   "adam", "--train.precision", "bf16", "--train.unit_size", UNIT,
+                   options.threads, "--train.loss", "energy", "--train.optimizer", "adam",
+                   "--train.precision", "bf16", "--train.unit_size", UNIT,
                    "--network.channels", channels, "--network.smoothing", smoothing,
-                   "--network.correction_scale", CORRECTION_SCALE]
+                   "--network.coarse", "averaged", "--network.correction_scale",
+                   CORRECTION_SCALE]
         if not options.baseline:
             command.append("--no-baseline")
         subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL)

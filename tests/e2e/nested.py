@@ -31,6 +31,20 @@ class Nested(harness.Case):
         self.assertTrue(figures["converged"])
         self.succeed("export", "--config", "small.cfg", "--out", "m.pt", timeout=120)
 
+    def test_auto_is_what_it_chose(self):
+        self.config({**NESTED, "network.coarse": "auto"})
+        self.succeed("generate", "--config", "small.cfg")
+        self.succeed("train", "--config", "small.cfg")
+        chosen = ("--network.coarse", "black_box", "--network.correction_scale", "0.25")
+        self.succeed("evaluate", "--config", "small.cfg", *chosen)
+        self.succeed("train", "--config", "small.cfg", *chosen)  # finished: the same run
+        for option in (("--network.coarse", "averaged"), ("--network.correction_scale", "4")):
+            with self.subTest(option=option):
+                for command in ("evaluate", "train"):
+                    result = self.run_program(command, "--config", "small.cfg", *option)
+                    self.assertGreater(result.status, 0)
+                    self.assertIn(option[0][2:], result.err)
+
     def test_same_bits_on_any_number_of_processes(self):
         # Two units a batch: of three ranks one has none.
         self.succeed("generate", "--config", "small.cfg")

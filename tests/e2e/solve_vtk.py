@@ -21,7 +21,7 @@ u = image.GetPointData().GetArray("u")
 matrix = image.GetDirectionMatrix()
 attributes = h5py.File(sys.argv[1])["VTKHDF"].attrs
 print(json.dumps({
-    "marks": {name: float(attributes[name]) for name in ("converged", "relative_residual",
+    "marks": {name: attributes[name].item() for name in ("converged", "relative_residual",
                                                          "iterations", "tolerance")},
     "dimensions": image.GetDimensions(), "spacing": image.GetSpacing(),
     "origin": image.GetOrigin(),
