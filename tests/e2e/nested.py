@@ -34,16 +34,18 @@ class Nested(harness.Case):
     def test_auto_is_what_it_chose(self):
         self.config({**NESTED, "network.coarse": "auto"})
         self.succeed("generate", "--config", "small.cfg")
-        self.succeed("train", "--config", "small.cfg")
-        chosen = ("--network.coarse", "black_box", "--network.correction_scale", "0.25")
-        self.succeed("evaluate", "--config", "small.cfg", *chosen)
-        self.succeed("train", "--config", "small.cfg", *chosen)  # finished: the same run
-        for option in (("--network.coarse", "averaged"), ("--network.correction_scale", "4")):
-            with self.subTest(option=option):
+        for options, coarse, scale in (((), "black_box", "0.25"),
+                                       (("--network.smoothing", "0"), "averaged", "4")):
+            with self.subTest(coarse=coarse):
+                self.succeed("train", "--config", "small.cfg", "--fresh", *options)
+                chosen = (*options, "--network.coarse", coarse, "--network.correction_scale", scale)
+                self.succeed("evaluate", "--config", "small.cfg", *chosen)
+                self.succeed("train", "--config", "small.cfg", *chosen)  # finished: the same run
                 for command in ("evaluate", "train"):
-                    result = self.run_program(command, "--config", "small.cfg", *option)
+                    result = self.run_program(command, "--config", "small.cfg", *options,
+                                              "--network.correction_scale", "1")
                     self.assertGreater(result.status, 0)
-                    self.assertIn(option[0][2:], result.err)
+                    self.assertIn("network.correction_scale", result.err)
 
     def test_same_bits_on_any_number_of_processes(self):
         # Two units a batch: of three ranks one has none.
