@@ -119,6 +119,7 @@ int bench_step(Invocation const& call) {
   auto options = train_options(call.config);
   options.device = place.device();
   Grid3 const grid = level_grid(call.config, bench_number(call, "grid", 32));
+  require_space(options, grid, call.comm);
   MemoryFrame const frame = memory_frame(call.config, call.comm, place.memory());
   StepTrial::Variant variant{.batch = bench_number(call, "batch", 8),
                              .optimizer = options.optimizer.name};
@@ -158,6 +159,7 @@ int bench_step(Invocation const& call) {
                         {"device", json::text(place.name())},
                         {"precision", json::text(call.config.text("train.precision"))},
                         {"processes", std::to_string(call.comm.size())},
+                        {"processes_a_sample", std::to_string(options.slabs.processes(grid))},
                         {"threads", std::to_string(at::get_num_threads())},
                         {"repeats", std::to_string(rounds)},
                         {"parameters", std::to_string(first.trial->parameters())},

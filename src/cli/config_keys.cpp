@@ -20,6 +20,13 @@ std::vector<ConfigKey> all_config_keys() {
        "GiB that a process may hold (of a GPU where it computes on one), >= 0; 0: nine tenths of "
        "the GPU's memory, of this machine's or of its control group's, shared by the local "
        "processes. train and bench step refuse what will not fit"},
+      {"run.space", "1",
+       "processes that compute a sample together, each a slab along x of the features of fine "
+       "grids: for samples that one process cannot hold or is too slow for; others are shared out "
+       "whole. The number of processes must be a multiple of it, so must be half the planes of "
+       "every such grid"},
+      {"run.space_above", "32",
+       "grids with more voxels than this along their longest edge are shared out in slabs, >= 1"},
 
       {"problem.boundary", "1, 0, flux, flux, flux, flux",
        "conditions on the faces x-, x+, y-, y+, z-, z+: a Dirichlet value or 'flux' (zero flux)"},

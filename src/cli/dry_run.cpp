@@ -61,9 +61,9 @@ double time_step(TrainOptions const& options, LevelPlan const& plan, std::int64_
   return best;
 }
 
-/// Units that the busiest process computes in a step.
-std::int64_t units_in_turn(std::int64_t batch, std::int64_t unit, int ranks) {
-  return (unit_count(batch, unit) + ranks - 1) / ranks;
+/// Units that the busiest process or group of them (Slabs) computes in a step.
+std::int64_t units_in_turn(std::int64_t batch, std::int64_t unit, int groups) {
+  return (unit_count(batch, unit) + groups - 1) / groups;
 }
 
 /// @param per_voxel  seconds of a step by its batch's voxels at the coarser level; 0: there is none
@@ -72,14 +72,15 @@ StepTime step_time(TrainOptions const& options, LevelPlan const& plan, double pe
   auto const expected = [&](std::int64_t batch) {
     return per_voxel * static_cast<double>(batch * plan.grid.voxel_count());
   };
+  int const groups = comm.size() / options.slabs.processes(plan.grid);
   std::int64_t batch = plan.batch;
   if (expected(batch) > kMostSecondsAStep) {
-    batch = std::min(batch, options.unit_size * comm.size());
+    batch = std::min(batch, options.unit_size * groups);
   }
   if (expected(batch) > kMostSecondsAUnit) return {expected(plan.batch), false};
   log_info("timing steps at " + plan.grid.label());
   auto const turns = [&](std::int64_t samples) {
-    return static_cast<double>(units_in_turn(samples, options.unit_size, comm.size()));
+    return static_cast<double>(units_in_turn(samples, options.unit_size, groups));
   };
   return {time_step(options, plan, batch, comm) * turns(plan.batch) / turns(batch), true};
 }

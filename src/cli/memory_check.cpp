@@ -74,12 +74,14 @@ MemoryFrame memory_frame(Config const& config, Communicator const& comm, std::in
   return {-largest_of(comm, -limit), largest_of(comm, program)};
 }
 
-MemoryOptions training_memory(Config const& config, LevelPlan const& plan, Communicator const& comm,
+MemoryOptions training_memory(Config const& config, TrainOptions const& options,
+                              LevelPlan const& plan, Communicator const& comm,
                               MemoryFrame const& frame) {
+  int const groups = comm.size() / options.slabs.processes(plan.grid);
   return {.ranks = comm.size(),
           .threads = at::get_num_threads(),
           .held_out = sample_count(config, "held_out", plan.grid),
-          .batches_ahead = batches_ahead(plan.grid, {.batch = plan.batch, .ranks = comm.size()}),
+          .batches_ahead = batches_ahead(plan.grid, {.batch = plan.batch, .ranks = groups}),
           .program_bytes = frame.program};
 }
 
@@ -90,7 +92,7 @@ void choose_recomputing(TrainOptions& options, Config const& config, MemoryFrame
                         Communicator const& comm) {
   for (int const level : std::set<int>(options.path.begin(), options.path.end())) {
     auto& plan = options.levels[static_cast<std::size_t>(level)];
-    auto const memory = training_memory(config, plan, comm, frame);
+    auto const memory = training_memory(config, options, plan, comm, frame);
     plan.recompute = recomputes(config, options, plan, memory, frame.limit);
     if (plan.recompute && config.text("train.recompute") == "auto" && comm.rank() == 0) {
       log_info(plan.grid.label() +
@@ -107,6 +109,20 @@ bool recomputes(Config const& config, TrainOptions const& options, LevelPlan con
   auto const choice = config.text("train.recompute");
   if (choice != "auto") return choice == "yes";
   return limit > 0 && needs_recomputing(options, plan, memory, limit);
+}
+
+void require_space(TrainOptions const& options, Grid3 const& grid, Communicator const& comm) {
+  int const count = options.slabs.count;
+  if (count == 1) return;
+  VOXCYCLE_REQUIRE(options.network.name == "multigrid",
+                   "run.space = " << count << " is for network.name = multigrid, not "
+                                  << options.network.name << ". Leave it out.");
+  VOXCYCLE_REQUIRE(comm.size() % count == 0,
+                   "run.space = " << count << " needs a multiple of " << count << " processes, not "
+                                  << comm.size()
+                                  << ". Start as many with mpirun or srun, or choose another "
+                                     "run.space.");
+  options.slabs.require_fits(grid);
 }
 
 MemoryOptions trial_memory(Communicator const& comm, MemoryFrame const& frame) {
@@ -132,15 +148,18 @@ std::vector<MemoryPlan> require_training_memory(TrainOptions& options, Config co
   MemoryFrame const frame = memory_frame(config, comm, gpu_bytes);
   auto const network = make_network(options.network, options.boundary, options.source);
   for (int const level : options.path) {
-    network->require_fits(options.levels[static_cast<std::size_t>(level)].grid);
+    auto const& grid = options.levels[static_cast<std::size_t>(level)].grid;
+    network->require_fits(grid);
+    require_space(options, grid, comm);
   }
   choose_recomputing(options, config, frame, comm);
   std::vector<MemoryPlan> plans;
   for (auto const& stage : plan_stages(options.path, options.levels)) {
     std::string const where =
         format("stage %d (%s)", stage.number + 1, stage.plan.grid.label().c_str());
-    plans.push_back(require_memory(
-        options, stage.plan, training_memory(config, stage.plan, comm, frame), frame.limit, where));
+    plans.push_back(require_memory(options, stage.plan,
+                                   training_memory(config, options, stage.plan, comm, frame),
+                                   frame.limit, where));
   }
   return plans;
 }

@@ -25,11 +25,15 @@ MemoryFrame memory_frame(Config const& config, Communicator const& comm,
                          std::int64_t gpu_bytes = 0);
 
 /// What train keeps besides a step: held-out samples and batches read ahead.
-MemoryOptions training_memory(Config const& config, LevelPlan const& plan, Communicator const& comm,
+MemoryOptions training_memory(Config const& config, TrainOptions const& options,
+                              LevelPlan const& plan, Communicator const& comm,
                               MemoryFrame const& frame);
 /// What train.recompute says of a level: auto recomputes where it does not fit otherwise.
 bool recomputes(Config const& config, TrainOptions const& options, LevelPlan const& plan,
                 MemoryOptions const& memory, std::int64_t limit);
+/// @throws Error unless the processes can share out the space of samples of this grid as
+/// options.slabs says.
+void require_space(TrainOptions const& options, Grid3 const& grid, Communicator const& comm);
 /// What a lone step needs, on random fields.
 MemoryOptions trial_memory(Communicator const& comm, MemoryFrame const& frame);
 

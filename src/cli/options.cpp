@@ -245,6 +245,8 @@ TrainOptions train_options(Config const& config) {
   options.reduction = choose<GradientMode>(
       config, "train.reduction", {{"exact", GradientMode::exact}, {"fast", GradientMode::fast}});
   options.unit_size = config.integer("train.unit_size", 1, 4096);
+  options.slabs = {.count = static_cast<int>(config.integer("run.space", 1, 1 << 16)),
+                   .above = config.integer("run.space_above", 1)};
   options.sample_block = config.integer("train.sample_block", 1, 1 << 20);
   options.average_horizon = config.real("train.average_horizon", 1e-9, 1.0);
   options.checkpoint_seconds = config.real("train.checkpoint_seconds", 0.0, 1e9);

@@ -28,12 +28,13 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
                      Communicator const& comm)
     : options_(options),
       grid_(grid),
+      mesh_(Mesh(comm, options.slabs).on(grid)),
       network_(network_on_device(options)),
       averaged_(*network_, make_network(options.network, network_->frames())),
       reducer_(comm, network_->parameters(), variant.reduction),
       optimizer_(make_optimizer(named(options.optimizer, variant.optimizer), groups())),
       loss_(make_loss(options.loss, {grid, options.boundary, options.source, options.device})),
-      context_{{comm, *network_, *loss_, reducer_, grid, options.dtype, options.unit_size,
+      context_{{mesh_, *network_, *loss_, reducer_, grid, options.dtype, options.unit_size,
                 options.source.kind, options.layout, variant.recompute},
                *optimizer_,
                averaged_,
@@ -44,7 +45,7 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
   auto const& n = grid.voxels;
   at::Generator const random = at::detail::createCPUGenerator(options.seed);
   for (auto const& unit :
-       units_of_rank(variant.batch, options.unit_size, comm.size(), comm.rank())) {
+       units_of_rank(variant.batch, options.unit_size, mesh_.groups(), mesh_.group())) {
     data_.nu.push_back(at::exp(at::randn({unit.size(), 1, n[0], n[1], n[2]}, random)));
     if (options.source.kind == SourceKind::sampled) {
       data_.f.push_back(at::randn(data_.nu.back().sizes(), random));

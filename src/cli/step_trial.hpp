@@ -33,6 +33,7 @@ class StepTrial {
 
   TrainOptions options_;
   Grid3 grid_;
+  Mesh mesh_;
   std::shared_ptr<Network> network_;
   AveragedWeights averaged_;
   GradientReducer reducer_;

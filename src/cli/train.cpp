@@ -101,6 +101,21 @@ void show_gpus(DeviceChoice const& place, Communicator const& comm) {
   }
 }
 
+/// How the processes share out samples, where it is not one each.
+void show_shares(TrainOptions const& options, Communicator const& comm) {
+  for (auto const& plan : options.levels) {
+    int const together = options.slabs.processes(plan.grid);
+    int const groups = comm.size() / together;
+    std::vector<std::string> parts;
+    if (together > 1) parts.push_back(format("%d processes a sample, in slabs along x", together));
+    if (options.rate_scaling != RateScaling::none) {
+      parts.push_back(format("rates %.3g times cycle.rate (train.rate_scaling)",
+                             rate_scale(options.rate_scaling, groups)));
+    }
+    if (!parts.empty()) log_info(plan.grid.label() + ": " + join(parts));
+  }
+}
+
 /// Trains; says what was planned if a GPU's memory ends nevertheless.
 TrainSummary train_within(std::vector<MemoryPlan> const& plans, TrainOptions const& options,
                           Communicator const& comm) {
@@ -136,11 +151,7 @@ int run_train(Invocation const& call) {
                   at::get_num_threads() == 1 ? "thread" : "threads",
                   place.comm().transport().c_str()));
   show_gpus(place, call.comm);
-  if (options.rate_scaling != RateScaling::none) {
-    log_info(format("rates are %.3g times those of cycle.rate (train.rate_scaling = %s)",
-                    rate_scale(options.rate_scaling, call.comm.size()),
-                    call.config.text("train.rate_scaling").c_str()));
-  }
+  show_shares(options, call.comm);
   TrainSummary const summary = train_within(memory, options, place.comm());
   if (call.comm.rank() == 0) {
     std::printf("\n%s%s", stage_table(summary.rows).c_str(), time_table(summary).c_str());

@@ -99,23 +99,27 @@ class MpiReduction final : public PendingReduction {
   std::vector<MPI_Request> requests_;
 };
 
+/// @return whether MPI was initialised here
+bool initialise_mpi() {
+  int initialised = 0;
+  check_mpi(MPI_Initialized(&initialised), "MPI_Initialized");
+  if (initialised != 0) return false;
+  int provided = 0;
+  check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided), "MPI_Init_thread");
+  return true;
+}
+
+MPI_Comm all_processes() {
+  MPI_Comm comm = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &comm), "MPI_Comm_dup");
+  return comm;
+}
+
 class MpiCommunicator final : public Communicator {
  public:
-  MpiCommunicator() {
-    int initialised = 0;
-    check_mpi(MPI_Initialized(&initialised), "MPI_Initialized");
-    if (initialised == 0) {
-      int provided = 0;
-      check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided),
-                "MPI_Init_thread");
-      finalise_ = true;
-    }
-    check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "MPI_Comm_dup");
-    check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-    check_mpi(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
-    check_mpi(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
-    local_size_ = count_local();
-  }
+  MpiCommunicator() : finalise_(initialise_mpi()), comm_(all_processes()) { look_around(); }
+  /// @param comm  freed in the end
+  explicit MpiCommunicator(MPI_Comm comm) : comm_(comm) { look_around(); }
   ~MpiCommunicator() override {
     MPI_Comm_free(&comm_);
     if (finalise_) MPI_Finalize();
@@ -170,6 +174,37 @@ class MpiCommunicator final : public Communicator {
     return gathered;
   }
 
+  Neighbours exchange(at::Tensor const& to_before, at::Tensor const& to_behind) const override {
+    Neighbours const sent{to_before.cpu(), to_behind.cpu()};
+    Neighbours got;
+    std::vector<MPI_Request> requests;
+    auto const with = [&](int neighbour, at::Tensor const& out, at::Tensor& in) {
+      if (neighbour < 0 || neighbour >= size_) return;
+      in = at::empty_like(out);
+      in_pieces(in.flatten().view(at::kByte), [&](void* data, int count) {
+        check_mpi(MPI_Irecv(data, count, MPI_BYTE, neighbour, 0, comm_, &requests.emplace_back()),
+                  "MPI_Irecv");
+      });
+      in_pieces(out.flatten().view(at::kByte), [&](void* data, int count) {
+        check_mpi(MPI_Isend(data, count, MPI_BYTE, neighbour, 0, comm_, &requests.emplace_back()),
+                  "MPI_Isend");
+      });
+    };
+    with(rank_ - 1, sent.before, got.before);
+    with(rank_ + 1, sent.behind, got.behind);
+    check_mpi(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE),
+              "MPI_Waitall");
+    if (got.before.defined()) got.before = got.before.to(to_before.device());
+    if (got.behind.defined()) got.behind = got.behind.to(to_behind.device());
+    return got;
+  }
+
+  std::unique_ptr<Communicator> split(int number) const override {
+    MPI_Comm part = MPI_COMM_NULL;
+    check_mpi(MPI_Comm_split(comm_, number, rank_, &part), "MPI_Comm_split");
+    return std::make_unique<MpiCommunicator>(part);
+  }
+
   void barrier() const override { check_mpi(MPI_Barrier(comm_), "MPI_Barrier"); }
 
   [[noreturn]] void abort(int code) const noexcept override {
@@ -178,6 +213,13 @@ class MpiCommunicator final : public Communicator {
   }
 
  private:
+  void look_around() {
+    check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    check_mpi(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
+    check_mpi(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
+    local_size_ = count_local();
+  }
+
   int count_local() const {
     MPI_Comm local = MPI_COMM_NULL;
     check_mpi(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local),
@@ -188,11 +230,11 @@ class MpiCommunicator final : public Communicator {
     return size;
   }
 
-  MPI_Comm comm_ = MPI_COMM_NULL;
+  bool finalise_ = false;
+  MPI_Comm comm_;
   int rank_ = 0;
   int size_ = 1;
   int local_size_ = 1;
-  bool finalise_ = false;
 };
 
 }  // namespace

@@ -104,7 +104,9 @@ Units join_channels(Pass const& pass, Units const& a, Units const& b) {
 }
 
 Field plan_join(Tape& tape, Field const& a, Field const& b) {
-  return tape.record(tape.features(a.grid, a.channels + b.channels), {.inputs = {a, b}});
+  Field joined = tape.features(a.grid, a.channels + b.channels);
+  joined.in_slabs = a.in_slabs;
+  return tape.record(joined, {.inputs = {a, b}});
 }
 
 }  // namespace voxcycle

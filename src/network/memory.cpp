@@ -81,8 +81,9 @@ std::vector<Field> Tape::recomputed(std::vector<Field> const& inputs, Piece cons
 }
 
 Field Tape::sum(Field const& a, Field const& b) {
-  Field const made = field(a.points == a.grid.voxel_count() ? "activations of " : "solution of ",
-                           a.grid, a.channels, a.points, a.value);
+  Field made = field(a.points == a.grid.voxel_count() ? "activations of " : "solution of ", a.grid,
+                     a.channels, a.points, a.value);
+  made.in_slabs = a.in_slabs;
   return record(made, {.inputs = {a, b}, .passes_on = true});
 }
 

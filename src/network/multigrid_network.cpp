@@ -4,6 +4,7 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/network/block.hpp"
+#include "voxcycle/network/space.hpp"
 
 #include <iterator>
 #include <utility>
@@ -173,24 +174,29 @@ MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, PassEquat
                                                      Units const& from_finer) {
   auto& level = *levels_.at(level_of(grid));
   auto const& frame = frames()->at(pass, grid);
-  Units h = level.encode(pass, x, from_finer);
+  Pass const here = pass_on(pass, grid);
+  Units h = level.encode(here, own_slabs(here, x), from_finer);
 
   Units u;
   Units g;
   Units head;
   if (level.coarsest()) {
     g = std::move(h);
-    head = level.head->forward(pass, g);
+    head = level.head->forward(here, g);
     u = equation.coarsest(grid, x);
   } else {
     auto const pooled = each(x, [](at::Tensor const& unit) {
       return at::avg_pool3d(unit, {2, 2, 2});
     });
-    Output coarse =
-        run_level(pass, equation, grid.coarsened(), pooled, level.down->forward(pass, h));
-    std::tie(g, head) = level.decode(pass, std::move(h), std::move(coarse.g));
+    bool const both_in_slabs = pass_on(pass, grid.coarsened()).in_slabs;
+    Pass const& change = both_in_slabs ? pass : here;  // a pass in slabs where the coarser is whole
+    Output coarse = run_level(pass, equation, grid.coarsened(), pooled,
+                              gathered(change, level.down->forward(here, h)));
+    std::tie(g, head) =
+        level.decode(here, std::move(h), own_slabs(change, std::exchange(coarse.g, {})));
     u = equation.prolonged(grid, coarse.u);
   }
+  head = gathered_nodes(here, head);
   double const scale = options_.correction_scale / static_cast<double>(level_of(grid));
   u = each(u, head, [&](at::Tensor const& base, at::Tensor const& correction) {
     return at::addcmul(base, frame.mask, correction.to(base.scalar_type()).contiguous(), scale);
@@ -215,13 +221,19 @@ PlannedOutput plan_level(NetworkOptions const& options, Tape& tape, PlannedEquat
     return UnitConv::plan(conv, tape, in);
   };
   tape.meet(grid);
+  Grid3 const slab = tape.options().slabs.part_of(grid);
+  Field own = x;
+  if (tape.options().slabs.cut(grid)) {
+    own = tape.voxels(slab, options.inputs);
+    own.in_slabs = true;
+  }
   auto const features = [=](Tape& t, std::vector<Field> const& in) {
     Field const y = UnitConv::plan({.in = options.inputs, .out = channels, .bias = Bias::yes}, t,
                                    plan_features(t, in[0]));
     return std::vector{in[1].exists() ? t.sum(y, in[1]) : y};
   };
   Field const h =
-      Block::plan({channels, channels, options.norm}, tape, {x, from_finer}, features)[0];
+      Block::plan({channels, channels, options.norm}, tape, {own, from_finer}, features)[0];
   ConvOptions const to_nodes{.kind = ConvKind::node, .in = channels, .out = 1, .bias = Bias::yes};
 
   Field u;
@@ -234,9 +246,14 @@ PlannedOutput plan_level(NetworkOptions const& options, Tape& tape, PlannedEquat
   } else {
     std::int64_t const child = std::prev(here)->second;
     Field const pooled = tape.voxels(grid.coarsened(), options.inputs);
-    PlannedOutput const coarse = plan_level(
-        options, tape, equation, grid.coarsened(), pooled,
-        planned({.kind = ConvKind::down, .in = channels, .out = child, .bias = Bias::yes}, h));
+    Grid3 const coarser = grid.coarsened();
+    bool const whole_below = !tape.options().slabs.cut(coarser);
+    Field below =
+        planned({.kind = ConvKind::down, .in = channels, .out = child, .bias = Bias::yes}, h);
+    if (whole_below) below = plan_gathered(tape, below, coarser);
+    PlannedOutput coarse = plan_level(options, tape, equation, coarser, pooled, below);
+    below = {};
+    if (whole_below) coarse.g = plan_own_slab(tape, coarse.g, slab.coarsened());
     auto const with_coarse = [=](Tape& t, std::vector<Field> const& in) {
       ConvOptions const up{.kind = ConvKind::up, .in = child, .out = channels, .bias = Bias::yes};
       return std::vector{in[0], UnitConv::plan(up, t, in[1])};
@@ -249,7 +266,7 @@ PlannedOutput plan_level(NetworkOptions const& options, Tape& tape, PlannedEquat
     head = decoded[1];
     u = equation.prolonged(grid, coarse.u);
   }
-  u = plan_correction(tape, u, head);
+  u = plan_correction(tape, u, plan_gathered_nodes(tape, head, grid));
   return {equation.smoothed(u, x), g};
 }
 
@@ -264,6 +281,7 @@ Field MultigridNetwork::plan(NetworkOptions const& options, Tape& tape, Grid3 co
 
 Units MultigridNetwork::forward(Pass const& pass, Grid3 const& grid, Units const& x) {
   require_fits(grid);
+  pass.slabs.require_fits(grid);
   auto const equation = equation_of(pass, *frames(), grid, x, levels_of_pass(options_, grid));
   return run_level(pass, *equation, grid, x, {}).u;
 }

@@ -38,20 +38,33 @@ at::Tensor group_mean(at::Tensor const& values, std::int64_t groups) {
       .reshape({n, channels});
 }
 
-std::int64_t voxels_of(at::Tensor const& x) {
-  return x.size(2) * x.size(3) * x.size(4);
+/// Of a sample, all its slabs.
+std::int64_t voxels_of(Pass const& pass, at::Tensor const& x) {
+  return pass.shares() * x.size(2) * x.size(3) * x.size(4);
 }
 
 /// Sums over all samples of all ranks.
 /// @param sample_sums  of each unit, [n, columns]
 at::Tensor total(Pass const& pass, std::vector<at::Tensor> const& sample_sums) {
-  return exact_sum(pass.comm, at::cat(sample_sums), pass.total_samples);
+  at::Tensor const terms = at::cat(sample_sums);
+  return exact_sum(pass.comm, pass.counts() ? terms : terms.narrow(0, 0, 0),
+                   pass.total_samples * pass.shares());
+}
+
+/// Sums over the slabs of each sample.
+/// @param slab_sums  of each unit, [n, columns]
+void add_slabs(Pass const& pass, std::vector<at::Tensor>& slab_sums) {
+  if (!pass.in_slabs) return;
+  for (auto& unit : slab_sums) {
+    if (unit.numel() == 0) continue;  // on all ranks of the space alike
+    unit = exact_sum(*pass.space, unit.view({1, -1}), pass.shares()).view(unit.sizes());
+  }
 }
 
 /// norm_coefficients::slopes where each sample has statistics of its own: one a unit, which share
 /// the slopes of gamma and beta.
 /// @param sums  [n, 2C] of g and g (x - mean)
-std::vector<Slopes> grouped_slopes(Pass const& pass, std::vector<at::Tensor> const& sums,
+std::vector<Slopes> grouped_slopes(Pass const& pass, std::vector<at::Tensor>& sums,
                                    std::vector<Moments> const& moments, std::int64_t groups,
                                    double voxels, at::Tensor const& gamma, at::ScalarType compute) {
   std::int64_t const channels = gamma.numel();
@@ -59,6 +72,7 @@ std::vector<Slopes> grouped_slopes(Pass const& pass, std::vector<at::Tensor> con
     sums[k].narrow(1, channels, channels).mul_(moments[k].inverse_std);
   }
   at::Tensor const totals = total(pass, sums);
+  add_slabs(pass, sums);
   at::Tensor const dbeta = totals.narrow(0, 0, channels).to(gamma.options());
   at::Tensor const dgamma = totals.narrow(0, channels, channels).to(gamma.options());
   std::vector<Slopes> slopes;
@@ -104,7 +118,7 @@ struct NormActFunction : torch::autograd::Function<NormActFunction> {
   static variable_list forward(AutogradContext* context, at::TensorList x, at::Tensor const& gamma,
                                at::Tensor const& beta, std::vector<Moments> const& moments,
                                Statistics statistics, NormOptions const& options,
-                               Pass const* pass) {
+                               Pass const& pass) {
     variable_list saved(x.begin(), x.end());
     saved.insert(saved.end(), {gamma, beta});
     auto const affine = affine_of(moments, gamma, beta, x.front());
@@ -122,7 +136,7 @@ struct NormActFunction : torch::autograd::Function<NormActFunction> {
     context->saved_data["statistics"] = static_cast<std::int64_t>(statistics);
     context->saved_data["groups"] = options.groups;
     context->saved_data["slope"] = options.negative_slope;
-    context->saved_data["pass"] = reinterpret_cast<std::int64_t>(pass);
+    context->saved_data["pass"] = kept(pass);
     return y;
   }
 
@@ -130,7 +144,7 @@ struct NormActFunction : torch::autograd::Function<NormActFunction> {
     auto const saved = context->get_saved_variables();
     std::size_t const units = dy.size();
     auto const statistics = static_cast<Statistics>(context->saved_data["statistics"].toInt());
-    auto const& pass = *reinterpret_cast<Pass const*>(context->saved_data["pass"].toInt());
+    Pass const pass = kept_pass(context->saved_data["pass"]);
     double const slope = context->saved_data["slope"].toDouble();
     at::Tensor const& gamma = saved[units];
     at::Tensor const& beta = saved[units + 1];
@@ -149,7 +163,7 @@ struct NormActFunction : torch::autograd::Function<NormActFunction> {
       sums.push_back(
           norm_loops::backward_moments(dy[k], saved[k], a.scale, a.shift, a.center, slope));
     }
-    auto const voxels = static_cast<double>(voxels_of(saved.front()));
+    auto const voxels = static_cast<double>(voxels_of(pass, saved.front()));
     auto const compute = norm_loops::compute_type(saved.front());
     std::vector<Slopes> slopes;
     if (statistics == Statistics::grouped) {
@@ -249,12 +263,13 @@ std::vector<Moments> NormAct::take_moments(Pass const& pass, Units const& x) {
   }
   std::vector<at::Tensor> sums;
   for (auto const& unit : x) sums.push_back(norm_loops::moments(unit));
-  std::int64_t const voxels = voxels_of(x.front());
+  std::int64_t const voxels = voxels_of(pass, x.front());
   if (options_.norm == Norm::sync_batch) {
     auto const count = static_cast<double>(pass.total_samples) * static_cast<double>(voxels);
     return {norm_coefficients::of_batch(total(pass, sums), count, options_.epsilon,
                                         momentum(pass, options_), running_mean, running_var)};
   }
+  add_slabs(pass, sums);
   std::vector<Moments> moments;
   for (auto const& of_unit : sums) moments.push_back(grouped_moments(of_unit, voxels, options_));
   return moments;
@@ -278,7 +293,7 @@ Units NormAct::forward(Pass const& pass, Units x) {
     statistics = pass.training ? Statistics::batch : Statistics::fixed;
   }
   return NormActFunction::apply(at::TensorList(x), gamma, beta, moments, statistics, options_,
-                                &pass);
+                                pass);
 }
 
 Field NormAct::plan(NormOptions const& o, Tape& tape, Field const& x) {
@@ -286,7 +301,9 @@ Field NormAct::plan(NormOptions const& o, Tape& tape, Field const& x) {
   if (o.norm == Norm::sync_batch) tape.exact_sum(2 * o.channels);
   tape.exact_sum(2 * o.channels);  // in backward, with any norm: slopes of gamma and beta
   // Backward finds the sign of leaky's argument again from x.
-  return tape.record(tape.features(x.grid, x.channels), {.inputs = {x}, .kept = {x.memory}});
+  Field y = tape.features(x.grid, x.channels);
+  y.in_slabs = x.in_slabs;
+  return tape.record(y, {.inputs = {x}, .kept = {x.memory}});
 }
 
 std::string NormAct::script() const {

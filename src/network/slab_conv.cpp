@@ -62,7 +62,7 @@ void set_planes(std::vector<at::Tensor> const& x, std::int64_t n, Range const& r
 
 /// Zeros that the library adds: along the axes that are not cut.
 std::vector<std::int64_t> padding_of(Geometry const& g, int cut_axes) {
-  std::vector<std::int64_t> padding(3, g.padding);
+  std::vector<std::int64_t> padding{g.padding_x, g.padding, g.padding};
   std::fill_n(padding.begin(), cut_axes, 0);
   return padding;
 }
@@ -123,13 +123,13 @@ std::vector<Range> cut(std::int64_t count, std::int64_t part) {
 }
 
 /// The parts of one sample along one axis. Without overlap each index of x belongs to one.
-std::vector<Slab> slabs_of(Geometry const& g, std::int64_t x_size, std::int64_t y_size,
-                           std::int64_t part) {
+std::vector<Slab> slabs_of(Geometry const& g, std::int64_t padding, std::int64_t x_size,
+                           std::int64_t y_size, std::int64_t part) {
   std::vector<Slab> slabs;
   std::int64_t const count = g.transposed ? x_size : y_size;
   for (Range const& one : cut(count, part)) {
-    Range const other{one.begin * g.stride - g.padding,
-                      (one.end - 1) * g.stride + g.kernel - g.padding};
+    Range const other{one.begin * g.stride - padding,
+                      (one.end - 1) * g.stride + g.kernel - padding};
     slabs.push_back(g.transposed ? Slab{one, other} : Slab{other, one});
   }
   return slabs;
@@ -148,40 +148,46 @@ std::vector<std::int64_t> output_sizes(Geometry const& g, at::Tensor const& x,
   std::vector<std::int64_t> sizes{x.size(0), g.transposed ? w.size(1) : w.size(0)};
   for (int axis = 2; axis < 5; ++axis) {
     std::int64_t const n = x.size(axis);
+    std::int64_t const padding = axis == 2 ? g.padding_x : g.padding;
     sizes.push_back(g.transposed ? (n - 1) * g.stride + g.kernel
-                                 : (n + 2 * g.padding - g.kernel) / g.stride + 1);
+                                 : (n + 2 * padding - g.kernel) / g.stride + 1);
   }
   return sizes;
 }
 
 }  // namespace
 
-Geometry geometry_of(ConvKind kind) {
+Geometry::Geometry(ConvKind kind, Ends ends) {
   switch (kind) {
     case ConvKind::same:
-      return {3, 1, 1, false};
+      kernel = 3;
+      padding = 1;
+      break;
     case ConvKind::down:
-      return {2, 2, 0, false};
+      kernel = stride = 2;
+      break;
     case ConvKind::up:
-      return {2, 2, 0, true};
+      kernel = stride = 2;
+      transposed = true;
+      break;
     case ConvKind::node:
-      return {2, 1, 1, false};
+      kernel = 2;
+      padding = 1;
+      break;
   }
-  throw Error("unknown kind of convolution.");
+  padding_x = ends == Ends::given ? 0 : padding;
 }
 
-at::Tensor forward_whole(ConvKind kind, at::TensorList x, at::Tensor const& w,
+at::Tensor forward_whole(Geometry const& g, at::TensorList x, at::Tensor const& w,
                          std::optional<at::Tensor> const& b) {
-  Geometry const g = geometry_of(kind);
   return convolve(g, joined(x), w, b, 0);
 }
 
-at::Tensor forward_in_slabs(ConvKind kind, at::TensorList x, at::Tensor const& w,
+at::Tensor forward_in_slabs(Geometry const& g, at::TensorList x, at::Tensor const& w,
                             std::optional<at::Tensor> const& b, std::int64_t planes) {
-  Geometry const g = geometry_of(kind);
   at::Tensor const& like = x.front();
   at::Tensor y = at::empty(output_sizes(g, like, w), like.options().memory_format(kLayout));
-  auto const slabs = slabs_of(g, like.size(2), y.size(2), planes);
+  auto const slabs = slabs_of(g, g.padding_x, like.size(2), y.size(2), planes);
   for (std::int64_t n = 0; n < y.size(0); ++n) {
     for (auto const& slab : slabs) {
       set_planes({y}, n, slab.y, convolve(g, planes_of(x, n, slab.x), w, b, 1));
@@ -190,10 +196,9 @@ at::Tensor forward_in_slabs(ConvKind kind, at::TensorList x, at::Tensor const& w
   return y;
 }
 
-std::vector<at::Tensor> input_gradient_in_slabs(ConvKind kind, at::Tensor const& slope,
+std::vector<at::Tensor> input_gradient_in_slabs(Geometry const& g, at::Tensor const& slope,
                                                 at::TensorList x, at::Tensor const& w,
                                                 std::int64_t planes) {
-  Geometry const g = geometry_of(kind);
   std::vector<at::Tensor> dx;
   for (auto const& part : x) {
     dx.push_back(at::empty(part.sizes(), part.options().memory_format(kLayout)));
@@ -206,7 +211,7 @@ std::vector<at::Tensor> input_gradient_in_slabs(ConvKind kind, at::Tensor const&
   std::int64_t const count = x.front().size(2);
   for (std::int64_t n = 0; n < slope.size(0); ++n) {
     if (!overlap(g)) {
-      for (auto const& slab : slabs_of(g, count, slope.size(2), planes)) {
+      for (auto const& slab : slabs_of(g, g.padding_x, count, slope.size(2), planes)) {
         set_planes(dx, n, slab.x, part_of_gradient(n, slab));
       }
       continue;
@@ -216,21 +221,20 @@ std::vector<at::Tensor> input_gradient_in_slabs(ConvKind kind, at::Tensor const&
     std::int64_t const beyond = g.kernel - 1;
     for (Range const& range : cut(count, planes)) {
       auto const& [a, b] = range;
-      Slab const slab{{a - beyond, b + beyond}, {a + g.padding - beyond, b + g.padding}};
+      Slab const slab{{a - beyond, b + beyond}, {a + g.padding_x - beyond, b + g.padding_x}};
       set_planes(dx, n, range, part_of_gradient(n, slab).narrow(2, beyond, b - a));
     }
   }
   return dx;
 }
 
-at::Tensor weight_gradient_in_slabs(ConvKind kind, at::Tensor const& slope, at::TensorList x,
+at::Tensor weight_gradient_in_slabs(Geometry const& g, at::Tensor const& slope, at::TensorList x,
                                     at::Tensor const& w, std::int64_t planes, std::int64_t rows) {
-  Geometry const g = geometry_of(kind);
   auto const type = w.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   at::Tensor dw = at::zeros_like(w, w.options().dtype(type));
   at::Tensor const& like = x.front();
-  auto const slabs = slabs_of(g, like.size(2), slope.size(2), planes);
-  auto const strips = slabs_of(g, like.size(3), slope.size(3), rows);
+  auto const slabs = slabs_of(g, g.padding_x, like.size(2), slope.size(2), planes);
+  auto const strips = slabs_of(g, g.padding, like.size(3), slope.size(3), rows);
   for (std::int64_t n = 0; n < slope.size(0); ++n) {
     for (auto const& slab : slabs) {
       at::Tensor const x_slab = planes_of(x, n, slab.x);
@@ -258,23 +262,22 @@ bool goes_in_slabs(at::TensorList x) {
   });
 }
 
-at::Tensor forward(ConvKind kind, at::TensorList x, at::Tensor const& w,
+at::Tensor forward(Geometry const& g, at::TensorList x, at::Tensor const& w,
                    std::optional<at::Tensor> const& b) {
-  return goes_in_slabs(x) ? forward_in_slabs(kind, x, w, b, default_planes)
-                          : forward_whole(kind, x, w, b);
+  return goes_in_slabs(x) ? forward_in_slabs(g, x, w, b, default_planes)
+                          : forward_whole(g, x, w, b);
 }
 
-Gradients backward(ConvKind kind, at::Tensor const& slope, at::TensorList x, at::Tensor const& w,
-                   bool needs_x) {
+Gradients backward(Geometry const& g, at::Tensor const& slope, at::TensorList x,
+                   at::Tensor const& w, bool needs_x) {
   Gradients found;
   if (goes_in_slabs(x)) {
     std::int64_t const rows = std::max<std::int64_t>(8, most_in_plane / slope.size(4));
-    if (needs_x) found.x = input_gradient_in_slabs(kind, slope, x, w, default_planes);
-    found.w = weight_gradient_in_slabs(kind, slope, x, w, default_planes, rows);
+    if (needs_x) found.x = input_gradient_in_slabs(g, slope, x, w, default_planes);
+    found.w = weight_gradient_in_slabs(g, slope, x, w, default_planes, rows);
     return found;
   }
-  auto const [dx, dw] =
-      differentiate(geometry_of(kind), slope, joined(x), w, 0, {.x = needs_x, .w = true});
+  auto const [dx, dw] = differentiate(g, slope, joined(x), w, 0, {.x = needs_x, .w = true});
   found.w = dw;
   std::vector<std::int64_t> channels;
   for (auto const& part : x) channels.push_back(part.size(1));

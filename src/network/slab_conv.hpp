@@ -15,12 +15,19 @@
 
 namespace voxcycle::slab_conv {
 
-/// Along every axis alike.
-struct Geometry {
-  std::int64_t kernel, stride, padding;
-  bool transposed;
+/// What lies beyond the first and the last plane of x.
+enum class Ends {
+  zeros,
+  given  ///< x has the planes itself, one on each side where the kernel reaches beyond
 };
-Geometry geometry_of(ConvKind kind);
+
+/// Along every axis alike, but for the ends along x.
+struct Geometry {
+  Geometry(ConvKind kind, Ends ends = Ends::zeros);  // NOLINT(google-explicit-constructor)
+  std::int64_t kernel = 1, stride = 1, padding = 0;
+  bool transposed = false;
+  std::int64_t padding_x = 0;
+};
 
 /// Planes along x whose results are computed together.
 constexpr std::int64_t default_planes = 16;
@@ -41,26 +48,26 @@ constexpr std::int64_t most_in_plane = 256 * 256;
 bool goes_in_slabs(at::TensorList x);
 
 /// conv(x, w) + b, channels last if x is.
-at::Tensor forward(ConvKind kind, at::TensorList x, at::Tensor const& w,
+at::Tensor forward(Geometry const& g, at::TensorList x, at::Tensor const& w,
                    std::optional<at::Tensor> const& b);
 
 struct Gradients {
   std::vector<at::Tensor> x;  ///< as x is given; empty unless asked for
   at::Tensor w;               ///< float32 where it is a sum over slabs of bf16
 };
-Gradients backward(ConvKind kind, at::Tensor const& slope, at::TensorList x, at::Tensor const& w,
-                   bool needs_x);
+Gradients backward(Geometry const& g, at::Tensor const& slope, at::TensorList x,
+                   at::Tensor const& w, bool needs_x);
 
 // The two ways, for tests. They agree to rounding: the library chooses its loops by shape.
-at::Tensor forward_whole(ConvKind kind, at::TensorList x, at::Tensor const& w,
+at::Tensor forward_whole(Geometry const& g, at::TensorList x, at::Tensor const& w,
                          std::optional<at::Tensor> const& b);
-at::Tensor forward_in_slabs(ConvKind kind, at::TensorList x, at::Tensor const& w,
+at::Tensor forward_in_slabs(Geometry const& g, at::TensorList x, at::Tensor const& w,
                             std::optional<at::Tensor> const& b, std::int64_t planes);
-std::vector<at::Tensor> input_gradient_in_slabs(ConvKind kind, at::Tensor const& slope,
+std::vector<at::Tensor> input_gradient_in_slabs(Geometry const& g, at::Tensor const& slope,
                                                 at::TensorList x, at::Tensor const& w,
                                                 std::int64_t planes);
 /// @param rows  along y: slabs of wide planes are cut in these, too
-at::Tensor weight_gradient_in_slabs(ConvKind kind, at::Tensor const& slope, at::TensorList x,
+at::Tensor weight_gradient_in_slabs(Geometry const& g, at::Tensor const& slope, at::TensorList x,
                                     at::Tensor const& w, std::int64_t planes, std::int64_t rows);
 
 }  // namespace voxcycle::slab_conv

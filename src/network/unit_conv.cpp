@@ -5,6 +5,7 @@
 #include "voxcycle/core/random.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/network/channel_join.hpp"
+#include "voxcycle/network/space.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -33,16 +34,21 @@ at::Tensor sum_of_voxels(at::Tensor const& y) {
   return norm_loops::moments(y).narrow(1, 0, y.size(1)).sum(0);
 }
 
+/// Slabs come with their neighbours' planes.
+slab_conv::Geometry geometry(ConvKind kind, Pass const& pass) {
+  return {kind, pass.in_slabs ? slab_conv::Ends::given : slab_conv::Ends::zeros};
+}
+
 /// y_k = conv(x_k, weight) + bias for every unit k.
 struct ConvFunction : torch::autograd::Function<ConvFunction> {
   /// @param x      the parts of the first unit, those of the second, ...
   /// @param parts  tensors that hold the channels of a unit
   static variable_list forward(AutogradContext* context, at::TensorList x, at::Tensor const& weight,
                                std::optional<at::Tensor> const& bias, ConvKind kind,
-                               std::size_t parts, Pass const* pass) {
-    at::Tensor w = weight.to(pass->dtype).contiguous(pass->layout);
+                               std::size_t parts, Pass const& pass) {
+    at::Tensor w = weight.to(pass.dtype).contiguous(pass.layout);
     std::optional<at::Tensor> b =
-        bias ? std::optional<at::Tensor>(bias->to(pass->dtype)) : std::nullopt;
+        bias ? std::optional<at::Tensor>(bias->to(pass.dtype)) : std::nullopt;
     std::int64_t const channels = weight.size(kind == ConvKind::up ? 1 : 0);
     if (channel_padding::is_wanted(x.front(), w)) {
       w = channel_padding::filled_up_weight(w);
@@ -50,9 +56,9 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
     }
     variable_list y;
     for (std::size_t first = 0; first < x.size(); first += parts) {
-      at::Tensor const unit = slab_conv::forward(kind, x.slice(first, parts), w, b);
+      at::Tensor const unit = slab_conv::forward(geometry(kind, pass), x.slice(first, parts), w, b);
       // float64 and empty units come back in torch's default layout.
-      y.push_back(channel_padding::cut_back(unit, 1, channels).contiguous(pass->layout));
+      y.push_back(channel_padding::cut_back(unit, 1, channels).contiguous(pass.layout));
     }
     variable_list saved(x.begin(), x.end());
     saved.insert(saved.end(), {weight, w});
@@ -61,7 +67,7 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
     context->saved_data["kind"] = static_cast<std::int64_t>(kind);
     context->saved_data["parts"] = static_cast<std::int64_t>(parts);
     context->saved_data["bias"] = bias.has_value();
-    context->saved_data["pass"] = reinterpret_cast<std::int64_t>(pass);
+    context->saved_data["pass"] = kept(pass);
     return y;
   }
 
@@ -69,7 +75,7 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
     auto const kind = static_cast<ConvKind>(context->saved_data["kind"].toInt());
     auto const parts = static_cast<std::size_t>(context->saved_data["parts"].toInt());
     bool const has_bias = context->saved_data["bias"].toBool();
-    auto const& pass = *reinterpret_cast<Pass const*>(context->saved_data["pass"].toInt());
+    Pass const pass = kept_pass(context->saved_data["pass"]);
     auto const saved = context->get_saved_variables();
     at::TensorList const all(saved);
     std::size_t const inputs = dy.size() * parts;
@@ -91,10 +97,11 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
         continue;
       }
       at::Tensor const slope = dy[k].contiguous(pass.layout);
-      auto found = slab_conv::backward(kind, slope, x, w, needs_dx);
+      auto found = slab_conv::backward(geometry(kind, pass), slope, x, w, needs_dx);
       found.w = channel_padding::cut_back_weight(found.w, weight);
       at::Tensor db = has_bias ? sum_of_voxels(slope) : at::Tensor();
       std::move(found.x.begin(), found.x.end(), dx);
+      if (!pass.counts()) continue;
       if (pass.reducer != nullptr) {
         pass.reducer->add_unit(weight, found.w);
         if (has_bias) pass.reducer->add_unit(bias, db);
@@ -130,6 +137,11 @@ std::array<std::int64_t, 5> weight_shape(ConvOptions const& o) {
   throw Error("unknown kind of convolution.");
 }
 
+/// Whether a result depends on planes next to its own.
+bool reaches_beyond(ConvKind kind) {
+  return slab_conv::Geometry(kind).padding > 0;
+}
+
 Grid3 refined(Grid3 const& grid) {
   auto const& n = grid.voxels;
   return {{2 * n[0], 2 * n[1], 2 * n[2]}, grid.lengths};
@@ -148,10 +160,11 @@ UnitConv::UnitConv(ConvOptions const& options) : options_(options) {
   }
 }
 
-Units UnitConv::run(Pass const& pass, Units const& x, std::size_t parts) {
+Units UnitConv::run(Pass const& pass, Units const& parts_of_units, std::size_t parts) {
+  Units const x = reaches_beyond(options_.kind) ? with_halo(pass, parts_of_units) : parts_of_units;
   std::optional<at::Tensor> const b =
       bias.defined() ? std::optional<at::Tensor>(bias) : std::nullopt;
-  return ConvFunction::apply(at::TensorList(x), weight, b, options_.kind, parts, &pass);
+  return ConvFunction::apply(at::TensorList(x), weight, b, options_.kind, parts, pass);
 }
 
 Units UnitConv::forward(Pass const& pass, Units const& x) {
@@ -261,6 +274,10 @@ Field UnitConv::plan_parts(ConvOptions const& o, Tape& tape, std::vector<Field> 
   for (std::size_t k = 1; k < parts.size(); ++k) x.channels += parts[k].channels;
   VOXCYCLE_REQUIRE(x.channels == o.in,
                    "memory: a convolution of " << o.in << " channels meets " << x.channels << '.');
+  std::vector<Field> seen = parts;
+  if (reaches_beyond(o.kind)) {
+    for (auto& part : seen) part = plan_halo(tape, part);
+  }
   Field y;
   switch (o.kind) {
     case ConvKind::same:
@@ -276,6 +293,7 @@ Field UnitConv::plan_parts(ConvOptions const& o, Tape& tape, std::vector<Field> 
       y = tape.nodal(x.grid, tape.options().feature_bytes);
       break;
   }
+  y.in_slabs = x.in_slabs;
   auto const shape = weight_shape(o);
   std::int64_t weights = o.bias == Bias::yes ? o.out : 0;
   weights += std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
@@ -284,16 +302,16 @@ Field UnitConv::plan_parts(ConvOptions const& o, Tape& tape, std::vector<Field> 
   std::string const name = "workspace of " + x.grid.label();
   tape.ledger().hold(name, forward);
   std::vector<Ledger::Held> kept{copy};
-  for (auto const& part : parts) kept.push_back(part.memory);
+  for (auto const& part : seen) kept.push_back(part.memory);
   return tape.record(y,
-                     {.inputs = parts,
+                     {.inputs = seen,
                       .kept = std::move(kept),
                       .weights = weights,
                       .workspace = [=, &ledger = tape.ledger()] { ledger.hold(name, backward); }});
 }
 
 std::string UnitConv::script() const {
-  auto const g = slab_conv::geometry_of(options_.kind);
+  slab_conv::Geometry const g = options_.kind;
   auto const all_axes = [](std::int64_t n) {
     auto const text = std::to_string(n);
     return "[" + text + ", " + text + ", " + text + "]";
@@ -318,7 +336,10 @@ Units as_features(Pass const& pass, Units const& fields) {
 Field plan_features(Tape& tape, Field const& x) {
   // A lone channel of the right type is plain and channels last at once.
   bool const as_it_is = x.channels == 1 && tape.options().feature_bytes == x.value;
-  return as_it_is ? x : tape.features(x.grid, x.channels);
+  if (as_it_is) return x;
+  Field y = tape.features(x.grid, x.channels);
+  y.in_slabs = x.in_slabs;
+  return y;
 }
 
 void initialise_uniform(torch::nn::Module& module, std::uint64_t seed) {

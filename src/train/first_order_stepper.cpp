@@ -15,10 +15,10 @@ class FirstOrderStepper final : public Stepper {
       : options_(setup.options),
         plan_(setup.stage.plan),
         averaged_(setup.state.averaged()),
-        peak_rate_(plan_.rate * rate_scale(options_.rate_scaling, setup.comm.size())),
+        peak_rate_(plan_.rate * rate_scale(options_.rate_scaling, setup.mesh.groups())),
         optimizer_(make_optimizer(optimizer_options(options_, setup.stage),
                                   parameter_groups(setup.state.network(), setup.stage))),
-        context_{{setup.comm, setup.state.network(), setup.loss, setup.reducer, plan_.grid,
+        context_{{setup.mesh, setup.state.network(), setup.loss, setup.reducer, plan_.grid,
                   options_.dtype, options_.unit_size, options_.source.kind, options_.layout,
                   plan_.recompute},
                  *optimizer_,
@@ -31,8 +31,8 @@ class FirstOrderStepper final : public Stepper {
              .steps = setup.budget.steps > 0 ? setup.budget.steps
                                              : std::numeric_limits<std::int64_t>::max(),
              .first_step = setup.state.position().step,
-             .ranks = setup.comm.size(),
-             .rank = setup.comm.rank(),
+             .ranks = setup.mesh.groups(),
+             .rank = setup.mesh.group(),
              .references = setup.loss.needs_reference() ? ReadReference::yes : ReadReference::no,
              .pinned = options_.device.is_cuda()}) {}
 

@@ -15,11 +15,13 @@ at::ScalarType evaluation_type(Grid3 const& grid, at::ScalarType training) {
   return grid.voxel_count() > most_voxels ? training : at::kFloat;
 }
 
-at::Tensor predict(Communicator const& comm, Network& network, Grid3 const& grid, at::Tensor nu,
+at::Tensor predict(Mesh const& mesh, Network& network, Grid3 const& grid, at::Tensor nu,
                    at::Tensor const& f, at::ScalarType dtype) {
   at::NoGradGuard const no_grad;
   at::Device const device = device_of(network);
-  Pass const pass{.comm = comm,
+  Pass const pass{.comm = mesh.all,
+                  .space = mesh.space.get(),
+                  .slabs = mesh.slabs,
                   .device = device,
                   .training = false,
                   .dtype = dtype,
@@ -33,21 +35,22 @@ at::Tensor predict(Communicator const& comm, Network& network, Grid3 const& grid
   return network.forward(pass, grid, x).front();
 }
 
-HeldOutErrors evaluate_held_out(Communicator const& comm, Network& network,
-                                HeldOutSamples const& samples, HeldOutOptions const& options) {
+HeldOutErrors evaluate_held_out(Mesh const& mesh, Network& network, HeldOutSamples const& samples,
+                                HeldOutOptions const& options) {
   // Each entry is written by one rank and zero elsewhere, so that the float sum is exact.
   at::Tensor errors = at::zeros({3, samples.count}, at::kDouble);
   for (auto const& unit :
-       units_of_rank(samples.count, options.unit_size, comm.size(), comm.rank())) {
+       units_of_rank(samples.count, options.unit_size, mesh.groups(), mesh.group())) {
     HeldOutSet const set = samples.read(unit.begin, unit.end);
-    at::Tensor const u = predict(comm, network, set.grid, set.nu, set.f, options.dtype);
+    at::Tensor const u = predict(mesh, network, set.grid, set.nu, set.f, options.dtype);
+    if (!mesh.leads()) continue;
     FieldErrors const of_unit =
         field_errors(u, set.u_ref.to(u.device()), set.nu.to(u.device()), set.grid);
     errors[0].narrow(0, unit.begin, unit.size()).copy_(of_unit.rel_l2);
     errors[1].narrow(0, unit.begin, unit.size()).copy_(of_unit.energy_gap);
     errors[2].narrow(0, unit.begin, unit.size()).copy_(of_unit.energy_norm_error);
   }
-  comm.all_reduce(errors, ReduceOperation::sum);
+  mesh.all.all_reduce(errors, ReduceOperation::sum);
   return {errors[0], errors[1], errors[2]};
 }
 

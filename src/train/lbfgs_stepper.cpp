@@ -45,8 +45,8 @@ SampleObjective::Open opener(StageSetup const& setup, std::int64_t batch) {
             .steps = std::numeric_limits<std::int64_t>::max(),
             .first_position = first,
             .period = count,
-            .ranks = setup.comm.size(),
-            .rank = setup.comm.rank(),
+            .ranks = setup.mesh.groups(),
+            .rank = setup.mesh.group(),
             .references = setup.loss.needs_reference() ? ReadReference::yes : ReadReference::no,
             .pinned = setup.options.device.is_cuda()});
   };
@@ -67,7 +67,7 @@ class LbfgsStepper final : public Stepper {
         rate_(setup.stage.plan.rate),
         plan_(SamplePlan::of(options_.lbfgs, setup.stage.plan, setup.samples().samples())),
         parameters_(parameter_groups(setup.state.network(), setup.stage)),
-        objective_({setup.comm, setup.state.network(), setup.loss, setup.reducer,
+        objective_({setup.mesh, setup.state.network(), setup.loss, setup.reducer,
                     setup.stage.plan.grid, precision(options_.dtype), options_.unit_size,
                     options_.source.kind, options_.layout, setup.stage.plan.recompute},
                    parameters_, plan_, options_.lbfgs.statistics, opener(setup, plan_.batch)) {}
@@ -127,9 +127,9 @@ class LbfgsStepper final : public Stepper {
   void make_method(at::Tensor const& diagonal) {
     auto const options = method_options(options_, setup_.stage.plan);
     if (plan_.iterates_batches()) {
-      method_.emplace<MultiBatchLbfgs>(setup_.comm, objective_, diagonal, options);
+      method_.emplace<MultiBatchLbfgs>(setup_.mesh.all, objective_, diagonal, options);
     } else {
-      method_.emplace<Lbfgs>(setup_.comm, objective_, diagonal, options);
+      method_.emplace<Lbfgs>(setup_.mesh.all, objective_, diagonal, options);
     }
   }
 
@@ -166,7 +166,7 @@ class LbfgsStepper final : public Stepper {
     text += format("; %.3g million variables, history of %ld pairs: %s a process of %d",
                    1e-6 * static_cast<double>(parameters_.size()),
                    static_cast<long>(options_.lbfgs.pairs), format_bytes(history().bytes()).c_str(),
-                   setup_.comm.size());
+                   setup_.mesh.all.size());
     return text;
   }
 

@@ -40,7 +40,8 @@ class Follower {
         plan_(plan),
         memory_(memory),
         grid_(plan.grid),
-        units_(largest_share(plan, options.unit_size, memory.ranks)),
+        slabs_(options.slabs.cut(grid_) ? options.slabs : Slabs{}),
+        units_(largest_share(plan, options.unit_size, groups())),
         samples_(units_.back().end - units_.front().begin),
         double_(options.dtype == at::kDouble),
         solution_(double_ ? 8 : 4),
@@ -66,6 +67,8 @@ class Follower {
   void step();
   void evaluate();
   Tape::Options tape_options() const;
+  /// Ranks, or groups of them, that share out the units.
+  int groups() const { return memory_.ranks / slabs_.count; }
   bool has_source() const { return o_.source.kind == SourceKind::sampled; }
   std::int64_t held_out_bytes_of(std::int64_t samples) const {
     return samples * held_out_bytes(grid_, has_source());
@@ -75,6 +78,7 @@ class Follower {
   LevelPlan const& plan_;
   MemoryOptions const& memory_;
   Grid3 const grid_;
+  Slabs const slabs_;
   std::vector<Unit> const units_;
   std::int64_t const samples_;
   bool const double_;
@@ -108,7 +112,7 @@ void Follower::keep_data() {
   if (loss_.needs_reference) sample += 8 * grid_.node_count();
   keep("batches", (1 + memory_.batches_ahead) * samples_ * sample);
   if (held_out_is_kept(held_out_bytes_of(memory_.held_out))) {
-    auto const on_a_rank = (memory_.held_out + memory_.ranks - 1) / memory_.ranks;
+    auto const on_a_rank = (memory_.held_out + groups() - 1) / groups();
     keep("held-out samples", held_out_bytes_of(on_a_rank));
   }
   keep("boundary fields of the loss", 8 * loss_.lasting_fields * grid_.node_count());
@@ -123,7 +127,8 @@ Tape::Options Follower::tape_options() const {
                      .weight_bytes = solution_,
                      .threads = memory_.threads,
                      .on_gpu = o_.device.is_cuda(),
-                     .recompute = plan_.recompute};
+                     .recompute = plan_.recompute,
+                     .slabs = slabs_};
   // Exact sums need each unit's gradient; buckets need the sum of the units and their own copy.
   tape.gradient_copies = o_.reduction == GradientMode::exact ? std::ssize(units_) : 2;
   plan_frames(tape, o_.boundary, o_.source, o_.network);

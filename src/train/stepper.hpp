@@ -2,8 +2,8 @@
 // What turns the loop of a stage: a step of a first-order method, or an iteration of L-BFGS.
 #pragma once
 
-#include "voxcycle/comm/communicator.hpp"
 #include "voxcycle/comm/gradient_reducer.hpp"
+#include "voxcycle/comm/mesh.hpp"
 #include "voxcycle/cycle/stage.hpp"
 #include "voxcycle/dataset/mixture.hpp"
 #include "voxcycle/train/checkpoint.hpp"
@@ -48,7 +48,7 @@ class Stepper {
 struct StageSetup {
   TrainOptions const& options;
   Stage const& stage;
-  Communicator const& comm;
+  Mesh mesh;  ///< on the stage's grid
   RunState& state;
   GradientReducer& reducer;
   Loss const& loss;

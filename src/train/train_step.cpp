@@ -105,7 +105,9 @@ BatchResult batch_gradient(BatchContext const& c, LocalBatch const& batch,
     timer.restart();
   };
 
-  Pass const pass{.comm = c.comm,
+  Pass const pass{.comm = c.mesh.all,
+                  .space = c.mesh.space.get(),
+                  .slabs = c.mesh.slabs,
                   .reducer = &c.reducer,
                   .device = device,
                   .training = options.training,
@@ -115,7 +117,7 @@ BatchResult batch_gradient(BatchContext const& c, LocalBatch const& batch,
                   .total_units = unit_count(options.samples, c.unit_size),
                   .total_samples = options.samples,
                   .recompute = c.recompute};
-  c.reducer.begin(pass.total_units);
+  c.reducer.begin(pass.total_units * c.mesh.slabs.count);
   auto units = local_inputs(c, batch, device);
   Units x;
   for (auto const& unit : units) x.push_back(network_input(unit.nu, unit.f));
@@ -131,7 +133,10 @@ BatchResult batch_gradient(BatchContext const& c, LocalBatch const& batch,
     sums.push_back(terms.back().values.sum().view({1}));
     slopes.push_back(terms.back().gradient.div_(static_cast<double>(options.samples)));
   }
-  result.loss = exact_sum(c.comm, at::stack(sums).cpu(), pass.total_units).item<double>() /
+  at::Tensor const loss_terms = at::stack(sums).cpu();
+  result.loss = exact_sum(c.mesh.all, pass.counts() ? loss_terms : loss_terms.narrow(0, 0, 0),
+                          pass.total_units)
+                    .item<double>() /
                 static_cast<double>(options.samples);
   lap(result.times.loss);
   if (!std::isfinite(result.loss)) result.bad_samples = describe_bad_samples(batch, terms);
@@ -148,7 +153,7 @@ BatchResult batch_gradient(BatchContext const& c, LocalBatch const& batch,
 StepResult train_step(StepContext const& c, LocalBatch const& batch, double rate) {
   BatchResult const gradient = batch_gradient(c.on, batch, {.samples = c.batch});
   if (!std::isfinite(gradient.loss)) {
-    c.on.comm.agree_on_error(gradient.bad_samples);
+    c.on.mesh.all.agree_on_error(gradient.bad_samples);
     throw Error("the loss is not finite, though each sample's is. Lower the rate.");
   }
   DeviceTimer const timer(device_of(c.on.network).index());

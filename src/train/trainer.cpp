@@ -50,6 +50,7 @@ class Trainer {
   Trainer(TrainOptions const& options, Communicator const& comm)
       : o_(options),
         comm_(comm),
+        mesh_(comm, options.slabs),
         state_(options, comm, plan_stages(options.path, options.levels)),
         reducer_(comm, state_.network().parameters(), options.reduction),
         progress_(comm.rank() == 0 ? ProgressLine::Visible::yes : ProgressLine::Visible::no) {
@@ -92,6 +93,7 @@ class Trainer {
 
   TrainOptions const& o_;
   Communicator const& comm_;
+  Mesh mesh_;
   RunState state_;
   GradientReducer reducer_;
   ProgressLine progress_;
@@ -157,7 +159,7 @@ void Trainer::evaluate(Stage const& stage, HeldOutSamples const& held_out) {
   HeldOutErrors errors;
   clock(evaluation_, [&] {
     errors = evaluate_held_out(
-        comm_, state_.averaged().network(), held_out,
+        mesh_.on(stage.plan.grid), state_.averaged().network(), held_out,
         {.dtype = evaluation_type(stage.plan.grid, o_.dtype), .unit_size = o_.unit_size});
   });
   clock(checkpoint_, [&] { state_.add_errors(errors); });  // may keep the best weights
@@ -233,8 +235,14 @@ bool Trainer::run_stage(Stage const& stage) {
   auto const loss = make_loss(o_.loss, loss_problem(stage));
   auto const held_out = held_out_samples(shard_directory(o_.data, "held_out", plan.grid));
   Budget const budget = stage_budget(o_, plan, samples_of(stage).samples());
-  StageSetup const setup{o_,       stage, comm_,  state_,
-                         reducer_, *loss, budget, [&] { return samples_of(stage); }};
+  StageSetup const setup{o_,
+                         stage,
+                         mesh_.on(plan.grid),
+                         state_,
+                         reducer_,
+                         *loss,
+                         budget,
+                         [&] { return samples_of(stage); }};
   auto const stepper = make_stepper(setup);
   state_.begin_stage([&](CheckpointReader const& checkpoint) { stepper->restore(checkpoint); });
   step_seconds_ = 0.0;

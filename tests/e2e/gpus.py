@@ -121,6 +121,22 @@ class Agreement(Gpus):
             if here["loss"]:
                 self.assert_close(float(there["loss"]), float(here["loss"]), 1e-9)
 
+    def test_slabs_with_the_cpu(self):
+        self.generate()
+        options = ("--train.precision", "f64", "--network.coarse", "black_box", "--run.space", "2",
+                   "--run.space_above", "8")
+        _, shared = self.train("shared", *options, ranks=2)
+        with gpus(2):
+            said, own = self.train("own", *options, ranks=2)
+        self.assertIn("NCCL", said)
+        self.assertIn("16^3: 2 processes a sample", said)
+        self.assertEqual(own, shared, "by NCCL and through the host")
+        self.train("cpu", *options, "--run.device", "cpu", ranks=2)
+        for there, here in zip(self.metrics("own"), self.metrics("cpu"), strict=True):
+            self.assertEqual(bool(there["loss"]), bool(here["loss"]))
+            if here["loss"]:
+                self.assert_close(float(there["loss"]), float(here["loss"]), 1e-9)
+
     def test_references_made_there(self):
         keys = ("--data.family", "inclusions", "--data.contrast", "1e4")
         made = self.generate(*keys)
@@ -163,6 +179,15 @@ class Benches(Gpus):
         for options in ((16, *single), (32, *single), (32, *single, *again), (16,), (32,), (32, *again),
                         (32, *single, *nested), (32, *nested)):
             line = self.figures(*step, "--grid", *options)
+            self.assert_close(line["peak_bytes"], line["predicted_bytes"] - PROGRAM_ON_GPU, 0.05)
+
+    def test_memory_of_slabs_is_what_was_planned(self):
+        step = ("bench", "step", "--batch", "2", "--no-baseline", "--run.device", "cuda", "--grid",
+                "32", "--network.channels", "4:16, 8:16, 16:16, 32:8", "--run.space", "2",
+                "--run.space_above", "8")
+        for options in ((), ("--train.precision", "f32"), ("--train.recompute", "yes")):
+            line = self.figures(*step, *options, ranks=2)
+            self.assertEqual(line["processes_a_sample"], 2)
             self.assert_close(line["peak_bytes"], line["predicted_bytes"] - PROGRAM_ON_GPU, 0.05)
 
 

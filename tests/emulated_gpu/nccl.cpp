@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The functions of NCCL that the program calls, by MPI. What is started in a side stream is summed
 // when something waits for it; all ranks must then wait in one order, as with MPI.
+#include <cstdlib>
 #include <cstring>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "memory.hpp"
 #include "streams.hpp"
@@ -46,6 +49,15 @@ void* view(void* address) {
   return kernel_view(device_of(address), address);
 }
 
+/// What an open group will wait for at its end.
+struct Group {
+  bool open = false;
+  std::vector<MPI_Request> requests;
+};
+Group group;
+
+constexpr char const* kName = "emulated ";
+
 }  // namespace
 
 extern "C" {
@@ -60,15 +72,21 @@ char const* ncclGetErrorString(ncclResult_t /*result*/) {
 }
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
-  std::strcpy(id->internal, "emulated");
+  int initialised = 0, rank = 0;
+  MPI_Initialized(&initialised);
+  if (initialised != 0) MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  std::strcpy(id->internal, (kName + std::to_string(rank)).c_str());
   return ncclSuccess;
 }
 
-ncclResult_t ncclCommInitRank(ncclComm_t* comm, int ranks, ncclUniqueId id, int /*rank*/) {
-  if (std::strcmp(id.internal, "emulated") != 0) return ncclInvalidArgument;
+/// All processes of the job make one at a time, perhaps in several groups.
+ncclResult_t ncclCommInitRank(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank) {
+  std::string const text(id.internal);
+  if (text.rfind(kName, 0) != 0) return ncclInvalidArgument;
+  int const root = std::atoi(text.c_str() + std::strlen(kName));
   *comm = new ncclComm;
   (*comm)->device = voxcycle::emulated_gpu::current_device();
-  if (ranks > 1) MPI_Comm_dup(MPI_COMM_WORLD, &(*comm)->ranks);
+  if (ranks > 1) MPI_Comm_split(MPI_COMM_WORLD, root, rank, &(*comm)->ranks);
   return ncclSuccess;
 }
 
@@ -101,6 +119,47 @@ ncclResult_t ncclBroadcast(void const* from, void* to, std::size_t count, ncclDa
     if (comm->ranks == MPI_COMM_NULL) return;
     MPI_Bcast(view(to), static_cast<int>(count), datatype(type), root, comm->ranks);
   });
+  return ncclSuccess;
+}
+
+ncclResult_t ncclAllGather(void const* from, void* to, std::size_t count, ncclDataType_t type,
+                           ncclComm_t comm, cudaStream_t stream) {
+  if (!is_at_home(comm, from) || !is_at_home(comm, to)) return ncclInvalidArgument;
+  voxcycle::emulated_gpu::enqueue(stream, [=] {
+    bool const alone = comm->ranks == MPI_COMM_NULL;
+    MPI_Allgather(view(const_cast<void*>(from)), static_cast<int>(count), datatype(type), view(to),
+                  static_cast<int>(count), datatype(type), alone ? MPI_COMM_SELF : comm->ranks);
+  });
+  return ncclSuccess;
+}
+
+// Sends and receives are known in groups, of torch's own stream alone.
+ncclResult_t ncclGroupStart() {
+  if (group.open) return ncclInvalidUsage;
+  group.open = true;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGroupEnd() {
+  if (!group.open) return ncclInvalidUsage;
+  MPI_Waitall(static_cast<int>(group.requests.size()), group.requests.data(), MPI_STATUSES_IGNORE);
+  group = {};
+  return ncclSuccess;
+}
+
+ncclResult_t ncclSend(void const* from, std::size_t count, ncclDataType_t type, int peer,
+                      ncclComm_t comm, cudaStream_t stream) {
+  if (!group.open || stream != nullptr || !is_at_home(comm, from)) return ncclInvalidArgument;
+  MPI_Isend(view(const_cast<void*>(from)), static_cast<int>(count), datatype(type), peer, 0,
+            comm->ranks, &group.requests.emplace_back());
+  return ncclSuccess;
+}
+
+ncclResult_t ncclRecv(void* to, std::size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                      cudaStream_t stream) {
+  if (!group.open || stream != nullptr || !is_at_home(comm, to)) return ncclInvalidArgument;
+  MPI_Irecv(view(to), static_cast<int>(count), datatype(type), peer, 0, comm->ranks,
+            &group.requests.emplace_back());
   return ncclSuccess;
 }
 

@@ -19,6 +19,11 @@ class PendingReduction {
   virtual void wait() = 0;
 };
 
+/// What the ranks before and behind this one sent; undefined at the ends.
+struct Neighbours {
+  at::Tensor before, behind;
+};
+
 /// A group of processes that act together. Every member marked **Collective** must be called by all
 /// ranks in the same order. Tensors are contiguous, on the CPU or on this process's GPU, of type
 /// int64, int32, uint8, float32 or float64. Back ends: self (one process, no MPI), MPI, which sends
@@ -46,6 +51,11 @@ class Communicator {
   virtual void broadcast(at::Tensor& values, int root) const = 0;
   /// @return [size, ...]: the ranks' tensors (all of one shape) in rank order. **Collective**.
   virtual at::Tensor all_gather(at::Tensor const& values) const = 0;
+  /// Sends a tensor to the rank before this one and one to the rank behind it, and receives theirs:
+  /// all of one shape and type. **Collective**.
+  virtual Neighbours exchange(at::Tensor const& to_before, at::Tensor const& to_behind) const = 0;
+  /// The ranks that pass the same number as a group of their own, in rank order. **Collective**.
+  virtual std::unique_ptr<Communicator> split(int number) const = 0;
   /// **Collective**.
   virtual void barrier() const = 0;
   /// Ends all ranks at once; for the one catch in main.

@@ -3,6 +3,7 @@
 
 #include "voxcycle/core/ledger.hpp"
 #include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/grid/slabs.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -23,6 +24,7 @@ struct Field {
   std::int64_t value = 0;     ///< bytes a value
   Ledger::Held memory = {};   ///< lives as long as any copy of it does
   int maker = -1;             ///< operation that made it; -1: no gradient goes through it
+  bool in_slabs = false;      ///< features of a part of the grid, see Slabs
   bool exists() const { return channels > 0; }
 };
 
@@ -57,6 +59,7 @@ class Tape {
     std::int64_t gradient_copies = 1;  ///< of each weight's gradient, kept till the pass ends
     bool gradient = true;              ///< false: forward alone keeps nothing for backward
     bool recompute = false;  ///< pieces of the network keep their inputs alone (see recomputed)
+    Slabs slabs = {};        ///< of the samples' space, one of them this rank's
     /// What the network keeps of each grid that it meets (see NodalFrame); empty: nothing.
     std::function<Ledger::Held(Ledger&, Grid3 const&)> frame = {};
     /// What smoothing one unit needs besides its input and its output; empty: no smoothing.

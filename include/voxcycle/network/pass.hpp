@@ -3,11 +3,16 @@
 
 #include "voxcycle/comm/communicator.hpp"
 #include "voxcycle/comm/gradient_reducer.hpp"
+#include "voxcycle/grid/slabs.hpp"
 
 #include <cstdint>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
+
+namespace c10 {
+struct IValue;
+}
 
 namespace voxcycle {
 
@@ -19,9 +24,15 @@ using Units = std::vector<at::Tensor>;
 
 class StatisticsRecord;
 
-/// What all layers of one forward pass need to know. It must outlive the backward pass too.
+/// What all layers of one forward pass need to know. What it refers to must outlive the backward
+/// pass too.
 struct Pass {
   Communicator const& comm;
+  /// The processes that compute the same units as this one (network/space.hpp). Null: no other
+  /// does.
+  Communicator const* space = nullptr;
+  Slabs slabs = {};       ///< of the space they share out; count is that of `space`
+  bool in_slabs = false;  ///< features of the level under way are this process's slab of them
   /// Where weight gradients go, unit by unit. Null: they flow to the parameters by autograd, summed
   /// over this rank alone (tests, single-process use).
   GradientReducer* reducer = nullptr;
@@ -38,7 +49,17 @@ struct Pass {
   /// Whether pieces of the network keep only their inputs for backward (recompute.hpp).
   bool recompute = false;
   StatisticsRecord* statistics = nullptr;  ///< of the piece under way, if it will run again
+
+  /// Whether this process's terms go into sums over all ranks: what several compute alike counts
+  /// once.
+  bool counts() const { return in_slabs || space == nullptr || space->rank() == 0; }
+  /// Times that a unit's terms go into such sums.
+  std::int64_t shares() const { return in_slabs ? slabs.count : 1; }
 };
+
+/// A pass as autograd's functions keep it for their backward.
+c10::IValue kept(Pass const& pass);
+Pass const& kept_pass(c10::IValue const& value);
 
 /// Applies a torch operation to every unit.
 template <class Operation>

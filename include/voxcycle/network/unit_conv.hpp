@@ -50,8 +50,8 @@ class UnitConv : public torch::nn::Module, public Scripted {
   at::Tensor bias;  ///< undefined without bias
 
  private:
-  /// @param x  `parts` tensors a unit
-  Units run(Pass const& pass, Units const& x, std::size_t parts);
+  /// @param parts_of_units  `parts` tensors a unit
+  Units run(Pass const& pass, Units const& parts_of_units, std::size_t parts);
   static Field plan_parts(ConvOptions const& options, Tape& tape, std::vector<Field> const& parts);
 
   ConvOptions options_;

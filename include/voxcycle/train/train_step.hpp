@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/comm/communicator.hpp"
 #include "voxcycle/comm/gradient_reducer.hpp"
+#include "voxcycle/comm/mesh.hpp"
 #include "voxcycle/dataset/prefetch.hpp"
 #include "voxcycle/field/source.hpp"
 #include "voxcycle/grid/grid3.hpp"
@@ -31,7 +31,7 @@ struct StepTimes {
 
 /// What the loss of a batch is made of; made once a stage.
 struct BatchContext {
-  Communicator const& comm;
+  Mesh mesh;  ///< on this grid
   Network& network;
   Loss const& loss;
   GradientReducer& reducer;

@@ -5,6 +5,7 @@
 #include "voxcycle/comm/gradient_reducer.hpp"
 #include "voxcycle/cycle/stage.hpp"
 #include "voxcycle/field/source.hpp"
+#include "voxcycle/grid/slabs.hpp"
 #include "voxcycle/network/network.hpp"
 #include "voxcycle/optim/optimizer.hpp"
 #include "voxcycle/optim/schedule.hpp"
@@ -89,6 +90,7 @@ struct TrainOptions {
   at::MemoryFormat layout = at::MemoryFormat::ChannelsLast3d;  ///< of the same
   GradientMode reduction = GradientMode::exact;
   std::int64_t unit_size = 2;
+  Slabs slabs;  ///< processes that share a sample's space; the bits depend on their number
   std::int64_t sample_block = 8;     ///< consecutive samples that stay together
   double average_horizon = 0.05;     ///< of the averaged weights, as a share of a stage's steps
   double checkpoint_seconds = 60.0;  ///< between checkpoints within a stage

@@ -36,6 +36,11 @@ struct Library {
   decltype(&ncclCommAbort) abort = function<decltype(ncclCommAbort)>("ncclCommAbort");
   decltype(&ncclAllReduce) all_reduce = function<decltype(ncclAllReduce)>("ncclAllReduce");
   decltype(&ncclBroadcast) broadcast = function<decltype(ncclBroadcast)>("ncclBroadcast");
+  decltype(&ncclAllGather) all_gather = function<decltype(ncclAllGather)>("ncclAllGather");
+  decltype(&ncclSend) send = function<decltype(ncclSend)>("ncclSend");
+  decltype(&ncclRecv) receive = function<decltype(ncclRecv)>("ncclRecv");
+  decltype(&ncclGroupStart) group_start = function<decltype(ncclGroupStart)>("ncclGroupStart");
+  decltype(&ncclGroupEnd) group_end = function<decltype(ncclGroupEnd)>("ncclGroupEnd");
 
   void check(ncclResult_t result, char const* call) const {
     VOXCYCLE_REQUIRE(result == ncclSuccess, "NCCL: " << call << " failed: " << error_string(result)
@@ -86,8 +91,9 @@ class NcclReduction final : public PendingReduction {
 
 class NcclCommunicator final : public Communicator {
  public:
-  NcclCommunicator(Communicator const& host, int device)
-      : host_(host), device_(device), side_(device) {
+  /// @param owned  `host`, if it is to live as long as this; may be null
+  NcclCommunicator(Communicator const& host, int device, std::unique_ptr<Communicator> owned)
+      : owned_(std::move(owned)), host_(host), device_(device), side_(device) {
     ncclUniqueId id{};
     if (host.rank() == 0) library_.check(library_.unique_id(&id), "ncclGetUniqueId");
     at::Tensor bytes = at::empty({static_cast<std::int64_t>(sizeof id)}, at::kByte);
@@ -134,8 +140,44 @@ class NcclCommunicator final : public Communicator {
   }
 
   at::Tensor all_gather(at::Tensor const& values) const override {
-    return host_.all_gather(values);
+    if (values.is_cpu()) return host_.all_gather(values);
+    std::vector<std::int64_t> shape = values.sizes().vec();
+    shape.insert(shape.begin(), size());
+    at::Tensor gathered = at::empty(shape, values.options());
+    c10::DeviceGuard const guard(values.device());
+    library_.check(library_.all_gather(values.data_ptr(), gathered.data_ptr(), count_of(values),
+                                       datatype_of(values), comm_, stream_of(current())),
+                   "ncclAllGather");
+    return gathered;
   }
+
+  Neighbours exchange(at::Tensor const& to_before, at::Tensor const& to_behind) const override {
+    if (to_before.is_cpu()) return host_.exchange(to_before, to_behind);
+    c10::DeviceGuard const guard(to_before.device());
+    cudaStream_t const stream = stream_of(current());
+    Neighbours got;
+    auto const with = [&](int neighbour, at::Tensor const& out, at::Tensor& in) {
+      if (neighbour < 0 || neighbour >= size()) return;
+      in = at::empty_like(out);
+      auto const bytes = count_of(out) * out.element_size();
+      library_.check(library_.send(out.data_ptr(), bytes, ncclUint8, neighbour, comm_, stream),
+                     "ncclSend");
+      library_.check(library_.receive(in.data_ptr(), bytes, ncclUint8, neighbour, comm_, stream),
+                     "ncclRecv");
+    };
+    library_.check(library_.group_start(), "ncclGroupStart");
+    with(rank() - 1, to_before, got.before);
+    with(rank() + 1, to_behind, got.behind);
+    library_.check(library_.group_end(), "ncclGroupEnd");
+    return got;
+  }
+
+  std::unique_ptr<Communicator> split(int number) const override {
+    auto host = host_.split(number);
+    Communicator const& part = *host;
+    return std::make_unique<NcclCommunicator>(part, device_, std::move(host));
+  }
+
   void barrier() const override { host_.barrier(); }
   [[noreturn]] void abort(int code) const noexcept override {
     host_.abort(code);
@@ -161,6 +203,7 @@ class NcclCommunicator final : public Communicator {
         "ncclAllReduce");
   }
 
+  std::unique_ptr<Communicator> owned_;
   Communicator const& host_;
   int device_;
   Library library_;
@@ -175,7 +218,7 @@ int nccl_header_version() {
 }
 
 std::unique_ptr<Communicator> make_nccl_communicator(Communicator const& host, int device) {
-  return std::make_unique<NcclCommunicator>(host, device);
+  return std::make_unique<NcclCommunicator>(host, device, nullptr);
 }
 
 }  // namespace voxcycle

@@ -39,7 +39,7 @@ std::vector<Kind> const kKinds{
 struct Operands {
   Operands(Kind const& k, Channels channels, std::int64_t samples, std::vector<std::int64_t> n,
            at::TensorOptions const& options) {
-    auto const g = slab_conv::geometry_of(k.kind);
+    slab_conv::Geometry const g = k.kind;
     auto const random = [&](std::vector<std::int64_t> const& sizes) {
       return at::randint(-8, 9, sizes, options).div_(8).contiguous(kLayout);
     };

@@ -54,6 +54,32 @@ TEST(Communicator, GathersInRankOrder) {
   }
 }
 
+TEST(Communicator, NeighboursExchange) {
+  auto const comm = make_mpi_communicator();
+  int const rank = comm->rank();
+  auto const marked = [](int from, int to) { return at::full({3, 2}, 10 * from + to, at::kFloat); };
+  auto const got = comm->exchange(marked(rank, rank - 1), marked(rank, rank + 1));
+  ASSERT_EQ(got.before.defined(), rank > 0);
+  ASSERT_EQ(got.behind.defined(), rank + 1 < comm->size());
+  if (rank > 0) {
+    EXPECT_TRUE(at::equal(got.before, marked(rank - 1, rank)));
+  }
+  if (rank + 1 < comm->size()) {
+    EXPECT_TRUE(at::equal(got.behind, marked(rank + 1, rank)));
+  }
+}
+
+TEST(Communicator, SplitsIntoGroupsInRankOrder) {
+  auto const comm = make_mpi_communicator();
+  int const last = comm->size() - 1;
+  auto const part = comm->split(comm->rank() == last ? 1 : 0);
+  EXPECT_EQ(part->size(), comm->rank() == last ? 1 : last);
+  EXPECT_EQ(part->rank(), comm->rank() == last ? 0 : comm->rank());
+  at::Tensor sum = at::ones({1});
+  part->all_reduce(sum, ReduceOperation::sum);
+  EXPECT_EQ(sum.item<float>(), static_cast<float>(part->size()));
+}
+
 TEST(Communicator, MakesOneRanksErrorCommon) {
   auto const comm = make_mpi_communicator();
   EXPECT_NO_THROW(comm->agree_on_error(""));

@@ -71,6 +71,43 @@ TEST_F(TrainerTest, FastReductionStaysClose) {
   }
 }
 
+TEST_F(TrainerTest, SharedSpaceStaysClose) {
+  if (comm_->size() % 2 != 0) GTEST_SKIP() << "needs pairs of ranks";
+  auto together = options_for(root_, "space");
+  auto alone = options_for(root_, "space-alone-" + std::to_string(comm_->rank()));
+  together.slabs = {.count = 2, .above = 4};
+  for (auto* options : {&together, &alone}) {
+    options->dtype = at::kDouble;
+    options->network.smoothing = 2;
+    options->network.coarse = CoarseLevels::black_box;
+  }
+  auto const summary = train(together, *comm_);
+  comm_->barrier();
+  auto const expected = train(alone, *self_);
+  EXPECT_TRUE(summary.finished);
+  EXPECT_TRUE(at::allclose(final_values(together), final_values(alone), 1e-6, 1e-8));
+  if (comm_->rank() > 0) return;
+  auto const found = figures(summary.rows), wanted = figures(expected.rows);
+  ASSERT_EQ(found.size(), wanted.size());
+  for (std::size_t k = 0; k < found.size(); ++k) EXPECT_NEAR(found[k], wanted[k], 1e-7) << k;
+}
+
+TEST_F(TrainerTest, SharedSpaceHasTheSameBitsOnAnyNumberOfGroups) {
+  if (comm_->size() % 2 != 0) GTEST_SKIP() << "needs pairs of ranks";
+  auto const pair = comm_->split(comm_->rank() / 2);
+  auto groups = options_for(root_, "groups");
+  auto one = options_for(root_, "pair-" + std::to_string(comm_->rank() / 2));
+  groups.slabs = one.slabs = {.count = 2, .above = 4};
+  auto const summary = train(groups, *comm_);
+  comm_->barrier();
+  auto const expected = train(one, *pair);
+  comm_->barrier();
+  EXPECT_TRUE(at::equal(final_values(groups), final_values(one)));
+  if (comm_->rank() == 0) {
+    EXPECT_EQ(figures(summary.rows), figures(expected.rows));
+  }
+}
+
 TEST_F(TrainerTest, StoppedRunsGoOnWithTheSameBits) {
   auto const whole = options_for(root_, "whole-" + std::to_string(comm_->rank()));
   train(whole, *self_);

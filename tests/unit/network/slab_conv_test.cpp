@@ -95,6 +95,40 @@ TEST_P(SlabConv, ChannelsMayComeInTwoParts) {
                         slab_conv::weight_gradient_in_slabs(kind, slope, x, w, 4, 4)));
 }
 
+TEST_P(SlabConv, PlanesBeyondTheEndsMayBeGiven) {
+  make(10, at::kDouble);
+  auto const& c = GetParam();
+  constexpr double rounding = 1e-12;
+  at::NoGradGuard const no_grad;
+  // Planes 4 and 5 of x, with those next to them where the kernel reaches beyond.
+  std::int64_t const beyond = c.padding, first = 4, count = 2;
+  slab_conv::Geometry const g(c.kind, slab_conv::Ends::given);
+  auto const part = x.narrow(2, first - beyond, count + 2 * beyond).contiguous(kLayout);
+  std::int64_t const planes = c.kind == ConvKind::node   ? 3
+                              : c.kind == ConvKind::up   ? 4
+                              : c.kind == ConvKind::down ? 1
+                                                         : 2;
+  std::int64_t const begin = c.kind == ConvKind::up ? 8 : c.kind == ConvKind::down ? 2 : first;
+  at::Tensor const expected = y.narrow(2, begin, planes);
+  auto const close = [&](at::Tensor const& a, at::Tensor const& b_expected) {
+    return a.sizes() == b_expected.sizes() && at::allclose(a, b_expected, rounding, rounding);
+  };
+  EXPECT_TRUE(close(slab_conv::forward_whole(g, part, w, b), expected));
+  EXPECT_TRUE(close(slab_conv::forward_in_slabs(g, part, w, b, 1), expected));
+
+  at::Tensor const dy = at::randn_like(expected).contiguous(kLayout);
+  auto const whole = slab_conv::backward(g, dy, part, w, true);
+  EXPECT_TRUE(close(slab_conv::input_gradient_in_slabs(g, dy, part, w, 1).at(0), whole.x.at(0)));
+  EXPECT_TRUE(close(slab_conv::weight_gradient_in_slabs(g, dy, part, w, 1, 2), whole.w));
+  // The same slopes in a field of zeros: what this part adds to the whole's gradients.
+  at::Tensor const all = at::zeros_like(y);
+  all.narrow(2, begin, planes).copy_(dy);
+  auto const reference = slab_conv::backward(c.kind, all, x, w, true);
+  EXPECT_TRUE(close(whole.w, reference.w));
+  EXPECT_TRUE(
+      close(whole.x.at(0), reference.x.at(0).narrow(2, first - beyond, count + 2 * beyond)));
+}
+
 TEST_P(SlabConv, SlabsOfFineLevelsAgree) {
   auto const& c = GetParam();
   std::int64_t const k = c.kernel, outputs = c.kind == ConvKind::node ? 1 : 8;

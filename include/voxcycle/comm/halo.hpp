@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Fields [n, c, x, y, z] whose planes along x are shared out over the ranks of a group: rank r has
+// the r-th slab, all slabs have as many planes. Results have the layout of what they are made of.
+#pragma once
+
+#include "voxcycle/comm/communicator.hpp"
+
+#include <ATen/core/Tensor.h>
+
+namespace voxcycle {
+
+/// A slab between the planes of its neighbours that touch it; beyond the first and the last slab
+/// there are zeros. @return two planes more than `slab`. **Collective**.
+at::Tensor with_halo(Communicator const& space, at::Tensor const& slab);
+/// Its transpose: the slope in the slab, given that in what with_halo made. **Collective**.
+at::Tensor halo_added(Communicator const& space, at::Tensor const& slope);
+
+/// This rank's slab of a field that every rank has.
+at::Tensor own_planes(Communicator const& space, at::Tensor const& whole);
+/// All slabs one behind the other. **Collective**.
+at::Tensor gathered_planes(Communicator const& space, at::Tensor const& slab);
+
+/// The same for nodes: the last plane of a slab is the first one of the next, which alone counts.
+at::Tensor own_nodes(Communicator const& space, at::Tensor const& whole);
+/// **Collective**.
+at::Tensor gathered_nodes(Communicator const& space, at::Tensor const& slab);
+
+}  // namespace voxcycle

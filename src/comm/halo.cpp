@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/comm/halo.hpp"
+
+#include "voxcycle/core/error.hpp"
+
+#include <ATen/ATen.h>
+
+namespace voxcycle {
+namespace {
+
+/// Dense, in torch's default layout, and back.
+at::Tensor packed(at::Tensor const& field) {
+  return field.permute({0, 2, 3, 4, 1}).contiguous();
+}
+at::Tensor unpacked(at::Tensor const& values) {
+  return values.permute({0, 4, 1, 2, 3});
+}
+
+at::Tensor planes(at::Tensor const& field, std::int64_t begin, std::int64_t count) {
+  return field.narrow(2, begin, count);
+}
+
+at::Tensor empty_with_planes(at::Tensor const& like, std::int64_t count) {
+  auto sizes = like.sizes().vec();
+  sizes[2] = count;
+  return at::empty(sizes, like.options().memory_format(like.suggest_memory_format()));
+}
+
+/// The first and the last plane to the neighbours there, and theirs.
+Neighbours exchange_ends(Communicator const& space, at::Tensor const& first,
+                         at::Tensor const& last) {
+  if (first.numel() == 0) return {};  // of no sample, on all ranks alike
+  auto got = space.exchange(packed(first), packed(last));
+  if (got.before.defined()) got.before = unpacked(got.before);
+  if (got.behind.defined()) got.behind = unpacked(got.behind);
+  return got;
+}
+
+/// Every rank's slab.
+std::vector<at::Tensor> all_slabs(Communicator const& space, at::Tensor const& slab) {
+  at::Tensor const values = packed(slab);
+  // As bytes: communicators know few types.
+  at::Tensor const all = space.all_gather(values.flatten().view(at::kByte));
+  std::vector<at::Tensor> slabs;
+  for (auto const& part : all.unbind(0)) {
+    slabs.push_back(unpacked(part.view(slab.scalar_type()).view(values.sizes())));
+  }
+  return slabs;
+}
+
+}  // namespace
+
+at::Tensor with_halo(Communicator const& space, at::Tensor const& slab) {
+  std::int64_t const count = slab.size(2);
+  at::Tensor const y = empty_with_planes(slab, count + 2);
+  auto const got = exchange_ends(space, planes(slab, 0, 1), planes(slab, count - 1, 1));
+  planes(y, 1, count).copy_(slab);
+  auto const set = [&](std::int64_t plane, at::Tensor const& values) {
+    values.defined() ? planes(y, plane, 1).copy_(values) : planes(y, plane, 1).zero_();
+  };
+  set(0, got.before);
+  set(count + 1, got.behind);
+  return y;
+}
+
+at::Tensor halo_added(Communicator const& space, at::Tensor const& slope) {
+  std::int64_t const count = slope.size(2) - 2;
+  at::Tensor const x = empty_with_planes(slope, count);
+  auto const got = exchange_ends(space, planes(slope, 0, 1), planes(slope, count + 1, 1));
+  x.copy_(planes(slope, 1, count));
+  if (got.before.defined()) planes(x, 0, 1).add_(got.before);
+  if (got.behind.defined()) planes(x, count - 1, 1).add_(got.behind);
+  return x;
+}
+
+at::Tensor own_planes(Communicator const& space, at::Tensor const& whole) {
+  VOXCYCLE_REQUIRE(whole.size(2) % space.size() == 0,
+                   "halo: " << whole.size(2) << " planes for " << space.size() << " ranks.");
+  std::int64_t const count = whole.size(2) / space.size();
+  at::Tensor const slab = empty_with_planes(whole, count);
+  return slab.copy_(planes(whole, space.rank() * count, count));
+}
+
+at::Tensor gathered_planes(Communicator const& space, at::Tensor const& slab) {
+  std::int64_t const count = slab.size(2);
+  at::Tensor const whole = empty_with_planes(slab, space.size() * count);
+  if (slab.numel() == 0) return whole;
+  std::int64_t first = 0;
+  for (auto const& part : all_slabs(space, slab)) {
+    planes(whole, first, count).copy_(part);
+    first += count;
+  }
+  return whole;
+}
+
+at::Tensor own_nodes(Communicator const& space, at::Tensor const& whole) {
+  std::int64_t const count = (whole.size(2) - 1) / space.size();
+  at::Tensor const slab = empty_with_planes(whole, count + 1);
+  slab.copy_(planes(whole, space.rank() * count, count + 1));
+  if (space.rank() < space.size() - 1) planes(slab, count, 1).zero_();
+  return slab;
+}
+
+at::Tensor gathered_nodes(Communicator const& space, at::Tensor const& slab) {
+  std::int64_t const count = slab.size(2) - 1;
+  at::Tensor const whole = empty_with_planes(slab, space.size() * count + 1);
+  if (slab.numel() == 0) return whole;
+  std::int64_t first = 0;
+  for (auto const& part : all_slabs(space, slab)) {
+    planes(whole, first, count + 1).copy_(part);  // the next one overwrites the common plane
+    first += count;
+  }
+  return whole;
+}
+
+}  // namespace voxcycle

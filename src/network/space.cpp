@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/network/space.hpp"
+
+#include "voxcycle/comm/halo.hpp"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+namespace voxcycle {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+/// A linear map between fields of a group, and its transpose in the backward pass.
+using Map = at::Tensor (*)(Communicator const&, at::Tensor const&);
+template <Map Forward, Map Transposed>
+struct SpaceFunction : torch::autograd::Function<SpaceFunction<Forward, Transposed>> {
+  static at::Tensor forward(AutogradContext* context, at::Tensor const& x,
+                            Communicator const* space, at::MemoryFormat layout) {
+    context->saved_data["space"] = reinterpret_cast<std::int64_t>(space);
+    context->saved_data["layout"] = static_cast<std::int64_t>(layout);
+    return Forward(*space, x);
+  }
+  static variable_list backward(AutogradContext* context, variable_list const& slopes) {
+    auto const& space =
+        *reinterpret_cast<Communicator const*>(context->saved_data["space"].toInt());
+    auto const layout = static_cast<at::MemoryFormat>(context->saved_data["layout"].toInt());
+    return {Transposed(space, slopes.at(0).contiguous(layout)), {}, {}};
+  }
+};
+
+template <Map Forward, Map Transposed>
+Units mapped(Pass const& pass, Units const& x) {
+  if (!pass.in_slabs) return x;
+  return each(x, [&](at::Tensor const& unit) {
+    return SpaceFunction<Forward, Transposed>::apply(unit, pass.space, pass.layout);
+  });
+}
+
+}  // namespace
+
+Pass pass_on(Pass const& pass, Grid3 const& grid) {
+  Pass here = pass;
+  here.in_slabs = pass.space != nullptr && pass.slabs.cut(grid);
+  return here;
+}
+
+Units with_halo(Pass const& pass, Units const& slabs) {
+  return mapped<voxcycle::with_halo, halo_added>(pass, slabs);
+}
+
+Units own_slabs(Pass const& pass, Units const& whole) {
+  return mapped<own_planes, gathered_planes>(pass, whole);
+}
+
+Units gathered(Pass const& pass, Units const& slabs) {
+  return mapped<gathered_planes, own_planes>(pass, slabs);
+}
+
+Units gathered_nodes(Pass const& pass, Units const& slabs) {
+  return mapped<voxcycle::gathered_nodes, own_nodes>(pass, slabs);
+}
+
+Field plan_halo(Tape& tape, Field const& slab) {
+  if (!slab.in_slabs) return slab;
+  Grid3 with_ends = slab.grid;
+  with_ends.voxels[0] += 2;
+  Field made = tape.features(with_ends, slab.channels);
+  made.in_slabs = true;
+  return tape.record(made, {.inputs = {slab}});
+}
+
+Field plan_own_slab(Tape& tape, Field const& whole, Grid3 const& slab) {
+  if (slab == whole.grid) return whole;
+  Field made = tape.features(slab, whole.channels);
+  made.in_slabs = true;
+  return tape.record(made, {.inputs = {whole}});
+}
+
+Field plan_gathered(Tape& tape, Field const& slab, Grid3 const& whole) {
+  if (!slab.in_slabs) return slab;
+  return tape.record(tape.features(whole, slab.channels), {.inputs = {slab}});
+}
+
+Field plan_gathered_nodes(Tape& tape, Field const& slab, Grid3 const& whole) {
+  if (!slab.in_slabs) return slab;
+  return tape.record(tape.nodal(whole, slab.value), {.inputs = {slab}});
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/network/space.hpp"
+
+#include "voxcycle/comm/mesh.hpp"
+#include "voxcycle/grid/units.hpp"
+
+#include "../../unit/network/networks.hpp"
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
+
+namespace voxcycle {
+namespace {
+
+constexpr std::int64_t kSamples = 3;  // two units
+constexpr double kRounding = 1e-11;   // float64 through some 30 layers
+
+struct Outcome {
+  at::Tensor u;  ///< of this rank's units
+  std::vector<at::Tensor> gradients, statistics;
+};
+
+struct Options {
+  Norm norm = Norm::sync_batch;
+  bool recompute = false;
+  at::MemoryFormat layout = at::MemoryFormat::ChannelsLast3d;
+};
+
+/// Grids of 24 and perhaps 12 voxels in slabs, those of 6 and 3 whole; a second input.
+Outcome pass_over(Mesh const& mesh, Options const& options) {
+  auto const network = make_network(
+      {.inputs = 2, .channels = {{3, 8}, {6, 6}, {12, 4}, {24, 3}}, .norm = options.norm},
+      testing::default_frame);
+  testing::perturb(*network);
+  network->to(at::kDouble);
+  at::manual_seed(4);
+  at::Tensor const x = at::randn({kSamples, 2, 24, 24, 24}, at::kDouble);
+  at::Tensor const du = at::randn({kSamples, 1, 25, 25, 25}, at::kDouble);
+  Units units;
+  std::vector<at::Tensor> slopes;
+  for (auto const& unit : units_of_rank(kSamples, 2, mesh.groups(), mesh.group())) {
+    units.push_back(x.narrow(0, unit.begin, unit.size()).contiguous());
+    slopes.push_back(du.narrow(0, unit.begin, unit.size()));
+  }
+  if (units.empty()) {
+    units.push_back(x.narrow(0, 0, 0));
+    slopes.push_back(du.narrow(0, 0, 0));
+  }
+  GradientReducer reducer(mesh.all, network->parameters(), GradientMode::exact);
+  Pass const pass{.comm = mesh.all,
+                  .space = mesh.space.get(),
+                  .slabs = mesh.slabs,
+                  .reducer = &reducer,
+                  .dtype = at::kDouble,
+                  .layout = options.layout,
+                  .total_units = unit_count(kSamples, 2),
+                  .total_samples = kSamples,
+                  .recompute = options.recompute};
+  reducer.begin(pass.total_units * mesh.slabs.count);
+  auto const u = network->forward(pass, Grid3::cube(24), units);
+  Outcome outcome;
+  outcome.u = at::cat(u).detach();
+  torch::autograd::backward(u, slopes);
+  reducer.finish();
+  for (auto const& p : network->parameters()) outcome.gradients.push_back(p.grad());
+  outcome.statistics = network->buffers();
+  return outcome;
+}
+
+void expect_close(std::vector<at::Tensor> const& found, std::vector<at::Tensor> const& expected,
+                  std::string const& what) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    ASSERT_TRUE(found[k].defined() && expected[k].defined()) << what << ' ' << k;
+    double const scale = expected[k].abs().max().item<double>();
+    EXPECT_LE((found[k] - expected[k]).abs().max().item<double>(), kRounding * (1.0 + scale))
+        << what << ' ' << k;
+  }
+}
+
+class Space : public ::testing::Test {
+ protected:
+  /// All ranks in one group.
+  Slabs together() const { return {.count = all_->size(), .above = all_->size() > 3 ? 12 : 6}; }
+
+  std::unique_ptr<Communicator> all_ = make_mpi_communicator();
+  std::unique_ptr<Communicator> self_ = make_self_communicator();
+};
+
+TEST_F(Space, SharedOutASampleIsWhatOneProcessMakesOfIt) {
+  Mesh const mesh(*all_, together());
+  for (auto norm : {Norm::sync_batch, Norm::group, Norm::instance, Norm::none}) {
+    for (bool recompute : {false, true}) {
+      for (auto layout : {at::MemoryFormat::ChannelsLast3d, at::MemoryFormat::Contiguous}) {
+        if (layout == at::MemoryFormat::Contiguous && (recompute || norm == Norm::none)) continue;
+        Options const options{norm, recompute, layout};
+        auto const shared = pass_over(mesh, options);
+        auto const alone = pass_over(*self_, options);
+        auto const what = to_string(norm) + (recompute ? " recomputed" : "");
+        expect_close({shared.u}, {alone.u}, what + " u");
+        expect_close(shared.gradients, alone.gradients, what + " gradient");
+        expect_close(shared.statistics, alone.statistics, what + " statistics");
+      }
+    }
+  }
+}
+
+TEST_F(Space, GroupsGiveTheSameBitsAsOneOfThem) {
+  if (all_->size() % 2 != 0) return;
+  Slabs const halves{.count = 2, .above = 6};
+  Mesh const mesh(*all_, halves);
+  auto const group = all_->split(mesh.group());
+  auto const together = pass_over(mesh, {});
+  auto const alone = pass_over(Mesh(*group, halves), {});
+  for (std::size_t k = 0; k < alone.gradients.size(); ++k) {
+    EXPECT_TRUE(at::equal(together.gradients[k], alone.gradients[k])) << k;
+  }
+  for (std::size_t k = 0; k < alone.statistics.size(); ++k) {
+    EXPECT_TRUE(at::equal(together.statistics[k], alone.statistics[k])) << k;
+  }
+}
+
+TEST_F(Space, EveryRankOfAGroupHasTheSameSolution) {
+  Mesh const mesh(*all_, together());
+  auto const u = pass_over(mesh, {}).u;
+  auto const all = all_->all_gather(u);
+  for (auto const& one : all.unbind(0)) EXPECT_TRUE(at::equal(one, u));
+}
+
+}  // namespace
+}  // namespace voxcycle
