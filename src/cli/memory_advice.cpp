@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/memory_advice.hpp"
 
+#include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/grid/units.hpp"
 
@@ -101,10 +102,31 @@ bool lower_channels(Trial& t, int halvings) {
 
 bool add_processes(Trial& t, int doublings) {
   auto const most = unit_count(t.plan.batch, t.options.unit_size);
-  if ((std::int64_t{t.memory.ranks} << doublings) > most) return false;
+  int const groups = t.memory.ranks / t.options.slabs.processes(t.plan.grid);
+  if ((std::int64_t{groups} << doublings) > most) return false;
   t.memory.ranks <<= doublings;
   for (int k = 0; k < doublings; ++k) t.cost *= kCostOfMoreProcesses;
   t.words.push_back(format("%d processes on more machines", t.memory.ranks));
+  return true;
+}
+
+/// More processes that compute a sample together, where there are no units for them.
+bool share_out_space(Trial& t, int doublings) {
+  Slabs slabs = t.options.slabs;
+  int const groups = t.memory.ranks / slabs.processes(t.plan.grid);
+  slabs.count <<= doublings;
+  bool const has_units = 2 * groups <= unit_count(t.plan.batch, t.options.unit_size);
+  if (has_units || t.options.network.name != "multigrid" || !slabs.cut(t.plan.grid)) return false;
+  try {
+    slabs.require_fits(t.plan.grid);
+  } catch (Error const&) {
+    return false;
+  }
+  t.options.slabs = slabs;
+  t.memory.ranks <<= doublings;
+  for (int k = 0; k < doublings; ++k) t.cost *= kCostOfMoreProcesses;
+  t.words.push_back(
+      format("run.space = %d with %d processes on more machines", slabs.count, t.memory.ranks));
   return true;
 }
 
@@ -150,6 +172,7 @@ std::string memory_advice(TrainOptions const& options, LevelPlan const& plan,
   trials = with_and_without(std::move(trials), halvings(lower_batch, kBatchHalvings));
   trials = with_and_without(std::move(trials), halvings(lower_channels, kChannelHalvings));
   trials = with_and_without(std::move(trials), halvings(add_processes, kProcessDoublings));
+  trials = with_and_without(std::move(trials), halvings(share_out_space, kProcessDoublings));
   std::stable_sort(trials.begin(), trials.end(),
                    [](Trial const& a, Trial const& b) { return a.cost < b.cost; });
   std::vector<std::string> advice;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// voxcycle scale: strong and weak scaling of a training step over numbers of processes.
+// voxcycle scale: a training step over numbers of processes: strong, weak, and in space.
 #include "voxcycle/cli/command.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
@@ -69,7 +69,8 @@ class ScaleRuns {
         own_command(launcher_, run.processes, threads_,
                     {"bench", "step", "--config", scratch_ + "/config.cfg", "--grid",
                      std::to_string(grid_), "--batch", std::to_string(run.batch), "--no-baseline",
-                     "--run.threads", std::to_string(threads_), "--json", stem + ".json"});
+                     "--run.space", std::to_string(run.together), "--run.threads",
+                     std::to_string(threads_), "--json", stem + ".json"});
     int const status = ChildProcess(command, stem + ".log").wait();
     VOXCYCLE_REQUIRE(status == 0, "the step on " << run.processes << " processes failed. If the "
                                                  << "launcher is not mpirun, give it with "
@@ -100,6 +101,7 @@ std::string rows_json(std::vector<ScaleRow> const& rows) {
   for (auto const& row : rows) {
     all.push_back(json::object({{"processes", std::to_string(row.run.processes)},
                                 {"batch", std::to_string(row.run.batch)},
+                                {"processes_a_sample", std::to_string(row.run.together)},
                                 {"seconds", json::number(row.time.seconds)},
                                 {"reduction_share", json::number(row.time.reduction)},
                                 {"speedup", json::number(row.speedup)},
@@ -108,22 +110,56 @@ std::string rows_json(std::vector<ScaleRow> const& rows) {
   return json::array(all);
 }
 
+/// A table of the result: its title, its name in JSON, and its runs.
+struct ScaleTable {
+  char const* title;
+  char const* name;
+  std::vector<ScaleRun> runs;
+};
+
+/// @throws Error unless the processes of every run can share out samples of the grid.
+std::vector<ScaleTable> tables_of(Invocation const& call, Slabs slabs, Grid3 const& grid,
+                                  std::int64_t batch) {
+  auto const processes = processes_of(call);
+  if (!call.has("space")) {
+    int const together = slabs.processes(grid);
+    for (auto const count : processes) {
+      VOXCYCLE_REQUIRE(count % together == 0,
+                       "run.space = " << together << " needs multiples of it in --processes, not "
+                                      << count << '.');
+    }
+    return {
+        {"strong scaling: the same batch", "strong", strong_scaling(processes, batch, together)},
+        {"weak scaling: the same samples a process", "weak",
+         weak_scaling(processes, batch, together)}};
+  }
+  for (auto const count : processes) {
+    slabs.count = static_cast<int>(count);
+    VOXCYCLE_REQUIRE(count == 1 || slabs.cut(grid),
+                     "--space: grids of "
+                         << grid.label() << " are not shared out (run.space_above = " << slabs.above
+                         << "). Give a larger --grid.");
+    slabs.require_fits(grid);
+  }
+  return {{"space: the same batch, all processes together on each sample", "space",
+           space_scaling(processes, batch)}};
+}
+
 int scale(Invocation const& call) {
   VOXCYCLE_REQUIRE(call.comm.size() == 1,
                    "scale starts its processes itself. Call it without mpirun.");
   if (call.has("json")) require_writable(call.flags.at("json"));
   auto const options = train_options(call.config);
   auto const& finest = options.levels.back();
-  auto const grid = bench_number(call, "grid", level_of(finest.grid));
+  auto const grid = level_grid(call.config, bench_number(call, "grid", level_of(finest.grid)));
   auto const batch = bench_number(call, "batch", finest.batch);
   auto const rounds = bench_number(call, "rounds", 2);
-  auto const processes = processes_of(call);
-  auto const strong = strong_scaling(processes, batch);
-  auto const weak = weak_scaling(processes, batch);
-  ScaleRuns runs(call, grid, processes.back());
+  auto const tables = tables_of(call, options.slabs, grid, batch);
+  auto const most = tables.front().runs.back().processes;
+  ScaleRuns runs(call, level_of(grid), most);
 
-  std::set<ScaleRun> measured(strong.begin(), strong.end());  // what is in both lists counts once
-  measured.insert(weak.begin(), weak.end());
+  std::set<ScaleRun> measured;  // what is in several lists counts once
+  for (auto const& table : tables) measured.insert(table.runs.begin(), table.runs.end());
   std::map<ScaleRun, ScaleTime> times;
   for (std::int64_t round = 1; round <= rounds; ++round) {
     for (auto const& run : measured) {
@@ -135,27 +171,28 @@ int scale(Invocation const& call) {
       if (time.seconds < best->second.seconds) best->second = time;
     }
   }
-  auto const strong_rows = scale_rows(strong, times), weak_rows = scale_rows(weak, times);
-  std::printf("training step at %s on %s, %d %s a process, the faster of %ld rounds\n\n%s\n%s",
-              level_grid(call.config, grid).label().c_str(), runs.device().c_str(), runs.threads(),
-              runs.threads() == 1 ? "thread" : "threads", static_cast<long>(rounds),
-              scale_table("strong scaling: the same batch", strong_rows).c_str(),
-              scale_table("weak scaling: the same samples a process", weak_rows).c_str());
+  std::printf("training step at %s on %s, %d %s a process, the faster of %ld rounds\n",
+              grid.label().c_str(), runs.device().c_str(), runs.threads(),
+              runs.threads() == 1 ? "thread" : "threads", static_cast<long>(rounds));
+  json::Members members{{"grid", std::to_string(level_of(grid))},
+                        {"device", json::text(runs.device())},
+                        {"threads", std::to_string(runs.threads())},
+                        {"rounds", std::to_string(rounds)}};
+  for (auto const& table : tables) {
+    auto const rows = scale_rows(table.runs, times);
+    std::printf("\n%s", scale_table(table.title, rows).c_str());
+    members.emplace_back(table.name, rows_json(rows));
+  }
   auto const units = unit_count(batch, options.unit_size);
-  if (units < processes.back()) {
+  auto const& last = tables.front().runs.back();
+  if (units < last.processes / last.together) {
     std::printf(
         "\na batch of %ld has %ld units of %ld samples (train.unit_size): more processes "
         "than units have nothing to do\n",
         static_cast<long>(batch), static_cast<long>(units), static_cast<long>(options.unit_size));
   }
   if (call.has("json")) {
-    write_file_atomically(call.flags.at("json"),
-                          json::document({{"grid", std::to_string(grid)},
-                                          {"device", json::text(runs.device())},
-                                          {"threads", std::to_string(runs.threads())},
-                                          {"rounds", std::to_string(rounds)},
-                                          {"strong", rows_json(strong_rows)},
-                                          {"weak", rows_json(weak_rows)}}));
+    write_file_atomically(call.flags.at("json"), json::document(members));
   }
   return 0;
 }
@@ -165,11 +202,14 @@ int scale(Invocation const& call) {
 Command scale_command() {
   return {
       "scale",
-      "strong and weak scaling of a training step, on random fields",
+      "strong and weak scaling of a training step, or its scaling in space, on random fields",
       {{"processes", "LIST", "numbers of processes (default: 1,2,4,... up to the cores)"},
        {"grid", "N", "voxels along the longest edge (default: the finest level of the cycle)"},
        {"batch", "N", "global batch; of weak scaling on the first number (default: the level's)"},
        {"rounds", "N", "times that each is measured, in turn; the faster counts (default: 2)"},
+       {"space", "",
+        "instead: the batch on all processes together, each with a slab of every sample "
+        "(run.space)"},
        {"launcher", "TEXT", "how to start {} processes (default: mpirun -n {} ...)"},
        {"json", "FILE", "where the figures go"}},
       scale};

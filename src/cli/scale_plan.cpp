@@ -6,14 +6,22 @@
 
 namespace voxcycle {
 
-std::vector<ScaleRun> strong_scaling(std::vector<std::int64_t> const& processes,
-                                     std::int64_t batch) {
+std::vector<ScaleRun> strong_scaling(std::vector<std::int64_t> const& processes, std::int64_t batch,
+                                     std::int64_t together) {
   std::vector<ScaleRun> runs;
-  for (auto const count : processes) runs.push_back({count, batch});
+  for (auto const count : processes) runs.push_back({count, batch, together});
   return runs;
 }
 
-std::vector<ScaleRun> weak_scaling(std::vector<std::int64_t> const& processes, std::int64_t batch) {
+std::vector<ScaleRun> space_scaling(std::vector<std::int64_t> const& processes,
+                                    std::int64_t batch) {
+  std::vector<ScaleRun> runs;
+  for (auto const count : processes) runs.push_back({count, batch, count});
+  return runs;
+}
+
+std::vector<ScaleRun> weak_scaling(std::vector<std::int64_t> const& processes, std::int64_t batch,
+                                   std::int64_t together) {
   std::vector<ScaleRun> runs;
   for (auto const count : processes) {
     VOXCYCLE_REQUIRE(batch * count % processes.front() == 0,
@@ -21,7 +29,7 @@ std::vector<ScaleRun> weak_scaling(std::vector<std::int64_t> const& processes, s
                                    << (processes.front() == 1 ? " process" : " processes")
                                    << " has no counterpart on " << count
                                    << ". Give a --batch that the processes share evenly.");
-    runs.push_back({count, batch * count / processes.front()});
+    runs.push_back({count, batch * count / processes.front(), together});
   }
   return runs;
 }

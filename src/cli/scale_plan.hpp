@@ -13,6 +13,7 @@ namespace voxcycle {
 struct ScaleRun {
   std::int64_t processes = 1;
   std::int64_t batch = 1;
+  std::int64_t together = 1;  ///< processes that compute a sample together (run.space)
   auto operator<=>(ScaleRun const&) const = default;
 };
 
@@ -30,11 +31,16 @@ struct ScaleRow {
 };
 
 /// Strong scaling: the same batch on every number of processes (rising, without repetition).
-std::vector<ScaleRun> strong_scaling(std::vector<std::int64_t> const& processes,
-                                     std::int64_t batch);
+/// @param together  processes a sample
+std::vector<ScaleRun> strong_scaling(std::vector<std::int64_t> const& processes, std::int64_t batch,
+                                     std::int64_t together = 1);
 /// Weak scaling: the batch grows with the processes; on the first number of them it is `batch`.
 /// @throws Error if it cannot be shared out to the processes evenly.
-std::vector<ScaleRun> weak_scaling(std::vector<std::int64_t> const& processes, std::int64_t batch);
+std::vector<ScaleRun> weak_scaling(std::vector<std::int64_t> const& processes, std::int64_t batch,
+                                   std::int64_t together = 1);
+
+/// The same batch, all processes together on each of its samples.
+std::vector<ScaleRun> space_scaling(std::vector<std::int64_t> const& processes, std::int64_t batch);
 
 /// What the times say, beside the first run of the list.
 std::vector<ScaleRow> scale_rows(std::vector<ScaleRun> const& runs,

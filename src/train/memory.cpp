@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/train/memory.hpp"
 
+#include "voxcycle/core/error.hpp"
 #include "voxcycle/dataset/held_out.hpp"
 #include "voxcycle/grid/units.hpp"
 #include "voxcycle/optim/optimizer.hpp"
@@ -187,6 +188,9 @@ void Follower::evaluate() {
 
 MemoryPlan plan_memory(TrainOptions const& options, LevelPlan const& plan,
                        MemoryOptions const& memory) {
+  VOXCYCLE_REQUIRE(memory.ranks % options.slabs.processes(plan.grid) == 0,
+                   "memory: " << memory.ranks << " ranks do not divide into groups of "
+                              << options.slabs.processes(plan.grid) << '.');
   return Follower(options, plan, memory).plan();
 }
 

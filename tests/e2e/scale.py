@@ -35,6 +35,14 @@ class Scale(harness.Case):
                               "--rounds", "1", timeout=100)
         self.assertIn("a batch of 4 has 2 units of 2 samples", result.out)
 
+    def test_space(self):
+        figures = self.figures("scale", "--config", "small.cfg", "--space", "--processes", "1,2",
+                               "--grid", "16", "--batch", "1", "--rounds", "1",
+                               "--run.space_above", "8")
+        self.assertNotIn("strong", figures)
+        self.assertEqual([(r["processes"], r["batch"], r["processes_a_sample"])
+                          for r in figures["space"]], [(1, 1, 1), (2, 1, 2)])
+
     def test_refusals(self):
         for options, expect in [
                 (("--processes", "2,1"), "'1' is no larger number"),
@@ -45,6 +53,9 @@ class Scale(harness.Case):
                 (("--processes", "2", "--launcher", "env A={}"), "started 1 processes instead of 2"),
                 (("--json", "small.cfg/x"), "cannot write small.cfg/x"),
                 (("--grid", "0"), "--grid '0'"),
+                (("--processes", "1,2", "--space", "--grid", "16"), "not shared out"),
+                (("--processes", "1,3", "--space", "--grid", "64"), "must be a multiple of 6"),
+                (("--processes", "1,2", "--run.space", "2", "--grid", "64"), "not 1"),
         ]:
             with self.subTest(options=options):
                 result = self.run_program("scale", "--config", "small.cfg", *options)

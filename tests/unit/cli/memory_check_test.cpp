@@ -23,6 +23,7 @@ namespace {
 using testing::AllOf;
 using testing::ContainsRegex;
 using testing::HasSubstr;
+using testing::Not;
 using testing::ThrowsMessage;
 
 constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
@@ -173,6 +174,25 @@ TEST(MemoryAdvice, FitsOnceItIsFollowed) {
     ++followed;
   }
   EXPECT_GE(followed, 2) << text;
+}
+
+TEST(MemoryAdvice, NamesProcessesThatShareTheSpaceOfASample) {
+  Refused const lone{kFine + "[train]\nunit_size = 1\nrecompute = yes\n", 256, 1};
+  auto const options = train_options(config_of(lone.config));
+  LevelPlan const level{
+      .grid = Grid3::cube(256), .batch = 1, .optimizer = "muon", .recompute = true};
+  std::int64_t const whole = plan_memory(options, level, {}).bytes;
+  auto shared = options;
+  shared.slabs.count = 2;
+  std::int64_t const half = plan_memory(shared, level, {.ranks = 2}).bytes;
+  EXPECT_LT(half, whole);
+  EXPECT_THAT(memory_advice(options, level, {}, half),
+              HasSubstr("run.space = 2 with 2 processes on more machines (" +
+                        format_bytes(static_cast<double>(half)) + ")"));
+  EXPECT_THROW(plan_memory(shared, level, {.ranks = 3}), Error);
+  auto other = options;
+  other.network.name = "unet";
+  EXPECT_THAT(memory_advice(other, level, {}, whole / 8), Not(HasSubstr("run.space")));
 }
 
 TEST(MemoryAdvice, SaysWhenNothingHelps) {

@@ -25,6 +25,12 @@ TEST(ScalePlan, BatchesOfStrongAndWeakScaling) {
       ThrowsMessage<Error>(HasSubstr("6 on 4 processes has no counterpart on 5")));
 }
 
+TEST(ScalePlan, ProcessesTogetherOnASample) {
+  EXPECT_EQ(space_scaling({1, 2, 4}, 3), (std::vector<ScaleRun>{{1, 3, 1}, {2, 3, 2}, {4, 3, 4}}));
+  EXPECT_EQ(strong_scaling({2, 4}, 8, 2), (std::vector<ScaleRun>{{2, 8, 2}, {4, 8, 2}}));
+  EXPECT_EQ(weak_scaling({2, 4}, 8, 2), (std::vector<ScaleRun>{{2, 8, 2}, {4, 16, 2}}));
+}
+
 TEST(ScalePlan, SpeedUpsAndEfficiencies) {
   // Strong: 4 times the processes, 3.2 times the speed. Weak: a step takes 1.25 times as long.
   auto const strong = scale_rows({{2, 8}, {8, 8}}, {{{2, 8}, {1.6, 0.1}}, {{8, 8}, {0.5, 0.3}}});
