@@ -140,6 +140,7 @@ int run_train(Invocation const& call) {
   if (call.has("dry-run")) {
     show_gpus(place, call.comm);
     auto const text = describe_training(options, call.config, place.comm(), place.memory());
+    show_shares(options, call.comm);
     if (call.comm.rank() == 0) std::fputs(text.c_str(), stdout);
     return 0;
   }

@@ -35,6 +35,11 @@ MPI_Datatype datatype(ncclDataType_t type) {
   }
 }
 
+std::size_t size_of(ncclDataType_t type) {
+  if (type == ncclUint8) return 1;
+  return type == ncclInt32 || type == ncclFloat32 ? 4 : 8;
+}
+
 MPI_Op operation(ncclRedOp_t op) {
   return op == ncclSum ? MPI_SUM : op == ncclMax ? MPI_MAX : MPI_MIN;
 }
@@ -126,9 +131,12 @@ ncclResult_t ncclAllGather(void const* from, void* to, std::size_t count, ncclDa
                            ncclComm_t comm, cudaStream_t stream) {
   if (!is_at_home(comm, from) || !is_at_home(comm, to)) return ncclInvalidArgument;
   voxcycle::emulated_gpu::enqueue(stream, [=] {
-    bool const alone = comm->ranks == MPI_COMM_NULL;
+    if (comm->ranks == MPI_COMM_NULL) {
+      std::memcpy(view(to), view(const_cast<void*>(from)), count * size_of(type));
+      return;
+    }
     MPI_Allgather(view(const_cast<void*>(from)), static_cast<int>(count), datatype(type), view(to),
-                  static_cast<int>(count), datatype(type), alone ? MPI_COMM_SELF : comm->ranks);
+                  static_cast<int>(count), datatype(type), comm->ranks);
   });
   return ncclSuccess;
 }

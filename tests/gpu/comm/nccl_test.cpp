@@ -30,5 +30,21 @@ TEST(NcclCommunicator, ReducesWhereTensorsAre) {
   EXPECT_EQ(comm->size(), 1);
 }
 
+TEST(NcclCommunicator, GathersAndSplits) {
+  if (nccl_header_version() == 0) GTEST_SKIP() << "built without NCCL";
+  require_cuda({.nccl_header = nccl_header_version()});
+  auto const host = make_self_communicator();
+  auto const comm = make_nccl_communicator(*host, 0);
+  at::Tensor const bytes = at::arange(100).to(at::kByte).cuda();
+  auto const part = comm->split(0);
+  for (auto const* group : {comm.get(), part.get()}) {
+    at::Tensor const all = group->all_gather(bytes);
+    EXPECT_TRUE(all.is_cuda());
+    EXPECT_TRUE(at::equal(all, bytes.unsqueeze(0)));
+    auto const got = group->exchange(bytes, bytes);
+    EXPECT_FALSE(got.before.defined() || got.behind.defined()) << "there are no neighbours";
+  }
+}
+
 }  // namespace
 }  // namespace voxcycle
