@@ -150,7 +150,10 @@ ncclResult_t ncclGroupStart() {
 
 ncclResult_t ncclGroupEnd() {
   if (!group.open) return ncclInvalidUsage;
-  MPI_Waitall(static_cast<int>(group.requests.size()), group.requests.data(), MPI_STATUSES_IGNORE);
+  if (!group.requests.empty()) {
+    MPI_Waitall(static_cast<int>(group.requests.size()), group.requests.data(),
+                MPI_STATUSES_IGNORE);
+  }
   group = {};
   return ncclSuccess;
 }
