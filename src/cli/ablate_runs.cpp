@@ -18,6 +18,7 @@
 
 #include "cli/ablate_results.hpp"
 #include "cli/child_process.hpp"
+#include "cli/options.hpp"
 #include <ATen/Parallel.h>
 
 namespace voxcycle {
@@ -36,7 +37,7 @@ std::string identity_in(std::string const& directory) {
   try {
     Config there;
     there.read_file(directory + "/config.cfg");
-    return there.identity();
+    return settled(there).identity();
   } catch (Error const&) {
     return "";  // of a program with other keys
   }
@@ -177,7 +178,7 @@ std::string to_string(RunProgress state) {
 RunProgress progress_of(PlannedRun const& run) {
   bool const done = fs::exists(run.directory + "/DONE");
   if (!done && !fs::exists(checkpoint_path(run.directory))) return RunProgress::not_begun;
-  if (!same_identity(identity_in(run.directory), run.config.identity()))
+  if (!same_identity(identity_in(run.directory), settled(run.config).identity()))
     return RunProgress::foreign;
   return done ? RunProgress::finished : RunProgress::unfinished;
 }

@@ -119,7 +119,7 @@ int bench_step(Invocation const& call) {
   auto options = train_options(call.config);
   options.device = place.device();
   Grid3 const grid = level_grid(call.config, bench_number(call, "grid", 32));
-  require_space(options, grid, call.comm);
+  require_space(options, grid, call.comm.size());
   MemoryFrame const frame = memory_frame(call.config, call.comm, place.memory());
   StepTrial::Variant variant{.batch = bench_number(call, "batch", 8),
                              .optimizer = options.optimizer.name};

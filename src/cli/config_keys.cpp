@@ -22,9 +22,10 @@ std::vector<ConfigKey> all_config_keys() {
        "processes. train and bench step refuse what will not fit"},
       {"run.space", "1",
        "processes that compute a sample together, each a slab along x of the features of fine "
-       "grids: for samples that one process cannot hold or is too slow for; others are shared out "
-       "whole. The number of processes must be a multiple of it, so must be half the planes of "
-       "every such grid"},
+       "grids, in train, verify and bench step: for samples that one process cannot hold or is "
+       "too slow for. The number of "
+       "processes, "
+       "and half the voxels along x of every such grid, must be multiples of it"},
       {"run.space_above", "32",
        "grids with more voxels than this along their longest edge are shared out in slabs, >= 1"},
 
@@ -137,7 +138,9 @@ std::vector<ConfigKey> all_config_keys() {
       {"train.optimizer", "muon", "optimiser: muon, adam, sgd, lbfgs; one or one a level"},
       {"train.decay", "linear", "how the rate falls over a visit: linear, cosine, none"},
       {"train.rate_scaling", "none",
-       "how rates grow with the number of processes: none, sqrt, linear (for a cycle.batch that "
+       "how rates grow with the number of processes, or groups of run.space: none, sqrt, linear "
+       "(for a "
+       "cycle.batch that "
        "you let grow with it)"},
       {"train.beta1", "0.9", "adam: decay of the first moments, [0, 1)"},
       {"train.beta2", "0.999", "adam: decay of the second moments, [0, 1)"},

@@ -44,6 +44,8 @@ constexpr double kCostOfHalfBatch = 1.4;
 constexpr double kCostOfHalfChannels = 2.0;
 constexpr double kCostOfMoreProcesses = 2.5;
 
+constexpr char const* kMoreProcesses = " processes on more machines";
+
 bool use_bf16(Trial& t) {
   if (t.options.dtype == at::kBFloat16 || t.plan.optimizer == kLbfgs) return false;
   t.options.dtype = at::kBFloat16;
@@ -106,7 +108,7 @@ bool add_processes(Trial& t, int doublings) {
   if ((std::int64_t{groups} << doublings) > most) return false;
   t.memory.ranks <<= doublings;
   for (int k = 0; k < doublings; ++k) t.cost *= kCostOfMoreProcesses;
-  t.words.push_back(format("%d processes on more machines", t.memory.ranks));
+  t.words.push_back(std::to_string(t.memory.ranks) + kMoreProcesses);
   return true;
 }
 
@@ -125,8 +127,8 @@ bool share_out_space(Trial& t, int doublings) {
   t.options.slabs = slabs;
   t.memory.ranks <<= doublings;
   for (int k = 0; k < doublings; ++k) t.cost *= kCostOfMoreProcesses;
-  t.words.push_back(
-      format("run.space = %d with %d processes on more machines", slabs.count, t.memory.ranks));
+  std::erase_if(t.words, [](auto const& word) { return word.ends_with(kMoreProcesses); });
+  t.words.push_back(format("run.space = %d with %d", slabs.count, t.memory.ranks) + kMoreProcesses);
   return true;
 }
 

@@ -26,16 +26,24 @@ constexpr double kUsableShare = 0.9;
 /// What a process holds of a GPU before any step: context, kernels, the libraries' workspaces.
 constexpr std::int64_t kGpuProgram = std::int64_t{3} << 29;
 
-void require_small_tensors(TrainOptions const& options, LargestTensor const& largest,
-                           std::int64_t unit, std::string const& where) {
+/// The level of a tensor's grid, which may be a slab of it along x.
+std::int64_t level_of_part(Grid3 const& part, Grid3 const& finest) {
+  Grid3 grid = finest;
+  while (grid.voxels[1] > part.voxels[1] && grid.divisible(1)) grid = grid.coarsened();
+  return level_of(grid);
+}
+
+void require_small_tensors(TrainOptions const& options, Grid3 const& finest,
+                           LargestTensor const& largest, std::int64_t unit,
+                           std::string const& where) {
   if (largest.elements <= kMostElements) return;
+  std::int64_t const level = level_of_part(largest.grid, finest);
   std::int64_t const of_sample = largest.elements / unit;
   bool const multigrid = options.network.name == "multigrid";
-  std::string const key =
-      multigrid ? "network.channels of level " + std::to_string(level_of(largest.grid))
-                : std::string("network.base_channels");
-  std::int64_t const of_level = multigrid ? options.network.channels.at(level_of(largest.grid))
-                                          : options.network.base_channels;
+  std::string const key = multigrid ? "network.channels of level " + std::to_string(level)
+                                    : std::string("network.base_channels");
+  std::int64_t const of_level =
+      multigrid ? options.network.channels.at(level) : options.network.base_channels;
   // Where decoders join channels, the tensor has twice those of the level.
   std::int64_t const joined = std::max<std::int64_t>(1, largest.channels / of_level);
   std::int64_t const channels = kMostElements / (of_sample / largest.channels * joined);
@@ -111,17 +119,24 @@ bool recomputes(Config const& config, TrainOptions const& options, LevelPlan con
   return limit > 0 && needs_recomputing(options, plan, memory, limit);
 }
 
-void require_space(TrainOptions const& options, Grid3 const& grid, Communicator const& comm) {
+void require_space(TrainOptions const& options, Grid3 const& grid, std::int64_t processes) {
   int const count = options.slabs.count;
   if (count == 1) return;
   VOXCYCLE_REQUIRE(options.network.name == "multigrid",
                    "run.space = " << count << " is for network.name = multigrid, not "
                                   << options.network.name << ". Leave it out.");
-  VOXCYCLE_REQUIRE(comm.size() % count == 0,
+  VOXCYCLE_REQUIRE(processes % count == 0,
                    "run.space = " << count << " needs a multiple of " << count << " processes, not "
-                                  << comm.size()
+                                  << processes
                                   << ". Start as many with mpirun or srun, or choose another "
                                      "run.space.");
+  auto const& channels = options.network.channels;
+  VOXCYCLE_REQUIRE(
+      channels.empty() || options.slabs.above >= channels.begin()->first,
+      "run.space_above = " << options.slabs.above
+                           << " is below the coarsest level of network.channels, which "
+                              "is not shared out. Let it be "
+                           << channels.begin()->first << " or more.");
   options.slabs.require_fits(grid);
 }
 
@@ -133,7 +148,8 @@ MemoryPlan require_memory(TrainOptions const& options, LevelPlan const& plan,
                           MemoryOptions const& memory, std::int64_t limit,
                           std::string const& where) {
   MemoryPlan const planned = plan_memory(options, plan, memory);
-  require_small_tensors(options, planned.largest, std::min(options.unit_size, plan.batch), where);
+  require_small_tensors(options, plan.grid, planned.largest,
+                        std::min(options.unit_size, plan.batch), where);
   if (limit == 0 || planned.bytes <= limit) return planned;
   throw Error(
       format("%s needs %s of memory a process at its peak, but %s are available "
@@ -150,7 +166,7 @@ std::vector<MemoryPlan> require_training_memory(TrainOptions& options, Config co
   for (int const level : options.path) {
     auto const& grid = options.levels[static_cast<std::size_t>(level)].grid;
     network->require_fits(grid);
-    require_space(options, grid, comm);
+    require_space(options, grid, comm.size());
   }
   choose_recomputing(options, config, frame, comm);
   std::vector<MemoryPlan> plans;

@@ -31,9 +31,9 @@ MemoryOptions training_memory(Config const& config, TrainOptions const& options,
 /// What train.recompute says of a level: auto recomputes where it does not fit otherwise.
 bool recomputes(Config const& config, TrainOptions const& options, LevelPlan const& plan,
                 MemoryOptions const& memory, std::int64_t limit);
-/// @throws Error unless the processes can share out the space of samples of this grid as
+/// @throws Error unless so many processes can share out the space of samples of this grid as
 /// options.slabs says.
-void require_space(TrainOptions const& options, Grid3 const& grid, Communicator const& comm);
+void require_space(TrainOptions const& options, Grid3 const& grid, std::int64_t processes);
 /// What a lone step needs, on random fields.
 MemoryOptions trial_memory(Communicator const& comm, MemoryFrame const& frame);
 

@@ -42,10 +42,14 @@ CoarseLevels coarse_levels(Config const& config, NetworkOptions const& options) 
 /// Nested levels leave little to correct: what averaged ones need drives such a network away in its
 /// first steps on fine grids.
 double correction_scale(Config const& config, CoarseLevels coarse) {
-  if (config.text("network.correction_scale") != "auto") {
-    return config.real("network.correction_scale", 1e-6, 1e6);
+  if (config.text("network.correction_scale") == "auto") {
+    return coarse == CoarseLevels::black_box ? 0.25 : NetworkOptions{}.correction_scale;
   }
-  return coarse == CoarseLevels::black_box ? 0.25 : 4.0;
+  try {
+    return config.real("network.correction_scale", 1e-6, 1e6);
+  } catch (Error const& problem) {
+    throw Error(std::string(problem.what()) + " Or let it be auto.");
+  }
 }
 
 }  // namespace
@@ -77,6 +81,8 @@ Config settled(Config config) {
   };
   settle("network.coarse", options.coarse == CoarseLevels::black_box ? "black_box" : "averaged");
   settle("network.correction_scale", format("%g", options.correction_scale));
+  bool const alone = config.integer("run.space", 1) == 1;  // then nothing depends on the other key
+  if (alone) config.set("run.space_above", Config().text("run.space_above"));
   return config;
 }
 

@@ -16,6 +16,7 @@
 
 #include "cli/bench.hpp"
 #include "cli/child_process.hpp"
+#include "cli/memory_check.hpp"
 #include "cli/options.hpp"
 #include "cli/scale_plan.hpp"
 #include <ATen/Parallel.h>
@@ -118,9 +119,10 @@ struct ScaleTable {
 };
 
 /// @throws Error unless the processes of every run can share out samples of the grid.
-std::vector<ScaleTable> tables_of(Invocation const& call, Slabs slabs, Grid3 const& grid,
-                                  std::int64_t batch) {
-  auto const processes = processes_of(call);
+std::vector<ScaleTable> tables_of(Invocation const& call, TrainOptions const& options,
+                                  Grid3 const& grid, std::int64_t batch) {
+  Slabs const& slabs = options.slabs;
+  auto processes = processes_of(call);
   if (!call.has("space")) {
     int const together = slabs.processes(grid);
     for (auto const count : processes) {
@@ -133,13 +135,19 @@ std::vector<ScaleTable> tables_of(Invocation const& call, Slabs slabs, Grid3 con
         {"weak scaling: the same samples a process", "weak",
          weak_scaling(processes, batch, together)}};
   }
+  if (!call.has("processes")) {
+    std::erase_if(processes, [&](std::int64_t count) {
+      return grid.voxels[0] % (2 * count) != 0;  // nobody asked for them
+    });
+  }
   for (auto const count : processes) {
-    slabs.count = static_cast<int>(count);
-    VOXCYCLE_REQUIRE(count == 1 || slabs.cut(grid),
+    auto together = options;
+    together.slabs.count = static_cast<int>(count);
+    VOXCYCLE_REQUIRE(count == 1 || together.slabs.cut(grid),
                      "--space: grids of "
                          << grid.label() << " are not shared out (run.space_above = " << slabs.above
                          << "). Give a larger --grid.");
-    slabs.require_fits(grid);
+    require_space(together, grid, count);
   }
   return {{"space: the same batch, all processes together on each sample", "space",
            space_scaling(processes, batch)}};
@@ -154,7 +162,7 @@ int scale(Invocation const& call) {
   auto const grid = level_grid(call.config, bench_number(call, "grid", level_of(finest.grid)));
   auto const batch = bench_number(call, "batch", finest.batch);
   auto const rounds = bench_number(call, "rounds", 2);
-  auto const tables = tables_of(call, options.slabs, grid, batch);
+  auto const tables = tables_of(call, options, grid, batch);
   auto const most = tables.front().runs.back().processes;
   ScaleRuns runs(call, level_of(grid), most);
 
@@ -183,6 +191,7 @@ int scale(Invocation const& call) {
     std::printf("\n%s", scale_table(table.title, rows).c_str());
     members.emplace_back(table.name, rows_json(rows));
   }
+  if (call.has("space")) std::printf("\nsums: without planes of neighbours and gathered levels\n");
   auto const units = unit_count(batch, options.unit_size);
   auto const& last = tables.front().runs.back();
   if (units < last.processes / last.together) {

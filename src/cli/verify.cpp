@@ -13,6 +13,8 @@
 #include <cstdio>
 
 #include "cli/child_process.hpp"
+#include "cli/memory_check.hpp"
+#include "cli/options.hpp"
 #include "cli/verify_runs.hpp"
 
 namespace voxcycle {
@@ -64,6 +66,10 @@ int verify(Invocation const& call) {
                    "verify starts its processes itself. Call it without mpirun.");
   auto const ranks =
       parse_process_counts("--ranks", call.has("ranks") ? call.flags.at("ranks") : "1,2,3");
+  auto const options = train_options(call.config);
+  for (auto const count : ranks) {  // here, not in the log of a child
+    for (auto const& level : options.levels) require_space(options, level.grid, count);
+  }
   VerifyRuns const trainings(call);
   std::vector<Run> runs;
   for (auto count : ranks) {

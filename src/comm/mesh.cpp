@@ -7,8 +7,9 @@ namespace voxcycle {
 
 Mesh::Mesh(Communicator const& all_ranks, Slabs const& slabs_of_groups)
     : all(all_ranks), slabs(slabs_of_groups) {
-  VOXCYCLE_REQUIRE(all.size() % slabs.count == 0,
-                   all.size() << " ranks do not divide into groups of " << slabs.count << '.');
+  VOXCYCLE_REQUIRE(slabs.count >= 1 && all.size() % slabs.count == 0,
+                   all.size() << " processes do not divide into groups of " << slabs.count
+                              << ". Start a multiple of it, or choose another run.space.");
   if (slabs.count > 1) space = all.split(group());
 }
 

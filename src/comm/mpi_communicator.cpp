@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
 #include <limits>
 
 #include <ATen/ATen.h>
@@ -120,8 +121,9 @@ class MpiCommunicator final : public Communicator {
   MpiCommunicator() : finalise_(initialise_mpi()), comm_(all_processes()) { look_around(); }
   /// @param comm  freed in the end
   explicit MpiCommunicator(MPI_Comm comm) : comm_(comm) { look_around(); }
+  /// With an error on its way to main's abort the others may not come to free it with us.
   ~MpiCommunicator() override {
-    MPI_Comm_free(&comm_);
+    if (std::uncaught_exceptions() == 0) MPI_Comm_free(&comm_);
     if (finalise_) MPI_Finalize();
   }
   MpiCommunicator(MpiCommunicator const&) = delete;
@@ -163,15 +165,24 @@ class MpiCommunicator final : public Communicator {
   }
 
   at::Tensor all_gather(at::Tensor const& values) const override {
+    at::Tensor const host = values.cpu();
     std::vector<std::int64_t> shape = values.sizes().vec();
     shape.insert(shape.begin(), size_);
-    at::Tensor gathered = at::zeros(shape, values.options());
-    gathered[rank_].copy_(values);
-    for (int root = 0; root < size_; ++root) {
-      at::Tensor part = gathered[root];
-      broadcast(part, root);
+    at::Tensor const gathered = at::empty(shape, host.options());
+    if (host.numel() > std::numeric_limits<int>::max()) {
+      gathered[rank_].copy_(host);
+      for (int root = 0; root < size_; ++root) {
+        at::Tensor part = gathered[root];
+        broadcast(part, root);
+      }
+      return gathered.to(values.device());
     }
-    return gathered;
+    VOXCYCLE_REQUIRE(host.is_contiguous(), "MPI: a contiguous tensor is needed.");
+    auto const count = static_cast<int>(host.numel());
+    check_mpi(MPI_Allgather(host.data_ptr(), count, datatype_of(host), gathered.data_ptr(), count,
+                            datatype_of(host), comm_),
+              "MPI_Allgather");
+    return gathered.to(values.device());
   }
 
   Neighbours exchange(at::Tensor const& to_before, at::Tensor const& to_behind) const override {

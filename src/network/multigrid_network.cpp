@@ -188,12 +188,13 @@ MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, PassEquat
     auto const pooled = each(x, [](at::Tensor const& unit) {
       return at::avg_pool3d(unit, {2, 2, 2});
     });
-    bool const both_in_slabs = pass_on(pass, grid.coarsened()).in_slabs;
-    Pass const& change = both_in_slabs ? pass : here;  // a pass in slabs where the coarser is whole
-    Output coarse = run_level(pass, equation, grid.coarsened(), pooled,
-                              gathered(change, level.down->forward(here, h)));
-    std::tie(g, head) =
-        level.decode(here, std::move(h), own_slabs(change, std::exchange(coarse.g, {})));
+    bool const whole_below = !pass_on(pass, grid.coarsened()).in_slabs;
+    Units below = level.down->forward(here, h);
+    if (whole_below) below = gathered(here, below);
+    Output coarse = run_level(pass, equation, grid.coarsened(), pooled, below);
+    below.clear();
+    if (whole_below) coarse.g = own_slabs(here, coarse.g);
+    std::tie(g, head) = level.decode(here, std::move(h), std::move(coarse.g));
     u = equation.prolonged(grid, coarse.u);
   }
   head = gathered_nodes(here, head);

@@ -136,7 +136,7 @@ struct NormActFunction : torch::autograd::Function<NormActFunction> {
     context->saved_data["statistics"] = static_cast<std::int64_t>(statistics);
     context->saved_data["groups"] = options.groups;
     context->saved_data["slope"] = options.negative_slope;
-    context->saved_data["pass"] = kept(pass);
+    context->saved_data["pass"] = as_value(pass);
     return y;
   }
 
@@ -144,7 +144,7 @@ struct NormActFunction : torch::autograd::Function<NormActFunction> {
     auto const saved = context->get_saved_variables();
     std::size_t const units = dy.size();
     auto const statistics = static_cast<Statistics>(context->saved_data["statistics"].toInt());
-    Pass const pass = kept_pass(context->saved_data["pass"]);
+    Pass const pass = pass_of(context->saved_data["pass"]);
     double const slope = context->saved_data["slope"].toDouble();
     at::Tensor const& gamma = saved[units];
     at::Tensor const& beta = saved[units + 1];

@@ -13,11 +13,11 @@ struct KeptPass : torch::CustomClassHolder {
 
 }  // namespace
 
-c10::IValue kept(Pass const& pass) {
+c10::IValue as_value(Pass const& pass) {
   return c10::IValue::make_capsule(c10::make_intrusive<KeptPass>(pass));
 }
 
-Pass const& kept_pass(c10::IValue const& value) {
+Pass const& pass_of(c10::IValue const& value) {
   return static_cast<KeptPass const&>(*value.toCapsule()).pass;
 }
 

@@ -202,6 +202,8 @@ std::vector<LevelParameters> UnetNetwork::levels(Grid3 const& grid) const {
 
 Units UnetNetwork::forward(Pass const& pass, Grid3 const& grid, Units const& x) {
   require_fits(grid);
+  VOXCYCLE_REQUIRE(pass.space == nullptr,
+                   "network: a unet is not shared out in slabs. Set run.space = 1.");
   auto const& frame = frames()->at(pass, grid);
   auto const beyond = extras_.upper_bound(level_of(grid));
   Units h = stem_->forward(pass, as_features(pass, x));

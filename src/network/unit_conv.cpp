@@ -67,7 +67,7 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
     context->saved_data["kind"] = static_cast<std::int64_t>(kind);
     context->saved_data["parts"] = static_cast<std::int64_t>(parts);
     context->saved_data["bias"] = bias.has_value();
-    context->saved_data["pass"] = kept(pass);
+    context->saved_data["pass"] = as_value(pass);
     return y;
   }
 
@@ -75,7 +75,7 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
     auto const kind = static_cast<ConvKind>(context->saved_data["kind"].toInt());
     auto const parts = static_cast<std::size_t>(context->saved_data["parts"].toInt());
     bool const has_bias = context->saved_data["bias"].toBool();
-    Pass const pass = kept_pass(context->saved_data["pass"]);
+    Pass const pass = pass_of(context->saved_data["pass"]);
     auto const saved = context->get_saved_variables();
     at::TensorList const all(saved);
     std::size_t const inputs = dy.size() * parts;

@@ -15,9 +15,10 @@ at::ScalarType evaluation_type(Grid3 const& grid, at::ScalarType training) {
   return grid.voxel_count() > most_voxels ? training : at::kFloat;
 }
 
-at::Tensor predict(Mesh const& mesh, Network& network, Grid3 const& grid, at::Tensor nu,
+at::Tensor predict(Mesh const& all, Network& network, Grid3 const& grid, at::Tensor nu,
                    at::Tensor const& f, at::ScalarType dtype) {
   at::NoGradGuard const no_grad;
+  Mesh const mesh = all.on(grid);
   at::Device const device = device_of(network);
   Pass const pass{.comm = mesh.all,
                   .space = mesh.space.get(),
@@ -35,8 +36,9 @@ at::Tensor predict(Mesh const& mesh, Network& network, Grid3 const& grid, at::Te
   return network.forward(pass, grid, x).front();
 }
 
-HeldOutErrors evaluate_held_out(Mesh const& mesh, Network& network, HeldOutSamples const& samples,
+HeldOutErrors evaluate_held_out(Mesh const& all, Network& network, HeldOutSamples const& samples,
                                 HeldOutOptions const& options) {
+  Mesh const mesh = all.on(samples.grid);
   // Each entry is written by one rank and zero elsewhere, so that the float sum is exact.
   at::Tensor errors = at::zeros({3, samples.count}, at::kDouble);
   for (auto const& unit :

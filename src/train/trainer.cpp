@@ -14,6 +14,7 @@
 
 #include <limits>
 #include <memory>
+#include <optional>
 
 #include "train/run_state.hpp"
 #include "train/stepper.hpp"
@@ -50,7 +51,6 @@ class Trainer {
   Trainer(TrainOptions const& options, Communicator const& comm)
       : o_(options),
         comm_(comm),
-        mesh_(comm, options.slabs),
         state_(options, comm, plan_stages(options.path, options.levels)),
         reducer_(comm, state_.network().parameters(), options.reduction),
         progress_(comm.rank() == 0 ? ProgressLine::Visible::yes : ProgressLine::Visible::no) {
@@ -59,6 +59,7 @@ class Trainer {
                               {"threads a process", std::to_string(at::get_num_threads())},
                               {"program (hash)", program_hash()},
                               {"shards", describe_shards()}});
+    mesh_.emplace(comm_, o_.slabs);
     for (auto const& stage : state_.stages()) {
       // Refuse unknown names and data that do not fit together before the first step.
       require_stepper(o_, stage, samples_of(stage));
@@ -93,7 +94,7 @@ class Trainer {
 
   TrainOptions const& o_;
   Communicator const& comm_;
-  Mesh mesh_;
+  std::optional<Mesh> mesh_;  ///< once the ranks agree on the config
   RunState state_;
   GradientReducer reducer_;
   ProgressLine progress_;
@@ -159,7 +160,7 @@ void Trainer::evaluate(Stage const& stage, HeldOutSamples const& held_out) {
   HeldOutErrors errors;
   clock(evaluation_, [&] {
     errors = evaluate_held_out(
-        mesh_.on(stage.plan.grid), state_.averaged().network(), held_out,
+        *mesh_, state_.averaged().network(), held_out,
         {.dtype = evaluation_type(stage.plan.grid, o_.dtype), .unit_size = o_.unit_size});
   });
   clock(checkpoint_, [&] { state_.add_errors(errors); });  // may keep the best weights
@@ -235,14 +236,9 @@ bool Trainer::run_stage(Stage const& stage) {
   auto const loss = make_loss(o_.loss, loss_problem(stage));
   auto const held_out = held_out_samples(shard_directory(o_.data, "held_out", plan.grid));
   Budget const budget = stage_budget(o_, plan, samples_of(stage).samples());
-  StageSetup const setup{o_,
-                         stage,
-                         mesh_.on(plan.grid),
-                         state_,
-                         reducer_,
-                         *loss,
-                         budget,
-                         [&] { return samples_of(stage); }};
+  StageSetup const setup{o_, stage, mesh_->on(plan.grid), state_, reducer_, *loss, budget, [&] {
+                           return samples_of(stage);
+                         }};
   auto const stepper = make_stepper(setup);
   state_.begin_stage([&](CheckpointReader const& checkpoint) { stepper->restore(checkpoint); });
   step_seconds_ = 0.0;

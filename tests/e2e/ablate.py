@@ -211,6 +211,16 @@ class Ablate(harness.Case):
         shutil.rmtree(self.scratch / "study" / NAMES[0])
         self.assertEqual(self.ablate("--run", "1", "--cycle.batch", "3").status, 0)
 
+    def test_what_auto_chose_in_words_is_the_same_run(self):
+        one = "[ablate]\ndirectory = study\nspectrum_samples = 0\n[case.half_v]\ncycle.name = half_v\n"
+        self.write({"network.coarse": "auto", "network.smoothing": "4"}, study=one)
+        self.assertEqual(self.ablate().status, 0)
+        again = self.ablate("--network.coarse", "black_box", "--network.correction_scale", "0.25")
+        self.assertEqual(again.status, 0, again.text)
+        self.assertIn("1 of 1 runs are finished already", again.err)
+        other = self.ablate("--network.coarse", "averaged")
+        self.assertIn("holds a run of another config", other.err)
+
     def test_runs_on_several_processes(self):
         launcher = f"{harness.MPIEXEC} -n {{}}"
         result = self.ablate("--run", "3", "--ablate.processes", "2", "--ablate.launcher", launcher)

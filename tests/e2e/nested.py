@@ -66,6 +66,7 @@ class Nested(harness.Case):
                 (("--network.coarse", "x"), ["network.coarse", "auto, averaged, black_box"]),
                 (("--network.name", "unet"), ["network.name = multigrid", "network.coarse = averaged"]),
                 (("--network.smoothing", "0"), ["needs smoothing steps", "network.smoothing"]),
+                (("--network.correction_scale", "x"), ["network.correction_scale", "be auto"]),
                 (("--network.channels", "16:8", "--cycle.levels", "16", "--cycle.steps", "5"),
                  ["at most 10 voxels", "network.channels"])):
             with self.subTest(options=options):

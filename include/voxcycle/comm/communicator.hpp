@@ -19,7 +19,7 @@ class PendingReduction {
   virtual void wait() = 0;
 };
 
-/// What the ranks before and behind this one sent; undefined at the ends.
+/// What rank - 1 and rank + 1 sent; undefined where there is no such rank.
 struct Neighbours {
   at::Tensor before, behind;
 };
@@ -51,10 +51,11 @@ class Communicator {
   virtual void broadcast(at::Tensor& values, int root) const = 0;
   /// @return [size, ...]: the ranks' tensors (all of one shape) in rank order. **Collective**.
   virtual at::Tensor all_gather(at::Tensor const& values) const = 0;
-  /// Sends a tensor to the rank before this one and one to the rank behind it, and receives theirs:
-  /// all of one shape and type. **Collective**.
+  /// Sends a tensor to rank - 1 and one to rank + 1, and receives theirs: all of one shape and
+  /// type, any type. **Collective**. @throws Error with the transport's own text.
   virtual Neighbours exchange(at::Tensor const& to_before, at::Tensor const& to_behind) const = 0;
-  /// The ranks that pass the same number as a group of their own, in rank order. **Collective**.
+  /// The ranks that pass the same number as a group of their own, in rank order; it must not
+  /// outlive this one. **Collective**. @throws Error with the transport's own text.
   virtual std::unique_ptr<Communicator> split(int number) const = 0;
   /// **Collective**.
   virtual void barrier() const = 0;

@@ -36,9 +36,11 @@ class GradientReducer {
   GradientReducer(GradientReducer const&) = delete;
   GradientReducer& operator=(GradientReducer const&) = delete;
 
-  /// Forgets an unfinished pass and fixes the number of units of all ranks in the next one.
+  /// Forgets an unfinished pass. @param total_units  most that all ranks will add for a parameter
+  /// in the next one
   void begin(std::int64_t total_units);
-  /// Adds one unit's gradient of `parameter` (any float dtype, any layout, shape of the parameter).
+  /// Adds one unit's gradient, or the part of it that a slab gives, of `parameter` (any float
+  /// dtype, any layout, shape of the parameter).
   void add_unit(at::Tensor const& parameter, at::Tensor const& gradient);
   /// Says that this rank has added all its units of `parameter` (none, if it owns none). Every rank
   /// closes the same parameters in the same order; fast mode then starts their sums.

@@ -20,9 +20,11 @@ at::Tensor own_planes(Communicator const& space, at::Tensor const& whole);
 /// All slabs one behind the other. **Collective**.
 at::Tensor gathered_planes(Communicator const& space, at::Tensor const& slab);
 
-/// The same for nodes: the last plane of a slab is the first one of the next, which alone counts.
-at::Tensor own_nodes(Communicator const& space, at::Tensor const& whole);
+/// The same for nodes: the last plane of a slab is the first one of the next, whose values count.
 /// **Collective**.
 at::Tensor gathered_nodes(Communicator const& space, at::Tensor const& slab);
+/// The transpose of gathered_nodes: this rank's planes, zeros in the one that the next rank's
+/// replace.
+at::Tensor own_nodes(Communicator const& space, at::Tensor const& whole);
 
 }  // namespace voxcycle

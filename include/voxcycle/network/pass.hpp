@@ -58,8 +58,8 @@ struct Pass {
 };
 
 /// A pass as autograd's functions keep it for their backward.
-c10::IValue kept(Pass const& pass);
-Pass const& kept_pass(c10::IValue const& value);
+c10::IValue as_value(Pass const& pass);
+Pass const& pass_of(c10::IValue const& value);
 
 /// Applies a torch operation to every unit.
 template <class Operation>

@@ -29,16 +29,14 @@ at::ScalarType evaluation_type(Grid3 const& grid, at::ScalarType training);
 
 /// Runs the network (with running statistics) on all held-out samples, shared out over the ranks in
 /// units, and compares with the references; each rank reads its own samples alone. **Collective**.
-/// @param mesh  on the samples' grid
-HeldOutErrors evaluate_held_out(Mesh const& mesh, Network& network, HeldOutSamples const& samples,
+HeldOutErrors evaluate_held_out(Mesh const& all, Network& network, HeldOutSamples const& samples,
                                 HeldOutOptions const& options = {});
 
 /// The network's solution for some samples, [n, 1, nx+1, ...], on this rank alone or, where the
 /// mesh has groups, on all ranks of a group together, where the network's weights are.
-/// @param mesh  on the grid
 /// @param nu  [n, 1, nx, ny, nz]
 /// @param f   shape of nu where every sample has a source of its own, else undefined
-at::Tensor predict(Mesh const& mesh, Network& network, Grid3 const& grid, at::Tensor nu,
+at::Tensor predict(Mesh const& all, Network& network, Grid3 const& grid, at::Tensor nu,
                    at::Tensor const& f, at::ScalarType dtype);
 
 }  // namespace voxcycle

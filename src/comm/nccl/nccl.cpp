@@ -126,9 +126,13 @@ class NcclCommunicator final : public Communicator {
   std::unique_ptr<PendingReduction> start_all_reduce(at::Tensor& values,
                                                      ReduceOperation operation) const override {
     if (values.is_cpu()) return host_.start_all_reduce(values, operation);
-    QueueMark(current()).hold(side_.queue());
-    reduce(values, operation, side_.queue());
-    return std::make_unique<NcclReduction>(values, side_.queue());
+    // Kernels of two communicators that run at once may each wait for what another GPU does not
+    // start before it has done the other (NCCL's guide, "Using multiple NCCL communicators
+    // concurrently"): where parts of the ranks talk, too, all goes through one stream.
+    DeviceQueue const queue = has_parts_ ? current() : side_.queue();
+    if (!has_parts_) QueueMark(current()).hold(queue);
+    reduce(values, operation, queue);
+    return std::make_unique<NcclReduction>(values, queue);
   }
 
   void broadcast(at::Tensor& values, int root) const override {
@@ -173,6 +177,7 @@ class NcclCommunicator final : public Communicator {
   }
 
   std::unique_ptr<Communicator> split(int number) const override {
+    has_parts_ = true;
     auto host = host_.split(number);
     Communicator const& part = *host;
     return std::make_unique<NcclCommunicator>(part, device_, std::move(host));
@@ -209,6 +214,7 @@ class NcclCommunicator final : public Communicator {
   Library library_;
   ncclComm_t comm_ = nullptr;
   SideQueue side_;
+  mutable bool has_parts_ = false;  ///< whether split() was called
 };
 
 }  // namespace

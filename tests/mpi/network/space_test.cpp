@@ -4,6 +4,8 @@
 #include "voxcycle/comm/mesh.hpp"
 #include "voxcycle/grid/units.hpp"
 
+#include <algorithm>
+
 #include "../../unit/network/networks.hpp"
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -69,9 +71,10 @@ Outcome pass_over(Mesh const& mesh, Options const& options) {
 
 void expect_close(std::vector<at::Tensor> const& found, std::vector<at::Tensor> const& expected,
                   std::string const& what) {
-  ASSERT_EQ(found.size(), expected.size());
-  for (std::size_t k = 0; k < found.size(); ++k) {
-    ASSERT_TRUE(found[k].defined() && expected[k].defined()) << what << ' ' << k;
+  EXPECT_EQ(found.size(), expected.size());
+  for (std::size_t k = 0; k < std::min(found.size(), expected.size()); ++k) {
+    EXPECT_TRUE(found[k].defined() && expected[k].defined()) << what << ' ' << k;
+    if (!found[k].defined() || !expected[k].defined()) continue;
     double const scale = expected[k].abs().max().item<double>();
     EXPECT_LE((found[k] - expected[k]).abs().max().item<double>(), kRounding * (1.0 + scale))
         << what << ' ' << k;
@@ -106,12 +109,11 @@ TEST_F(Space, SharedOutASampleIsWhatOneProcessMakesOfIt) {
 }
 
 TEST_F(Space, GroupsGiveTheSameBitsAsOneOfThem) {
-  if (all_->size() % 2 != 0) return;
-  Slabs const halves{.count = 2, .above = 6};
-  Mesh const mesh(*all_, halves);
+  Slabs const parts{.count = all_->size() % 2 == 0 ? 2 : all_->size(), .above = 6};
+  Mesh const mesh(*all_, parts);
   auto const group = all_->split(mesh.group());
   auto const together = pass_over(mesh, {});
-  auto const alone = pass_over(Mesh(*group, halves), {});
+  auto const alone = pass_over(Mesh(*group, parts), {});
   for (std::size_t k = 0; k < alone.gradients.size(); ++k) {
     EXPECT_TRUE(at::equal(together.gradients[k], alone.gradients[k])) << k;
   }

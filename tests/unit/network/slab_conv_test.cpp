@@ -153,6 +153,31 @@ TEST_P(SlabConv, SlabsOfFineLevelsAgree) {
   EXPECT_TRUE(close(slab_conv::weight_gradient_in_slabs(c.kind, slope, x, w, 16, 512), whole.w));
 }
 
+TEST(SlabConvBySize, WeightGradientsOfFewPlanes) {
+  constexpr double bf16_rounding = 1.0 / 64.0;
+  at::manual_seed(5);
+  for (auto kind : {ConvKind::same, ConvKind::node, ConvKind::down}) {
+    for (std::int64_t planes : {1, 2, 3, 4}) {
+      if (kind == ConvKind::down && planes % 2 != 0) continue;
+      std::int64_t const k = kind == ConvKind::same ? 3 : 2;
+      auto const random = [](at::IntArrayRef sizes) {
+        return at::randn(sizes).to(at::kBFloat16).contiguous(kLayout);
+      };
+      at::Tensor const x = random({2, 8, planes, 4, 4}), w = random({8, 8, k, k, k});
+      at::Tensor const slope = random(slab_conv::forward(kind, x, w, std::nullopt).sizes());
+      auto const exact =
+          slab_conv::backward(kind, slope.to(at::kFloat), x.to(at::kFloat), w.to(at::kFloat), true);
+      auto const found = slab_conv::backward(kind, slope, x, w, true);
+      EXPECT_LE((found.w - exact.w).abs().max().item<double>(),
+                bf16_rounding * exact.w.abs().max().item<double>())
+          << planes;
+      EXPECT_LE((found.x.at(0) - exact.x.at(0)).abs().max().item<double>(),
+                bf16_rounding * exact.x.at(0).abs().max().item<double>())
+          << planes;
+    }
+  }
+}
+
 TEST(SlabConvBySize, LargeFieldsGoInSlabs) {
   // 2^24 voxels: the slabs' weight gradient is a float32 sum, the whole one's bf16.
   at::Tensor const x = at::randn({1, 2, 256, 256, 256}, at::kBFloat16).contiguous(kLayout);
