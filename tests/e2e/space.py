@@ -34,7 +34,9 @@ class Space(harness.Case):
         self.assert_same_bits(*PAIRS, ranks="2,4")
 
     def test_group_norm_and_lbfgs(self):
-        for options in (("--network.norm", "group"), ("--train.optimizer", "adam, lbfgs")):
+        for options in (("--network.norm", "group"),
+                        ("--train.optimizer", "adam, lbfgs", "--cycle.steps", "6, 2",
+                         "--lbfgs.samples", "8")):
             with self.subTest(options=options):
                 name = options[1].replace(", ", "-")
                 whole = self.train(name, *options, ranks=1)
