@@ -111,8 +111,9 @@ std::vector<ConfigKey> all_config_keys() {
       {"cycle.evaluations", "4", "held-out evaluations a visit, one number or one a level"},
 
       {"network.name", "multigrid", "network: multigrid, unet (the published baseline)"},
-      {"network.channels", "4:64, 8:64, 16:32, 32:16, 64:8",
-       "multigrid: channels of each level of the network as voxels:channels, coarsest first"},
+      {"network.channels", "4:64, 8:64, 16:32, 32:16",
+       "multigrid: channels of each level of the network as voxels:channels, coarsest first; grids "
+       "that double the last have network.smoothing steps alone"},
       {"network.norm", "sync_batch", "normalisation: sync_batch, group, instance, none"},
       {"network.coarse", "auto",
        "multigrid: what coarser levels solve: averaged, the same equation for averaged nu; "

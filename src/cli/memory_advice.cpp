@@ -8,8 +8,11 @@
 #include <algorithm>
 #include <cctype>
 #include <functional>
+#include <iterator>
 #include <set>
 #include <vector>
+
+#include "cli/memory_check.hpp"
 
 namespace voxcycle {
 namespace {
@@ -34,11 +37,12 @@ using Change = std::function<bool(Trial&)>;  ///< false: nothing to change
 
 /// About what each change costs in time until the same error is reached. They order the advice and
 /// stand for: half the bytes and faster products, but a rounding of 2^-8; less certain errors;
-/// smaller products; the forward pass of blocks twice; more noise in each step; a smaller network;
-/// more machines.
+/// smaller products; smoothing steps alone on the finest grid; the forward pass of blocks twice;
+/// more noise in each step; a smaller network; more machines.
 constexpr double kCostOfBf16 = 0.7;
 constexpr double kCostOfHalfTheHeldOut = 1.06;
 constexpr double kCostOfSmallUnits = 1.1;
+constexpr double kCostOfNoFinestBlock = 1.2;
 constexpr double kCostOfRecomputing = 1.35;
 constexpr double kCostOfHalfBatch = 1.4;
 constexpr double kCostOfHalfChannels = 2.0;
@@ -59,6 +63,18 @@ bool use_small_units(Trial& t) {
   t.options.unit_size = 1;
   t.cost *= kCostOfSmallUnits;
   t.words.emplace_back("train.unit_size = 1");
+  return true;
+}
+
+bool leave_out_finest_block(Trial& t) {
+  auto& network = t.options.network;
+  auto const here = network.channels.find(level_of(t.plan.grid));
+  bool const has_others = here != network.channels.end() && here != network.channels.begin();
+  if (network.name != "multigrid" || network.smoothing == 0 || !has_others) return false;
+  auto const coarser = std::prev(here)->first;
+  network.channels.erase(here, network.channels.end());
+  t.cost *= kCostOfNoFinestBlock;
+  t.words.push_back("network.channels up to " + std::to_string(coarser));
   return true;
 }
 
@@ -91,7 +107,8 @@ bool lower_batch(Trial& t, int halvings) {
 bool lower_channels(Trial& t, int halvings) {
   auto& network = t.options.network;
   bool const multigrid = network.name == "multigrid";
-  std::int64_t const level = level_of(t.plan.grid);
+  std::int64_t level = level_of(t.plan.grid);
+  if (multigrid) level = std::prev(network.channels.upper_bound(level))->first;
   std::int64_t& channels = multigrid ? network.channels.at(level) : network.base_channels;
   if (channels >> halvings < 1) return false;
   channels >>= halvings;
@@ -118,7 +135,10 @@ bool share_out_space(Trial& t, int doublings) {
   int const groups = t.memory.ranks / slabs.processes(t.plan.grid);
   slabs.count <<= doublings;
   bool const has_units = 2 * groups <= unit_count(t.plan.batch, t.options.unit_size);
-  if (has_units || t.options.network.name != "multigrid" || !slabs.cut(t.plan.grid)) return false;
+  if (has_units || t.options.network.name != "multigrid" || !slabs.cut(t.plan.grid) ||
+      !has_features_to_share(t.options.network, slabs)) {
+    return false;
+  }
   try {
     slabs.require_fits(t.plan.grid);
   } catch (Error const&) {
@@ -169,6 +189,7 @@ std::string memory_advice(TrainOptions const& options, LevelPlan const& plan,
   std::vector<Trial> trials{{options, plan, memory, 1.0, {}}};
   trials = with_and_without(std::move(trials), {use_bf16});
   trials = with_and_without(std::move(trials), {use_small_units});
+  trials = with_and_without(std::move(trials), {leave_out_finest_block});
   trials = with_and_without(std::move(trials), {recompute});
   trials = with_and_without(std::move(trials), halvings(lower_held_out, kHeldOutHalvings));
   trials = with_and_without(std::move(trials), halvings(lower_batch, kBatchHalvings));

@@ -42,15 +42,18 @@ void require_small_tensors(TrainOptions const& options, Grid3 const& finest,
   bool const multigrid = options.network.name == "multigrid";
   std::string const key = multigrid ? "network.channels of level " + std::to_string(level)
                                     : std::string("network.base_channels");
-  std::int64_t const of_level =
-      multigrid ? options.network.channels.at(level) : options.network.base_channels;
+  auto const& levels = options.network.channels;
+  bool const has_block = !multigrid || levels.count(level) == 1;  // else it is a field itself
+  std::int64_t const of_level = !has_block  ? largest.channels
+                                : multigrid ? levels.at(level)
+                                            : options.network.base_channels;
   // Where decoders join channels, the tensor has twice those of the level.
   std::int64_t const joined = std::max<std::int64_t>(1, largest.channels / of_level);
   std::int64_t const channels = kMostElements / (of_sample / largest.channels * joined);
   std::string advice;
   if (of_sample <= kMostElements) {
     advice = format("Lower train.unit_size to %ld", static_cast<long>(kMostElements / of_sample));
-  } else if (channels > 0) {
+  } else if (has_block && channels > 0) {
     advice = format("Lower %s to %ld%s", key.c_str(), static_cast<long>(channels),
                     unit > 1 ? " with train.unit_size = 1" : "");
   } else {
@@ -119,6 +122,10 @@ bool recomputes(Config const& config, TrainOptions const& options, LevelPlan con
   return limit > 0 && needs_recomputing(options, plan, memory, limit);
 }
 
+bool has_features_to_share(NetworkOptions const& network, Slabs const& slabs) {
+  return !network.channels.empty() && network.channels.rbegin()->first > slabs.above;
+}
+
 void require_space(TrainOptions const& options, Grid3 const& grid, std::int64_t processes) {
   int const count = options.slabs.count;
   if (count == 1) return;
@@ -137,6 +144,11 @@ void require_space(TrainOptions const& options, Grid3 const& grid, std::int64_t 
                            << " is below the coarsest level of network.channels, which "
                               "is not shared out. Let it be "
                            << channels.begin()->first << " or more.");
+  VOXCYCLE_REQUIRE(
+      !options.slabs.cut(grid) || has_features_to_share(options.network, options.slabs),
+      "run.space = " << count << " has nothing to share out on " << grid.label()
+                     << ": no level of network.channels is above run.space_above = "
+                     << options.slabs.above << ". Lower that, or leave run.space out.");
   options.slabs.require_fits(grid);
 }
 

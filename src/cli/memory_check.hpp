@@ -31,6 +31,8 @@ MemoryOptions training_memory(Config const& config, TrainOptions const& options,
 /// What train.recompute says of a level: auto recomputes where it does not fit otherwise.
 bool recomputes(Config const& config, TrainOptions const& options, LevelPlan const& plan,
                 MemoryOptions const& memory, std::int64_t limit);
+/// Whether a level of the network is above those that every process computes as a whole.
+bool has_features_to_share(NetworkOptions const& network, Slabs const& slabs);
 /// @throws Error unless so many processes can share out the space of samples of this grid as
 /// options.slabs says.
 void require_space(TrainOptions const& options, Grid3 const& grid, std::int64_t processes);

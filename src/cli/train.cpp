@@ -101,12 +101,15 @@ void show_gpus(DeviceChoice const& place, Communicator const& comm) {
   }
 }
 
-/// How the processes share out samples, where it is not one each.
-void show_shares(TrainOptions const& options, Communicator const& comm) {
+/// What levels have of their own: no block, processes that share samples out.
+void show_levels(TrainOptions const& options, Communicator const& comm) {
   for (auto const& plan : options.levels) {
     int const together = options.slabs.processes(plan.grid);
     int const groups = comm.size() / together;
     std::vector<std::string> parts;
+    bool const has_block = options.network.name != "multigrid" ||
+                           options.network.channels.count(level_of(plan.grid)) == 1;
+    if (!has_block) parts.emplace_back("smoothing steps alone (not in network.channels)");
     if (together > 1) parts.push_back(format("%d processes a sample, in slabs along x", together));
     if (options.rate_scaling != RateScaling::none) {
       parts.push_back(format("rates %.3g times cycle.rate (train.rate_scaling)",
@@ -140,7 +143,7 @@ int run_train(Invocation const& call) {
   if (call.has("dry-run")) {
     show_gpus(place, call.comm);
     auto const text = describe_training(options, call.config, place.comm(), place.memory());
-    show_shares(options, call.comm);
+    show_levels(options, call.comm);
     if (call.comm.rank() == 0) std::fputs(text.c_str(), stdout);
     return 0;
   }
@@ -152,7 +155,7 @@ int run_train(Invocation const& call) {
                   at::get_num_threads() == 1 ? "thread" : "threads",
                   place.comm().transport().c_str()));
   show_gpus(place, call.comm);
-  show_shares(options, call.comm);
+  show_levels(options, call.comm);
   TrainSummary const summary = train_within(memory, options, place.comm());
   if (call.comm.rank() == 0) {
     std::printf("\n%s%s", stage_table(summary.rows).c_str(), time_table(summary).c_str());

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <utility>
 
+#include "network/multigrid_script.hpp"
 #include "network/pass_equation.hpp"
 #include <ATen/ATen.h>
 
@@ -92,22 +93,41 @@ struct MultigridNetwork::Output {
 
 namespace {
 
+/// Whether grid n doubles the finest level: smoothing steps alone can do there.
+bool is_above_blocks(NetworkOptions const& options, std::int64_t n) {
+  auto const finest = options.channels.rbegin()->first;
+  while (n > finest && n % 2 == 0) n /= 2;
+  return n == finest;
+}
+
 /// @throws Error saying which levels would do: each doubles the one before.
 void require_level(NetworkOptions const& options, Grid3 const& grid) {
   auto const n = level_of(grid);
   auto const& channels = options.channels;
   if (channels.count(n) == 1) return;
-  auto coarsest = n;
-  while (coarsest % 2 == 0 && coarsest >= 8) coarsest /= 2;
-  auto const there = channels.rbegin()->first;
-  bool const goes_on = n > there && coarsest == channels.begin()->first;
+  bool const goes_on = is_above_blocks(options, n);
+  if (goes_on && options.smoothing > 0) return;
   std::vector<std::string> levels;
-  for (auto level = coarsest; level <= n; level *= 2) {
-    if (!goes_on || level > there) levels.push_back(std::to_string(level));
+  for (auto level = n;; level /= 2) {
+    levels.insert(levels.begin(), std::to_string(level));
+    bool const was_last = goes_on ? level == 2 * channels.rbegin()->first : level < 8;
+    if (was_last || level % 2 != 0) break;
   }
   throw Error("network: no level for grid " + grid.label() +
               (goes_on ? ". Add " : ". Levels double, so let them be ") + join(levels) +
-              (goes_on ? " to" : " in") + " network.channels.");
+              (goes_on ? " to network.channels, or have network.smoothing steps there alone."
+                       : " in network.channels."));
+}
+
+/// Of a grid above the coarsest level, to that level.
+int halvings_to_coarsest(NetworkOptions const& options, Grid3 const& grid) {
+  int halvings = 0;
+  for (auto n = level_of(grid); n > options.channels.begin()->first; n /= 2) ++halvings;
+  return halvings;
+}
+
+Units pooled(Units const& x) {
+  return each(x, [](at::Tensor const& unit) { return at::avg_pool3d(unit, {2, 2, 2}); });
 }
 
 }  // namespace
@@ -137,8 +157,7 @@ void MultigridNetwork::require_fits(Grid3 const& grid) const {
   require_valid(grid);
   require_level(options_, grid);
   std::int64_t const coarsest = levels_.begin()->first;
-  int halvings = 0;
-  for (std::int64_t n = level_of(grid); n > coarsest; n /= 2) ++halvings;
+  int const halvings = halvings_to_coarsest(options_, grid);
   VOXCYCLE_REQUIRE(grid.divisible(halvings), "network: grid "
                                                  << grid.label() << " cannot be halved " << halvings
                                                  << " times down to level " << coarsest
@@ -160,14 +179,12 @@ std::vector<LevelParameters> MultigridNetwork::levels(Grid3 const& grid) const {
   return all;
 }
 
-namespace {
-
-int levels_of_pass(NetworkOptions const& options, Grid3 const& grid) {
-  auto const end = options.channels.upper_bound(level_of(grid));
-  return static_cast<int>(std::distance(options.channels.begin(), end));
+Units MultigridNetwork::solution(Pass const& pass, PassEquation& equation, Grid3 const& grid,
+                                 Units const& x) {
+  if (levels_.count(level_of(grid)) == 1) return run_level(pass, equation, grid, x, {}).u;
+  Units const coarse = solution(pass, equation, grid.coarsened(), pooled(x));
+  return equation.smoothed(grid, equation.prolonged(grid, coarse), x);
 }
-
-}  // namespace
 
 MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, PassEquation& equation,
                                                      Grid3 const& grid, Units const& x,
@@ -185,13 +202,10 @@ MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, PassEquat
     head = level.head->forward(here, g);
     u = equation.coarsest(grid, x);
   } else {
-    auto const pooled = each(x, [](at::Tensor const& unit) {
-      return at::avg_pool3d(unit, {2, 2, 2});
-    });
     bool const whole_below = !pass_on(pass, grid.coarsened()).in_slabs;
     Units below = level.down->forward(here, h);
     if (whole_below) below = gathered(here, below);
-    Output coarse = run_level(pass, equation, grid.coarsened(), pooled, below);
+    Output coarse = run_level(pass, equation, grid.coarsened(), pooled(x), below);
     below.clear();
     if (whole_below) coarse.g = own_slabs(here, coarse.g);
     std::tie(g, head) = level.decode(here, std::move(h), std::move(coarse.g));
@@ -271,89 +285,37 @@ PlannedOutput plan_level(NetworkOptions const& options, Tape& tape, PlannedEquat
   return {equation.smoothed(u, x), g};
 }
 
+/// MultigridNetwork::solution line by line.
+Field plan_solution(NetworkOptions const& options, Tape& tape, PlannedEquation const& equation,
+                    Grid3 const& grid, Field const& x) {
+  if (options.channels.count(level_of(grid)) == 1) {
+    return plan_level(options, tape, equation, grid, x, {}).u;
+  }
+  equation.meet(grid);
+  Field const coarse = plan_solution(options, tape, equation, grid.coarsened(),
+                                     tape.voxels(grid.coarsened(), options.inputs));
+  return equation.smoothed(equation.prolonged(grid, coarse), x);
+}
+
 }  // namespace
 
 Field MultigridNetwork::plan(NetworkOptions const& options, Tape& tape, Grid3 const& grid,
                              Field const& x) {
   require_level(options, grid);
-  PlannedEquation const equation(tape, grid, levels_of_pass(options, grid));
-  return plan_level(options, tape, equation, grid, x, {}).u;
+  PlannedEquation const equation(tape, grid, halvings_to_coarsest(options, grid) + 1);
+  return plan_solution(options, tape, equation, grid, x);
 }
 
 Units MultigridNetwork::forward(Pass const& pass, Grid3 const& grid, Units const& x) {
   require_fits(grid);
   pass.slabs.require_fits(grid);
-  auto const equation = equation_of(pass, *frames(), grid, x, levels_of_pass(options_, grid));
-  return run_level(pass, *equation, grid, x, {}).u;
+  auto const equation =
+      equation_of(pass, *frames(), grid, x, halvings_to_coarsest(options_, grid) + 1);
+  return solution(pass, *equation, grid, x);
 }
-
-namespace {
-
-/// What runs on the coarsest level, on the way up a level and after its correction; self.frame is
-/// export's.
-struct ScriptedEquation {
-  char const* parameters;  ///< of a level's run, beside x and what comes from the finer one
-  char const* arguments;   ///< of the next coarser level's run
-  char const* coarsest;
-  char const* raised;
-  char const* smoothed;
-};
-
-ScriptedEquation scripted_equation(CoarseLevels coarse) {
-  if (coarse == CoarseLevels::black_box) {
-    return {", nested: List[List[Tensor]], level: int", ", nested, level + 1", "nested[level][1]",
-            "self.frame.raised(nested[level], u, x)",
-            "self.frame.smooth_nested(nested[level], u, x)"};
-  }
-  return {"", "", "self.frame.lift(x)", "self.frame.raised_by_averages(u, x)",
-          "self.frame.smooth(u, x)"};
-}
-
-}  // namespace
 
 std::string MultigridNetwork::script() const {
-  auto const equation = scripted_equation(options_.coarse);
-  std::vector<std::string> known;
-  std::string runs;
-  std::string choices;
-  for (auto const& [n, level] : levels_) {
-    auto const here = std::to_string(n);
-    known.push_back(here);
-    runs += "def run" + here + "(self, x: Tensor, finer: Optional[Tensor]" + equation.parameters +
-            ") -> Tuple[Tensor, Tensor]:\n    block = self.level" + here + "\n";
-    if (level->coarsest()) {
-      runs += std::string("    g = block.encode(x, finer)\n    u = ") + equation.coarsest + "\n";
-    } else {
-      runs += "    h = block.encode(x, finer)\n    u, g = self.run" + std::to_string(n / 2) +
-              "(torch.avg_pool3d(x, [2, 2, 2]), block.down.forward(h)" + equation.arguments +
-              ")\n    g = block.decode(h, g)\n    u = " + equation.raised + "\n";
-    }
-    runs += format("    head = block.head.forward(g) * %.17g\n",
-                   options_.correction_scale / static_cast<double>(n)) +
-            "    u = u + self.frame.mask(x) * head\n    return " + equation.smoothed + ", g\n\n";
-    auto const nested = ", self.frame.nest(x, " + std::to_string(known.size()) + "), 0";
-    choices += "    if n == " + here + ":\n        u = self.run" + here + "(x, None" +
-               (options_.coarse == CoarseLevels::black_box ? nested : "") + ")[0]\n";
-  }
-  long const coarsest = static_cast<long>(levels_.begin()->first);
-  auto const list = join(known);
-  return runs +
-         format(R"(
-def require_fits(self, nx: int, ny: int, nz: int) -> None:
-    n = max(max(nx, ny), nz)
-    assert n in [%s], ("network: no level for grid {}x{}x{}. Its largest number of voxels along an "
-        "axis must be one of %s.").format(nx, ny, nz)
-    parts = n // %ld
-    assert nx %% parts == 0 and ny %% parts == 0 and nz %% parts == 0, ("network: grid {}x{}x{} "
-        "cannot be halved down to level %ld. Every axis must be a multiple of {}.").format(
-        nx, ny, nz, parts)
-
-def forward(self, x: Tensor) -> Tensor:
-    n = max(max(x.size(2), x.size(3)), x.size(4))
-    u = x
-)",
-                list.c_str(), list.c_str(), coarsest, coarsest) +
-         choices + "    return u\n";
+  return multigrid_script(options_);
 }
 
 }  // namespace voxcycle

@@ -138,9 +138,14 @@ std::unique_ptr<PassEquation> equation_of(Pass const& pass, FrameCache& frames, 
   return std::make_unique<NestedUnits>(pass, frames, finest, x, levels);
 }
 
-PlannedEquation::PlannedEquation(Tape& tape, Grid3 const& finest, int levels) : tape_(&tape) {
+PlannedEquation::PlannedEquation(Tape& tape, Grid3 const& finest, int levels)
+    : tape_(&tape), finest_(finest) {
   auto const& o = tape.options();
   if (o.nested.make) nested_ = o.nested.make(tape.ledger(), finest, o.samples, o.unit, levels);
+}
+
+void PlannedEquation::meet(Grid3 const& grid) const {
+  if (nested_.empty() || grid == finest_) tape_->meet(grid);
 }
 
 Field PlannedEquation::coarsest(Grid3 const& grid) const {

@@ -35,12 +35,15 @@ std::unique_ptr<PassEquation> equation_of(Pass const& pass, FrameCache& frames, 
 class PlannedEquation {
  public:
   PlannedEquation(Tape& tape, Grid3 const& finest, int levels);
+  /// A grid that the network meets for its equation alone.
+  void meet(Grid3 const& grid) const;
   Field coarsest(Grid3 const& grid) const;
   Field prolonged(Grid3 const& fine, Field const& coarse) const;
   Field smoothed(Field const& u, Field const& x) const;
 
  private:
   Tape* tape_;
+  Grid3 finest_;
   std::vector<Ledger::Held> nested_;
 };
 

@@ -77,7 +77,7 @@ class CommandLine(Refusal):
             ("lbfgs.overlap", "1", "< 1"),
             ("network.name", "x", ["network", "multigrid, unet"]),
             ("network.norm", "x", ["norm", "sync_batch"]),
-            ("network.channels", "4:8, 8:8", ["16", "network.channels"]),
+            ("network.channels", "6:8, 12:8", ["8^3", "let them be 4, 8 in network.channels"]),
             ("network.channels", "4:8, 16:8", "double"),
             ("network.channels", "8, 16", "voxels:channels"),
             ("network.channels", "4:0, 8:8, 16:8", ">= 1"),

@@ -52,6 +52,24 @@ class Nested(harness.Case):
         self.succeed("generate", "--config", "small.cfg")
         self.assert_same_bits()
 
+    def test_grids_above_the_finest_block_are_smoothed_alone(self):
+        few = ("--network.channels", "4:8, 8:8")
+        self.succeed("generate", "--config", "small.cfg")
+        self.assert_same_bits(*few)
+        result = self.succeed("train", "--config", "small.cfg", *few)
+        self.assertIn("16^3: smoothing steps alone", result.text)
+        self.assertNotIn("8^3: smoothing", result.text)
+        entering, *_, end = [r["energy_norm_error_mean"] for r in self.metrics()
+                             if r["grid"] == "16^3" and r["energy_norm_error_mean"]]
+        self.assertNotEqual(entering, end)  # blocks learn from the finer grid's loss
+        figures = self.figures("evaluate", "--config", "small.cfg", *few)
+        self.assertAlmostEqual(figures["energy_norm_error_mean"], float(end), delta=1e-4)
+        # Without smoothing steps nothing would happen there.
+        result = self.run_program("train", "--config", "small.cfg", *few, "--network.coarse",
+                                  "averaged", "--network.smoothing", "0", "--run.directory", "rough")
+        self.assertGreater(result.status, 0)
+        self.assertIn("Add 16 to network.channels", result.err)
+
     def test_auto_averages_where_nested_grids_cannot_be_had(self):
         self.succeed("generate", "--config", "small.cfg")
         for coarse, *options in (("black_box",),

@@ -69,7 +69,9 @@ class Refused(harness.Refusal):
                 (2, (*PAIRS, "--network.name", "unet"), ["network.name = multigrid, not unet"]),
                 (2, ("--run.space", "0"), ["run.space"]),
                 (2, ("--run.space_above", "0"), ["run.space_above"]),
-                (2, ("--run.space", "2", "--run.space_above", "2"), ["coarsest level", "be 4"])):
+                (2, ("--run.space", "2", "--run.space_above", "2"), ["coarsest level", "be 4"]),
+                (2, (*PAIRS, "--network.channels", "4:8, 8:8"),
+                 ["nothing to share out on 16^3", "or leave run.space out"])):
             with self.subTest(options=options, ranks=ranks):
                 self.refuse_train(*options, expect=expect, ranks=ranks)
         self.refuse("bench", "step", "--config", "small.cfg", "--grid", "64", "--run.space", "2",

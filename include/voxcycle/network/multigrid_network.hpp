@@ -21,7 +21,7 @@ class PassEquation;
 ///
 /// with prolongation P and smoothing steps S, see NetworkOptions::coarse. head and down start at
 /// zero: a newly entered finer level reproduces the prolonged coarse solution before any training
-/// there.
+/// there. Grids that double the finest level have no block: u_n = S P u_{n/2}.
 class MultigridNetwork : public Network {
  public:
   MultigridNetwork(NetworkOptions const& options, std::shared_ptr<FrameCache> frames);
@@ -37,6 +37,8 @@ class MultigridNetwork : public Network {
  private:
   class Level;
   struct Output;
+  /// u on the nodes of the grid of a pass, or one above the finest block.
+  Units solution(Pass const& pass, PassEquation& equation, Grid3 const& grid, Units const& x);
   Output run_level(Pass const& pass, PassEquation& equation, Grid3 const& grid, Units const& x,
                    Units const& from_finer);
 

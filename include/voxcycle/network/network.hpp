@@ -32,7 +32,8 @@ struct NetworkOptions {
   std::string name = "multigrid";
   std::int64_t inputs = 1;  ///< channels of the input: 1 log nu, 2 with the source f
   /// multigrid: channels of each level, keyed by the level's largest voxel count along an axis.
-  std::map<std::int64_t, std::int64_t> channels{{4, 64}, {8, 64}, {16, 32}, {32, 16}, {64, 8}};
+  /// Finer grids, doubles of the last, have smoothing steps alone.
+  std::map<std::int64_t, std::int64_t> channels{{4, 64}, {8, 64}, {16, 32}, {32, 16}};
   Norm norm = Norm::sync_batch;
   double correction_scale = 4.0;  ///< multigrid: corrections are s/n times the head's output
   CoarseLevels coarse = CoarseLevels::averaged;

@@ -26,13 +26,15 @@ struct Options {
   Norm norm = Norm::sync_batch;
   bool recompute = false;
   at::MemoryFormat layout = at::MemoryFormat::ChannelsLast3d;
+  std::int64_t finest_block = 24;  ///< 12: the finest grid has no features
 };
 
 /// Grids of 24 and perhaps 12 voxels in slabs, those of 6 and 3 whole; a second input.
 Outcome pass_over(Mesh const& mesh, Options const& options) {
-  auto const network = make_network(
-      {.inputs = 2, .channels = {{3, 8}, {6, 6}, {12, 4}, {24, 3}}, .norm = options.norm},
-      testing::default_frame);
+  std::map<std::int64_t, std::int64_t> channels{{3, 8}, {6, 6}, {12, 4}, {24, 3}};
+  channels.erase(channels.upper_bound(options.finest_block), channels.end());
+  auto const network = make_network({.inputs = 2, .channels = channels, .norm = options.norm},
+                                    testing::default_frame);
   testing::perturb(*network);
   network->to(at::kDouble);
   at::manual_seed(4);
@@ -106,6 +108,16 @@ TEST_F(Space, SharedOutASampleIsWhatOneProcessMakesOfIt) {
       }
     }
   }
+}
+
+TEST_F(Space, GridsAboveTheFinestBlockAreWholeOnEveryProcess) {
+  Mesh const mesh(*all_, together());
+  Options const options{.finest_block = 12};
+  auto const shared = pass_over(mesh, options);
+  auto const alone = pass_over(*self_, options);
+  expect_close({shared.u}, {alone.u}, "u");
+  expect_close(shared.gradients, alone.gradients, "gradient");
+  expect_close(shared.statistics, alone.statistics, "statistics");
 }
 
 TEST_F(Space, GroupsGiveTheSameBitsAsOneOfThem) {

@@ -82,6 +82,10 @@ INSTANTIATE_TEST_SUITE_P(
     , PlannedStep,
     testing::Values(Case{"default", kNetwork}, Case{"one_sample", kNetwork, 32, 1},
                     Case{"uneven_units", kNetwork, 16, 5},
+                    Case{"finest_grid_without_block",
+                         "[network]\nchannels = 4:16, 8:16\n[train]\nunit_size = 1\n", 64},
+                    Case{"averaged_without_block",
+                         "[network]\nchannels = 4:16, 8:16, 16:12\ncoarse = averaged\n"},
                     Case{"units_of_one", kNetwork + "[train]\nunit_size = 1\n"},
                     Case{"recompute", kNetwork + "[train]\nrecompute = yes\n"},
                     Case{"recompute_unet",
@@ -152,6 +156,11 @@ void follow(std::string const& advice, Refused base, std::int64_t limit) {
       config.set(key, value);
     }
   }
+  std::smatch finest;
+  if (std::regex_search(advice, finest, std::regex("network.channels up to ([0-9]+)"))) {
+    auto const next = kFine.find(", " + std::to_string(2 * std::stoll(finest[1])) + ":");
+    config.set("network.channels", kFine.substr(kFine.find("4:"), next - kFine.find("4:")));
+  }
   LevelPlan level{.grid = Grid3::cube(base.grid), .batch = base.batch, .optimizer = "muon"};
   level.recompute = config.text("train.recompute") == "yes";
   auto const plan = plan_memory(train_options(config), level, {});
@@ -170,8 +179,8 @@ TEST(MemoryAdvice, FitsOnceItIsFollowed) {
   int followed = 0;
   for (std::sregex_iterator at(text.begin(), text.end(), piece), end; at != end; ++at) {
     std::string const advice = at->str();
-    // Other networks and more processes have no key to set.
-    if (advice.find("network.channels") != std::string::npos) continue;
+    // Narrower levels and more processes have no key to set.
+    if (advice.find("in network.channels") != std::string::npos) continue;
     if (advice.find("processes") != std::string::npos) continue;
     follow(advice, base, limit);
     ++followed;
@@ -196,6 +205,21 @@ TEST(MemoryAdvice, NamesProcessesThatShareTheSpaceOfASample) {
   auto other = options;
   other.network.name = "unet";
   EXPECT_THAT(memory_advice(other, level, {}, whole / 8), Not(HasSubstr("run.space")));
+}
+
+TEST(MemoryAdvice, NamesTheBlockOfTheFinestGrid) {
+  Refused const lone{kFine + "[train]\nunit_size = 1\n", 128, 1};
+  auto const options = train_options(config_of(lone.config));
+  LevelPlan const level{.grid = Grid3::cube(128), .batch = 1, .optimizer = "muon"};
+  auto without = options;
+  std::erase_if(without.network.channels, [](auto const& entry) { return entry.first > 64; });
+  std::int64_t const limit = plan_memory(without, level, {}).bytes;
+  EXPECT_LT(limit, 0.7 * static_cast<double>(plan_memory(options, level, {}).bytes));
+  EXPECT_THAT(memory_advice(options, level, {}, limit), HasSubstr("network.channels up to 64"));
+  // Nothing would happen there.
+  auto rough = options;
+  rough.network.smoothing = 0;
+  EXPECT_THAT(memory_advice(rough, level, {}, limit), Not(HasSubstr("up to 64")));
 }
 
 TEST(MemoryAdvice, SaysWhenNothingHelps) {

@@ -151,11 +151,12 @@ TEST(Solver, StartsFromTheNetworkWhereThatIsBetter) {
 TEST(Solver, RunsTheNetworkOnTheFinestGridThatItFits) {
   auto const model = checkpoint("levels.h5", 0.02);
   Solver const solver({.model = model});
-  auto const fine = solver.solve(layers(32));
+  auto const fine = solver.solve(layers(32));  // above the finest block
   EXPECT_TRUE(fine.start.from_network);
-  EXPECT_EQ(fine.start.network_grid->name(), "16x16x16");
+  EXPECT_EQ(fine.start.network_grid->name(), "32x32x32");
   EXPECT_LT(distance(fine.u, layered_solution(32)), 1e-6);
-  auto const flat = solver.solve(at::full({32, 16, 16}, 2.0));
+  Solver const rough({.model = checkpoint("rough.h5", 0.02, "network.smoothing", "0")});
+  auto const flat = rough.solve(at::full({32, 16, 16}, 2.0));  // nothing above it
   EXPECT_EQ(flat.start.network_grid->name(), "16x8x8");
   EXPECT_THAT(
       [&] {

@@ -129,6 +129,7 @@ TEST(Export, ComputesWhatTheNetworkDoesOnEveryGridWithEveryNorm) {
         expect_same_values(*network, model, Grid3::cube(8), inputs);
         expect_same_values(*network, model, Grid3::cube(16), inputs);
         expect_same_values(*network, model, box(8, 16, 12), inputs);
+        if (name == "multigrid") expect_same_values(*network, model, box(32, 32, 24), inputs);
       }
     }
   }
@@ -145,6 +146,7 @@ TEST(Export, NestedGridsAreThoseOfTheNetwork) {
       expect_same_values(*network, model, Grid3::cube(8), inputs);
       expect_same_values(*network, model, Grid3::cube(16), inputs);
       expect_same_values(*network, model, box(8, 16, 12), inputs);
+      expect_same_values(*network, model, box(32, 64, 48), inputs);  // above the finest block
     }
   }
 }
@@ -279,10 +281,11 @@ TEST(Export, RefusesInputsThatItCannotTake) {
 }
 
 TEST(Export, RefusesTheSameGridsAsTheNetwork) {
-  for (std::string const name : {"multigrid", "unet"}) {
-    auto const network = random_network(name, Norm::sync_batch, 1, Boundary{});
+  for (auto const& [name, smoothing] :
+       {std::pair<std::string, int>{"multigrid", 0}, {"multigrid", 1}, {"unet", 0}}) {
+    auto const network = random_network(name, Norm::sync_batch, 1, Boundary{}, smoothing);
     auto model = load(export_network(*network, options_of(Boundary{})));
-    for (std::int64_t nx : {1, 2, 4, 6, 8, 12, 16, 32}) {
+    for (std::int64_t nx : {1, 2, 4, 6, 8, 12, 16, 24, 32}) {
       for (std::int64_t ny : {2, 4, 8, 16}) {
         std::string want;
         try {
@@ -291,7 +294,7 @@ TEST(Export, RefusesTheSameGridsAsTheNetwork) {
           want = error.what();
         }
         EXPECT_EQ(refusal(model, {at::ones({1, 1, nx, ny, 8})}).empty(), want.empty())
-            << name << ' ' << nx << ' ' << ny << ' ' << want;
+            << name << ' ' << smoothing << ' ' << nx << ' ' << ny << ' ' << want;
       }
     }
   }

@@ -2,12 +2,14 @@
 #include "voxcycle/network/multigrid_network.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/grid/unit_box.hpp"
 
 #include <set>
 
 #include "networks.hpp"
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
@@ -17,9 +19,11 @@ namespace {
 using testing::below;
 using testing::default_frame;
 using testing::expect_equals_plain;
+using ::testing::HasSubstr;
 using testing::Parameters;
 using testing::perturb;
 using testing::plain_block;
+using ::testing::ThrowsMessage;
 
 std::shared_ptr<Network> small_network() {
   return make_network({.channels = {{4, 8}, {8, 4}, {16, 2}}}, default_frame);
@@ -167,9 +171,34 @@ TEST(MultigridNetwork, AcceptsAnEmptyUnit) {
   torch::autograd::backward(u, {at::zeros_like(u[0])});
 }
 
+TEST(MultigridNetwork, GridsAboveTheFinestBlockAreProlonged) {
+  auto const network = small_network();
+  perturb(*network);
+  auto const comm = make_self_communicator();
+  Pass const pass{.comm = *comm, .training = false, .total_samples = 2};
+  at::Tensor const log_nu = at::randn({2, 1, 64, 32, 64});
+  at::NoGradGuard const no_grad;
+  Grid3 const box = unit_box({64, 32, 64});
+  auto const fine = network->forward(pass, box, {log_nu});
+  Grid3 const finest_block = box.coarsened().coarsened();
+  at::Tensor const seen = at::avg_pool3d(at::avg_pool3d(log_nu, 2), 2);
+  auto const coarse = network->forward(pass, finest_block, {seen});
+  auto const half = at::upsample_trilinear3d(coarse[0], {33, 17, 33}, true);
+  auto const expected = at::upsample_trilinear3d(half, {65, 33, 65}, true);
+  EXPECT_TRUE(at::equal(fine[0], expected));
+}
+
 TEST(MultigridNetwork, RefusesGridsAndLevelsThatDoNotFit) {
   auto const network = small_network();
-  EXPECT_THROW(network->require_fits(Grid3::cube(32)), Error);
+  EXPECT_NO_THROW(network->require_fits(Grid3::cube(64)));
+  for (std::int64_t n : {2, 12, 24, 33, 48}) {
+    EXPECT_THROW(network->require_fits(Grid3::cube(n)), Error) << n;
+  }
+  EXPECT_THROW(network->require_fits({{64, 40, 64}, {1, 1, 1}}), Error);
+  // Nothing would happen on finer grids.
+  auto const rough = make_network({.channels = {{4, 8}, {8, 4}}, .smoothing = 0}, default_frame);
+  EXPECT_THAT([&] { rough->require_fits(Grid3::cube(32)); },
+              ThrowsMessage<Error>(HasSubstr("Add 16, 32 to network.channels")));
   EXPECT_THROW(network->require_fits({{16, 10, 16}, {1, 1, 1}}), Error);
   EXPECT_NO_THROW(network->require_fits({{16, 8, 12}, {1, 1, 1}}));
   EXPECT_THROW(make_network({.channels = {{4, 8}, {16, 4}}}, default_frame), Error);

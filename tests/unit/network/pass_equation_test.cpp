@@ -81,6 +81,29 @@ TEST(PassEquation, UntrainedNetworkIsTheWayUpOfItsNestedGrids) {
   EXPECT_TRUE(at::equal(coarse[0], at::full({1, 1, 5, 5, 5}, 0.25 * 4 * 2 * 3)));
 }
 
+TEST(PassEquation, GridsAboveTheFinestBlockAreSmoothedAlone) {
+  auto const comm = make_self_communicator();
+  Pass const pass{.comm = *comm, .total_units = 2, .total_samples = 2};
+  auto const network = network_of(marked_frame);
+  at::Tensor const x = at::randn({2, 1, 32, 32, 32});
+  Units const u = network->forward(pass, Grid3::cube(32), {x, at::randn({0, 1, 32, 32, 32})});
+  // Levels 4 to 0: smoothing by 7, 6, 5, 4, 3; up by 5, 4, 3, 2.
+  EXPECT_TRUE(
+      at::equal(u[0], at::full({2, 1, 33, 33, 33}, 0.25 * 7 * 5 * 6 * 4 * 5 * 3 * 4 * 2 * 3)));
+  EXPECT_EQ(u[1].sizes(), (at::IntArrayRef{0, 1, 33, 33, 33}));
+  // Slopes reach every block.
+  torch::autograd::backward(u, {at::randn(u[0].sizes()), at::zeros_like(u[1])});
+  auto const levels = network->levels(Grid3::cube(32));
+  ASSERT_EQ(levels.size(), 3U);
+  for (auto const& level : levels) {
+    auto const moves = [](at::Tensor const& p) {
+      return p.grad().defined() && p.grad().ne(0).any().item<bool>();
+    };
+    EXPECT_TRUE(std::any_of(level.parameters.begin(), level.parameters.end(), moves))
+        << level.level;
+  }
+}
+
 TEST(PassEquation, SlopesGoTheSameWayDown) {
   auto const comm = make_self_communicator();
   Pass const pass{*comm};
@@ -136,6 +159,18 @@ TEST(PassEquation, PlanKeepsWhatNestedGridsHoldTillTheBackwardPassEnds) {
   EXPECT_EQ(steps, 6);
   tape.take_gradients();
   EXPECT_LT(ledger.held(), 1000000);
+}
+
+TEST(PassEquation, PlanOfAGridAboveTheFinestBlockHasFieldsAlone) {
+  Ledger ledger;
+  Tape tape(ledger, {});
+  NetworkOptions network;
+  network.channels = {{2, 3}, {4, 3}, {8, 2}};
+  Grid3 const fine = Grid3::cube(16);
+  Field const u = MultigridNetwork::plan(network, tape, fine, tape.voxels(fine, 1));
+  EXPECT_EQ(u.grid, fine);
+  EXPECT_EQ(u.channels, 1);
+  EXPECT_LE(tape.largest().elements, fine.node_count());
 }
 
 }  // namespace
