@@ -42,18 +42,16 @@ void require_small_tensors(TrainOptions const& options, Grid3 const& finest,
   bool const multigrid = options.network.name == "multigrid";
   std::string const key = multigrid ? "network.channels of level " + std::to_string(level)
                                     : std::string("network.base_channels");
-  auto const& levels = options.network.channels;
-  bool const has_block = !multigrid || levels.count(level) == 1;  // else it is a field itself
-  std::int64_t const of_level = !has_block  ? largest.channels
-                                : multigrid ? levels.at(level)
-                                            : options.network.base_channels;
+  bool const of_block = has_block(options.network, level);
+  std::int64_t of_level = options.network.base_channels;
+  if (multigrid) of_level = of_block ? options.network.channels.at(level) : largest.channels;
   // Where decoders join channels, the tensor has twice those of the level.
   std::int64_t const joined = std::max<std::int64_t>(1, largest.channels / of_level);
   std::int64_t const channels = kMostElements / (of_sample / largest.channels * joined);
   std::string advice;
   if (of_sample <= kMostElements) {
     advice = format("Lower train.unit_size to %ld", static_cast<long>(kMostElements / of_sample));
-  } else if (has_block && channels > 0) {
+  } else if (of_block && channels > 0) {
     advice = format("Lower %s to %ld%s", key.c_str(), static_cast<long>(channels),
                     unit > 1 ? " with train.unit_size = 1" : "");
   } else {
@@ -120,6 +118,10 @@ bool recomputes(Config const& config, TrainOptions const& options, LevelPlan con
   auto const choice = config.text("train.recompute");
   if (choice != "auto") return choice == "yes";
   return limit > 0 && needs_recomputing(options, plan, memory, limit);
+}
+
+bool has_block(NetworkOptions const& network, std::int64_t level) {
+  return network.name != "multigrid" || network.channels.count(level) == 1;
 }
 
 bool has_features_to_share(NetworkOptions const& network, Slabs const& slabs) {

@@ -31,6 +31,8 @@ MemoryOptions training_memory(Config const& config, TrainOptions const& options,
 /// What train.recompute says of a level: auto recomputes where it does not fit otherwise.
 bool recomputes(Config const& config, TrainOptions const& options, LevelPlan const& plan,
                 MemoryOptions const& memory, std::int64_t limit);
+/// Whether the network has weights on this grid; elsewhere it smooths alone.
+bool has_block(NetworkOptions const& network, std::int64_t level);
 /// Whether a level of the network is above those that every process computes as a whole.
 bool has_features_to_share(NetworkOptions const& network, Slabs const& slabs);
 /// @throws Error unless so many processes can share out the space of samples of this grid as

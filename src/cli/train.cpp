@@ -107,9 +107,9 @@ void show_levels(TrainOptions const& options, Communicator const& comm) {
     int const together = options.slabs.processes(plan.grid);
     int const groups = comm.size() / together;
     std::vector<std::string> parts;
-    bool const has_block = options.network.name != "multigrid" ||
-                           options.network.channels.count(level_of(plan.grid)) == 1;
-    if (!has_block) parts.emplace_back("smoothing steps alone (not in network.channels)");
+    if (!has_block(options.network, level_of(plan.grid))) {
+      parts.emplace_back("smoothing steps alone (not in network.channels)");
+    }
     if (together > 1) parts.push_back(format("%d processes a sample, in slabs along x", together));
     if (options.rate_scaling != RateScaling::none) {
       parts.push_back(format("rates %.3g times cycle.rate (train.rate_scaling)",

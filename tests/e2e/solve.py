@@ -299,6 +299,15 @@ class WithAModel(Solve):
         figures = self.solve(fine, *self.model)
         self.assertTrue(figures["converged"])
         self.assertEqual(figures["network_grid"], "32x32x32")
+        # Without smoothing steps there is nothing above that level.
+        self.succeed("train", "--config", "small.cfg", "--network.smoothing", "0", "--cycle.steps",
+                     "5", "--run.directory", "rough")
+        rough = ("--model", "rough/checkpoint.h5")
+        figures = self.solve(fine, *rough)
+        self.assertTrue(figures["converged"])
+        self.assertEqual(figures["network_grid"], "16x16x16")
+        out = self.succeed("solve", "--nu", fine, *rough).out
+        self.assertIn("on 16^3, interpolated", out)
 
         self.refuse("--nu", self.nu, *self.model, "--bc", "1, 0, 0, flux, flux, flux",
                     expect=["run/checkpoint.h5", "was trained for the boundary"])

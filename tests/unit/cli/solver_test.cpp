@@ -156,7 +156,11 @@ TEST(Solver, RunsTheNetworkOnTheFinestGridThatItFits) {
   EXPECT_EQ(fine.start.network_grid->name(), "32x32x32");
   EXPECT_LT(distance(fine.u, layered_solution(32)), 1e-6);
   Solver const rough({.model = checkpoint("rough.h5", 0.02, "network.smoothing", "0")});
-  auto const flat = rough.solve(at::full({32, 16, 16}, 2.0));  // nothing above it
+  auto const interpolated = rough.solve(layers(32));  // nothing above the finest block
+  EXPECT_EQ(interpolated.start.network_grid->name(), "16x16x16");
+  EXPECT_TRUE(interpolated.start.from_network);
+  EXPECT_LT(distance(interpolated.u, layered_solution(32)), 1e-6);
+  auto const flat = rough.solve(at::full({32, 16, 16}, 2.0));
   EXPECT_EQ(flat.start.network_grid->name(), "16x8x8");
   EXPECT_THAT(
       [&] {
