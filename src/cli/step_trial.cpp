@@ -41,7 +41,7 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
                variant.batch} {
   averaged_.network().to(options.device);
   network_->require_fits(grid);
-  keep_freed_memory(grid.voxel_count());
+  release_freed_memory(grid.voxel_count());
   auto const& n = grid.voxels;
   at::Generator const random = at::detail::createCPUGenerator(options.seed);
   for (auto const& unit :

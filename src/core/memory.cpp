@@ -60,24 +60,20 @@ constexpr std::int64_t many_voxels = std::int64_t{256} * 256 * 256;
 
 }  // namespace
 
-void release_freed_memory(std::int64_t voxels) {
+void keep_freed_memory() {
 #if defined(__GLIBC__)
-  if (voxels >= many_voxels) malloc_trim(0);
+  constexpr int no_mappings = 0;
+  constexpr int never = -1;
+  constexpr int growth = 64 << 20;
+  mallopt(M_MMAP_MAX, no_mappings);
+  mallopt(M_TRIM_THRESHOLD, never);
+  mallopt(M_TOP_PAD, growth);
 #endif
 }
 
-void keep_freed_memory(std::int64_t voxels) {
+void release_freed_memory(std::int64_t voxels) {
 #if defined(__GLIBC__)
-  constexpr int never = -1;
-  constexpr int growth = 64 << 20;
-  constexpr int usual_mappings = 65536;
-  constexpr int large = 32 << 20;  // the C library accepts no more
-  bool const all = voxels < many_voxels;
-  mallopt(M_MMAP_THRESHOLD, large);
-  mallopt(M_MMAP_MAX, all ? 0 : usual_mappings);
-  mallopt(M_TRIM_THRESHOLD, never);
-  mallopt(M_TOP_PAD, growth);
-  if (!all) malloc_trim(0);
+  if (voxels >= many_voxels) malloc_trim(0);
 #endif
 }
 

@@ -232,7 +232,7 @@ void Trainer::step(Stage const& stage, Budget const& budget, Stepper& stepper) {
 bool Trainer::run_stage(Stage const& stage) {
   auto& at = state_.position();
   auto const& plan = stage.plan;
-  keep_freed_memory(plan.grid.voxel_count());
+  release_freed_memory(plan.grid.voxel_count());  // of coarser grids
   auto const loss = make_loss(o_.loss, loss_problem(stage));
   auto const held_out = held_out_samples(shard_directory(o_.data, "held_out", plan.grid));
   Budget const budget = stage_budget(o_, plan, samples_of(stage).samples());

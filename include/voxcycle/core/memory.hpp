@@ -7,15 +7,14 @@ namespace voxcycle {
 
 /// Lets the C library keep freed memory for the next step instead of giving it back to the system:
 /// fields of many MiB would otherwise be mapped and zeroed page by page at every allocation, which
-/// costs more than the kernels that fill them. From 256^3 voxels on, blocks of 32 MiB and more are
-/// given back: holes between them would double the peak. Call first thing in main, and again when
-/// sizes change; does nothing where the C library is not glibc.
-/// @param voxels  of the fields that are worked on
-void keep_freed_memory(std::int64_t voxels = 0);
+/// costs more than the kernels that fill them (at 512^3 half of a training step). Holes between
+/// them add 2 to 5 % to the peak. Call first thing in main; does nothing where the C library is not
+/// glibc.
+void keep_freed_memory();
 
 /// Gives what keep_freed_memory() kept back to the system, for work on fields of other sizes. Does
 /// nothing below 256^3 voxels, where it costs more than it is worth.
-/// @param voxels  of the fields that were worked on
+/// @param voxels  of the fields that are or were worked on
 void release_freed_memory(std::int64_t voxels);
 
 /// Memory of this process that is in use now, shared libraries included (VmRSS); 0 where the system
