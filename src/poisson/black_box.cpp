@@ -80,7 +80,7 @@ class RowInterpolation {
   // For rows of 2n + 1 fine nodes.
   explicit RowInterpolation(std::int64_t n)
       : ones_(n + 1, T(1)),
-        minus_(n + 1, -1.0),
+        sense_(n + 1),
         sum_(n + 1),
         collapsed_(offset_count, std::vector<double>(n + 1)),
         shares_(8, std::vector<double>(n + 1)) {}
@@ -108,48 +108,43 @@ class RowInterpolation {
         row_loops::loops<T>().weigh(shares_[i].data(), collapsed_[neighbour].data(), known, count);
       }
     }
-    replace_senseless(nodes.corners.size(), count);
+    share_out(nodes.corners.size(), count);
     for (std::size_t i = 0; i < nodes.corners.size(); ++i) {
       Offset const c = offset_of(nodes.corners[i]);
-      T* const out = weight({-c[0], -c[1], -c[2]}, c);
-      for (std::int64_t k = 0; k < count; ++k) out[k] = static_cast<T>(shares_[i][k]);
+      row_loops::loops<T>().narrow(weight({-c[0], -c[1], -c[2]}, c), shares_[i].data(), count);
     }
   }
 
  private:
   // -1 times the couplings to each neighbour, summed along the even axes, and the sum of all.
   void collapse(OddNodes const& nodes, StencilRow const& stencil, std::int64_t count) {
-    auto const& loops = row_loops::table().f64;
+    auto const& loops = row_loops::table().setup;
     for (int d : nodes.neighbours) std::fill_n(collapsed_[d].begin(), count, 0.0);
     for (int t = 0; t < offset_count; ++t) {
       int const d = nodes.collapsed[t];
       if (d == no_offset) continue;
-      loops.multiply_add(collapsed_[d].data(), minus_.data(),
-                         stencil.entry(t, nodes.odd[2] ? 1 : 0), count);
+      loops.subtract(collapsed_[d].data(), stencil.entry(t, nodes.odd[2] ? 1 : 0), count);
     }
     std::fill_n(sum_.begin(), count, 0.0);
-    for (int d : nodes.neighbours) {
-      for (std::int64_t k = 0; k < count; ++k) sum_[k] += collapsed_[d][k];
-    }
+    for (int d : nodes.neighbours) loops.add(sum_.data(), collapsed_[d].data(), count);
   }
 
-  void replace_senseless(std::size_t corners, std::int64_t count) {
+  // Shares of the sum, or equal ones where those make no sense.
+  void share_out(std::size_t corners, std::int64_t count) {
+    auto const& loops = row_loops::table().setup;
     bool const edge = corners == 2;
     double const least = edge ? 0.0 : -1.0, most = edge ? 1.0 : 2.0;
-    for (std::int64_t k = 0; k < count; ++k) {
-      bool sense = sum_[k] > 0.0;
-      for (std::size_t i = 0; i < corners; ++i) {
-        double& share = shares_[i][k];
-        share /= sum_[k];
-        sense = sense && share >= least && share <= most;
-      }
-      if (sense) continue;
-      for (std::size_t i = 0; i < corners; ++i) shares_[i][k] = 1.0 / static_cast<double>(corners);
+    for (std::int64_t k = 0; k < count; ++k) sense_[k] = sum_[k] > 0.0 ? 1.0 : 0.0;
+    for (std::size_t i = 0; i < corners; ++i) {
+      loops.divide(shares_[i].data(), sum_.data(), least, most, sense_.data(), count);
+    }
+    for (std::size_t i = 0; i < corners; ++i) {
+      loops.replace(shares_[i].data(), sense_.data(), 1.0 / static_cast<double>(corners), count);
     }
   }
 
   std::vector<T> ones_;
-  std::vector<double> minus_, sum_;
+  std::vector<double> sense_, sum_;             // sense: 0 where the shares make none
   std::vector<std::vector<double>> collapsed_;  // by offset
   std::vector<std::vector<double>> shares_;     // by corner
 };
@@ -169,34 +164,61 @@ void interpolate(StencilSource const& fine, at::Tensor& weights) {
         std::int64_t const sample = i / rows, x = i % rows / grid.nodes(1), y = i % grid.nodes(1);
         auto const odd_z = odd_axes - x % 2 - y % 2;
         if (odd_z < 0 || odd_z > 1) continue;
-        fine.row(sample, x, y, stencil, scratch);
+        fine.row(sample, x, y, odd_z == 1 ? RowNodes::odd : RowNodes::even, stencil, scratch);
         interpolation.write(Rows<T>(weights, sample, coarse), stencil, x, y, odd_z == 1);
       }
     });
   }
 }
 
-// A part P(f, I) K(f, g) P(g, J) of the coupling between coarse nodes I and J = I + step, with the
-// fine nodes f = 2I + from and g = f + by = 2J + to.
-struct Term {
-  int from, by, to;  // offsets
+// The parts P(f, I) (K(f, g) P(g, J) + ...) of the coupling between coarse nodes I and J = I + step
+// that belong to one fine node f = 2I + from, with the fine nodes g = f + by = 2J + to.
+struct Part {
+  int from;             // offset
+  std::vector<int> by;  // offsets
+  std::vector<int> to;  // offsets, of each `by`
 };
 
-// All of them, f by f. There are 927 for the 13 steps.
-std::vector<Term> terms_of(int step_index) {
+// All of them. For the 13 steps they have 927 terms.
+std::vector<Part> parts_of(int step_index) {
   Offset const step = offset_of(step_index);
-  std::vector<Term> terms;
+  std::vector<Part> parts;
   for (int from = 0; from < offset_count; ++from) {
+    Part part{from, {}, {}};
     for (int by = 0; by < offset_count; ++by) {
       Offset const f = offset_of(from), o = offset_of(by);
       Offset const to{f[0] + o[0] - 2 * step[0], f[1] + o[1] - 2 * step[1],
                       f[2] + o[2] - 2 * step[2]};
       if (std::abs(to[0]) > 1 || std::abs(to[1]) > 1 || std::abs(to[2]) > 1) continue;
-      terms.push_back({from, by, index_of(to)});
+      part.by.push_back(by);
+      part.to.push_back(index_of(to));
+    }
+    if (!part.by.empty()) parts.push_back(part);
+  }
+  return parts;
+}
+
+// What the coarse nodes of a row give to the fine nodes around them, in float64.
+class WeightRow {
+ public:
+  explicit WeightRow(std::int64_t length) : length_(length), rows_(offset_count, length) {
+    rows_.fill(1.0);
+  }
+
+  double const* to(int t) const { return rows_.row(t); }
+
+  template <class T>
+  void read(Rows<T> const& weights, std::int64_t x, std::int64_t y) {
+    for (int t = 0; t < offset_count; ++t) {
+      if (t == no_offset) continue;
+      row_loops::loops<T>().widen(rows_.row(t), weights.row(weight_slot(t), x, y), length_);
     }
   }
-  return terms;
-}
+
+ private:
+  std::int64_t length_;
+  AlignedRows rows_;
+};
 
 // The couplings of one row of coarse nodes.
 template <class T>
@@ -205,77 +227,76 @@ class RowProduct {
   RowProduct(StencilSource const& fine, Grid3 const& coarse)
       : fine_(fine),
         stencils_(9, StencilRow(coarse.voxels[2])),
-        ones_(coarse.nodes(2), T(1)),
+        weights_(9, WeightRow(coarse.nodes(2))),
         sum_(coarse.nodes(2)) {}
 
   void write(Rows<T> const& weights, Rows<T> const& out, std::int64_t sample, std::int64_t x,
              std::int64_t y) {
-    static std::vector<std::vector<Term>> const all_terms = [] {
-      std::vector<std::vector<Term>> all;
-      for (int s = no_offset + 1; s < offset_count; ++s) all.push_back(terms_of(s));
+    static std::vector<std::vector<Part>> const all_parts = [] {
+      std::vector<std::vector<Part>> all;
+      for (int s = no_offset + 1; s < offset_count; ++s) all.push_back(parts_of(s));
       return all;
     }();
-    read(sample, x, y);
-    auto const own = rows_at(weights, x, y);
+    read(weights, sample, x, y);
     for (int s = no_offset + 1; s < offset_count; ++s) {
       Offset const step = offset_of(s);
       if (!weights.holds(x + step[0], y + step[1])) continue;
-      auto const others = rows_at(weights, x + step[0], y + step[1]);
       std::fill(sum_.begin(), sum_.end(), 0.0);
-      for (Term const& term : all_terms[s - no_offset - 1]) {
-        if (present_[term.from / 3]) add(term, own[term.from], others[term.to], step[2]);
+      for (Part const& part : all_parts[s - no_offset - 1]) {
+        if (present_[part.from / 3]) add(part, weights_[s / 3], step[2]);
       }
       T* const row = out.row(s - no_offset - 1, x, y);
-      for (std::size_t k = 0; k < sum_.size(); ++k) row[k] = static_cast<T>(sum_[k]);
+      row_loops::loops<T>().narrow(row, sum_.data(), std::ssize(sum_));
     }
   }
 
  private:
-  using WeightRows = std::array<T const*, offset_count>;
   using Place = std::array<std::int64_t, 3>;
+  static constexpr int here = no_offset / 3;  // of 9 rows around (x, y)
 
-  // The fine rows around (x, y). Three of them are there from (x, y - 1), if that was before.
-  void read(std::int64_t sample, std::int64_t x, std::int64_t y) {
+  // The fine rows around coarse row (x, y), and the weights of that and those that come behind.
+  // Some of them are there from (x, y - 1), if that was before.
+  void read(Rows<T> const& weights, std::int64_t sample, std::int64_t x, std::int64_t y) {
     Grid3 const& grid = fine_.grid();
     bool const next = read_ == Place{sample, x, y - 1};
     for (int i = 0; i < 9; ++i) {
-      std::int64_t const xf = 2 * x + i / 3 - 1, yf = 2 * y + i % 3 - 1;
+      int const dx = i / 3 - 1, dy = i % 3 - 1;
+      std::int64_t const xf = 2 * x + dx, yf = 2 * y + dy;
       present_[i] = xf >= 0 && xf < grid.nodes(0) && yf >= 0 && yf < grid.nodes(1);
-      if (!present_[i]) continue;
-      if (next && i % 3 == 0) {
+      if (next && dy < 0) {
         std::swap(stencils_[i], stencils_[i + 2]);
+      } else if (present_[i]) {
+        fine_.row(sample, xf, yf, RowNodes::all, stencils_[i], scratch_);
+      }
+      if (i < here || !weights.holds(x + dx, y + dy)) continue;
+      if (next && dy < 1) {
+        std::swap(weights_[i], weights_[i + 1]);
       } else {
-        fine_.row(sample, xf, yf, stencils_[i], scratch_);
+        weights_[i].read(weights, x + dx, y + dy);
       }
     }
     read_ = {sample, x, y};
   }
 
-  // For all nodes I of the row, whose neighbours J are step_z further.
-  void add(Term const& term, T const* p, T const* q, int step_z) {
+  // For all nodes I of the row, whose neighbours J are step_z further. @param others  P(., J)
+  void add(Part const& part, WeightRow const& others, int step_z) {
     std::int64_t const first = step_z < 0 ? 1 : 0;
     std::int64_t const count = std::ssize(sum_) - (step_z != 0 ? 1 : 0);
-    int const z = term.from % 3 - 1;
-    double const* const a =
-        stencils_[term.from / 3].entry(term.by, z != 0 ? 1 : 0) + (z < 0 ? -1 : 0);
-    loops_.congruence(sum_.data() + first, p + first, a + first, q + first + step_z, count);
-  }
-
-  // The weights that the coarse nodes (x, y, *) give to the fine nodes around them.
-  WeightRows rows_at(Rows<T> const& weights, std::int64_t x, std::int64_t y) const {
-    WeightRows rows;
-    for (int t = 0; t < offset_count; ++t) {
-      rows[t] = t == no_offset ? ones_.data() : weights.row(weight_slot(t), x, y);
+    int const z = part.from % 3 - 1, terms = static_cast<int>(part.by.size());
+    std::array<double const*, offset_count> a, q;
+    for (int i = 0; i < terms; ++i) {
+      a[i] = stencils_[part.from / 3].entry(part.by[i], z != 0 ? 1 : 0) + (z < 0 ? -1 : 0) + first;
+      q[i] = others.to(part.to[i]) + first + step_z;
     }
-    return rows;
+    row_loops::table().setup.congruence(sum_.data() + first, weights_[here].to(part.from) + first,
+                                        a.data(), q.data(), terms, count);
   }
 
   StencilSource const& fine_;
-  row_loops::Loops<T> const& loops_ = row_loops::loops<T>();
   std::vector<StencilRow> stencils_;  // of the fine rows around
+  std::vector<WeightRow> weights_;    // of the coarse rows from `here` on
   std::array<bool, 9> present_{};
   Place read_{-1, -1, -1};
-  std::vector<T> ones_;
   std::vector<double> sum_, scratch_;
 };
 

@@ -20,8 +20,9 @@ struct Loops {
   void (*couple)(T* out, T const* a, T const* u, T const* centre, std::int64_t n);
   /// out += a q, in float64
   void (*weigh)(double* out, double const* a, T const* q, std::int64_t n);
-  /// out += p a q, in float64
-  void (*congruence)(double* out, T const* p, double const* a, T const* q, std::int64_t n);
+  /// out = x, to float64 and back
+  void (*widen)(double* out, T const* x, std::int64_t n);
+  void (*narrow)(T* out, double const* x, std::int64_t n);
   /// One Chebyshev step: d = keep d + take w (b - k_x), x += d.
   void (*chebyshev)(T keep, T take, T const* w, T const* b, T const* k_x, T* d, T* x,
                     std::int64_t n);
@@ -29,10 +30,22 @@ struct Loops {
 
 /// Loops of the set-up, always in float64.
 struct SetupLoops {
-  /// out = a + b; a and b may overlap
-  void (*add)(double* out, double const* a, double const* b, std::int64_t n);
-  /// out = factor a
-  void (*scale)(double* out, double const* a, double factor, std::int64_t n);
+  /// out += a, out -= a
+  void (*add)(double* out, double const* a, std::int64_t n);
+  void (*subtract)(double* out, double const* a, std::int64_t n);
+  /// out += p (a[0] q[0] + a[1] q[1] + ...) over `terms` rows each
+  void (*congruence)(double* out, double const* p, double const* const* a, double const* const* q,
+                     int terms, std::int64_t n);
+  /// x /= divisor; sense becomes 0 where the quotient is beyond [least, most].
+  void (*divide)(double* x, double const* divisor, double least, double most, double* sense,
+                 std::int64_t n);
+  /// x = otherwise where sense is 0
+  void (*replace)(double* x, double const* sense, double otherwise, std::int64_t n);
+  /// The 27 entries of K(nu) at nodes from nu in the 8 voxels around each and the row of the
+  /// element matrix by the axes along which nodes differ. Voxels are numbered as corners are, with
+  /// z fastest; out[t] is the row of offset t.
+  void (*voxel_stencil)(double* const* out, double const* const* nu, double const* element,
+                        std::int64_t n);
 };
 
 struct Table {

@@ -8,14 +8,6 @@
 namespace voxcycle {
 namespace {
 
-// Which of two neighbouring voxels an entry sums over, along one axis.
-enum { low = 0, high = 1, both = 2 };
-
-// A neighbour before shares the lower voxel, one behind the higher, none both.
-constexpr int voxels_of(int offset) {
-  return offset < 0 ? low : offset > 0 ? high : both;
-}
-
 // Entry (i, j) of K is the sum over the voxels that hold both nodes of nu times an entry of the
 // element matrix, which depends only on the axes along which i and j differ.
 template <class T>
@@ -24,42 +16,24 @@ class VoxelStencil : public StencilSource {
   VoxelStencil(Grid3 const& grid, at::Tensor const& nu)
       : StencilSource(Values::nu, grid, nu), element_(element_stiffness(grid)[0]) {}
 
-  void row(std::int64_t sample, std::int64_t x, std::int64_t y, StencilRow& out,
+  void row(std::int64_t sample, std::int64_t x, std::int64_t y, RowNodes nodes, StencilRow& out,
            std::vector<double>& scratch) const override {
     std::int64_t const n = out.half(), stride = n + 2;
-    // 8 rows of voxels split by parity, then sums over two voxels along z, y and x.
-    scratch.assign((8 + 27) * stride, 0.0);
-    auto part = [&](int i) { return scratch.data() + i * stride + 1; };
+    scratch.assign(8 * stride, 0.0);  // 4 rows of voxels split by parity
+    auto const part = [&](int i) { return scratch.data() + i * stride + 1; };
     for (int i = 0; i < 4; ++i) read(sample, x - 1 + i / 2, y - 1 + i % 2, part(2 * i), n);
-    auto const& loops = row_loops::table().setup;
     for (int parity = 0; parity < 2; ++parity) {
-      std::int64_t const count = n + 1 - parity;
-      // sums[a][b][c]: over voxels a along x, b along y, c along z.
-      double const* sums[3][3][3];
-      int next = 8;
-      auto add = [&](double const* first, double const* second) {
-        double* const sum = part(next++);
-        loops.add(sum, first, second, count);
-        return sum;
-      };
-      for (int a = 0; a < 2; ++a) {
-        for (int b = 0; b < 2; ++b) {
-          double const *const even = part(4 * a + 2 * b), *const odd = part(4 * a + 2 * b + 1);
-          sums[a][b][low] = parity == 0 ? odd - 1 : even;
-          sums[a][b][high] = parity == 0 ? even : odd;
-          sums[a][b][both] = add(sums[a][b][low], sums[a][b][high]);
-        }
-        for (int c = 0; c < 3; ++c) sums[a][both][c] = add(sums[a][low][c], sums[a][high][c]);
+      if (nodes == (parity == 0 ? RowNodes::odd : RowNodes::even)) continue;
+      std::array<double const*, 8> around;
+      for (int i = 0; i < 4; ++i) {
+        double const *const even = part(2 * i), *const odd = part(2 * i + 1);
+        around[2 * i] = parity == 0 ? odd - 1 : even;
+        around[2 * i + 1] = parity == 0 ? even : odd;
       }
-      for (int b = 0; b < 3; ++b) {
-        for (int c = 0; c < 3; ++c) sums[both][b][c] = add(sums[low][b][c], sums[high][b][c]);
-      }
-      for (int t = 0; t < offset_count; ++t) {
-        auto const [tx, ty, tz] = offset_of(t);
-        double const entry = element_[4 * (tx != 0) + 2 * (ty != 0) + (tz != 0)];
-        loops.scale(out.entry(t, parity), sums[voxels_of(tx)][voxels_of(ty)][voxels_of(tz)], entry,
-                    count);
-      }
+      std::array<double*, offset_count> entries;
+      for (int t = 0; t < offset_count; ++t) entries[t] = out.entry(t, parity);
+      row_loops::table().setup.voxel_stencil(entries.data(), around.data(), element_.data(),
+                                             n + 1 - parity);
     }
   }
 
@@ -86,13 +60,12 @@ class CouplingStencil : public StencilSource {
   CouplingStencil(Grid3 const& grid, at::Tensor const& couplings)
       : StencilSource(Values::couplings, grid, couplings) {}
 
-  void row(std::int64_t sample, std::int64_t x, std::int64_t y, StencilRow& out,
+  void row(std::int64_t sample, std::int64_t x, std::int64_t y, RowNodes nodes, StencilRow& out,
            std::vector<double>&) const override {
-    std::int64_t const length = grid().nodes(2), nodes = grid().node_count();
+    std::int64_t const length = grid().nodes(2), count = grid().node_count(), n = out.half();
     T const* const couplings =
-        values().template const_data_ptr<T>() + sample * (offset_count - no_offset - 1) * nodes;
+        values().template const_data_ptr<T>() + sample * coupling_count * count;
     out.clear();
-    double *const even_sum = out.entry(no_offset, 0), *const odd_sum = out.entry(no_offset, 1);
     for (int t = 0; t < offset_count; ++t) {
       if (t == no_offset) continue;
       // The coupling is stored at whichever of the two nodes comes first.
@@ -101,17 +74,22 @@ class CouplingStencil : public StencilSource {
       if (xs < 0 || xs >= grid().nodes(0) || ys < 0 || ys >= grid().nodes(1)) continue;
       int const slot = std::max(t, offset_count - 1 - t) - no_offset - 1;
       T const* const from =
-          couplings + slot * nodes + (xs * grid().nodes(1) + ys) * length + shift[2];
-      double *const even = out.entry(t, 0), *const odd = out.entry(t, 1);
-      std::int64_t const n = out.half();
-      for (std::int64_t k = 0; k < n; ++k) {
-        odd[k] = static_cast<double>(from[2 * k + 1]);
-        odd_sum[k] -= odd[k];
+          couplings + slot * count + (xs * grid().nodes(1) + ys) * length + shift[2];
+      if (nodes != RowNodes::even) take(from + 1, 0, n, out.entry(t, 1), out.entry(no_offset, 1));
+      if (nodes != RowNodes::odd) {
+        take(from, shift[2] < 0 ? 1 : 0, shift[2] > 0 ? n : n + 1, out.entry(t, 0),
+             out.entry(no_offset, 0));
       }
-      for (std::int64_t k = shift[2] < 0 ? 1 : 0; k <= (shift[2] > 0 ? n - 1 : n); ++k) {
-        even[k] = static_cast<double>(from[2 * k]);
-        even_sum[k] -= even[k];
-      }
+    }
+  }
+
+ private:
+  // Every other value from `first` on, for k from begin to end.
+  static void take(T const* first, std::int64_t begin, std::int64_t end, double* entry,
+                   double* sum) {
+    for (std::int64_t k = begin; k < end; ++k) {
+      entry[k] = static_cast<double>(first[2 * k]);
+      sum[k] -= entry[k];
     }
   }
 };

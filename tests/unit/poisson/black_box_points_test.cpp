@@ -46,7 +46,7 @@ class BlackBoxPoints : public ::testing::TestWithParam<double> {};
 // Two grids down, with jumps of nu over eight orders of magnitude, too.
 TEST_P(BlackBoxPoints, SetUpAsTheRows) {
   at::manual_seed(3);
-  Grid3 const grid{{8, 4, 12}, {1.0, 0.5, 1.5}};
+  Grid3 const grid{{8, 4, 44}, {1.0, 0.5, 5.5}};
   at::Tensor const nu = at::exp(GetParam() * random_voxels(grid, batch).log());
   auto const source = voxel_stencil(grid, nu);
   expect_set_up(*source, VoxelEntries<double>(nu.const_data_ptr<double>(), node_size(grid),
@@ -61,15 +61,15 @@ TEST_P(BlackBoxPoints, SetUpAsTheRows) {
 // Couplings of both signs, for which many weights make no sense.
 TEST(BlackBoxPointsOfAnyMatrix, SetUpAsTheRows) {
   at::manual_seed(4);
-  Grid3 const grid{{8, 4, 12}, {1.0, 0.5, 1.5}};
-  at::Tensor const couplings = at::zeros({batch, coupling_count, 9, 5, 13}, at::kDouble);
+  Grid3 const grid{{8, 4, 44}, {1.0, 0.5, 5.5}};
+  at::Tensor const couplings = at::zeros({batch, coupling_count, 9, 5, 45}, at::kDouble);
   for (int s = 0; s < coupling_count; ++s) {
     auto const [x, y, z] = offset_of(no_offset + 1 + s);
     // Those that leave the grid are zero.
     auto const inside = [](int o, std::int64_t n) {
       return at::indexing::Slice(o < 0 ? 1 : 0, o > 0 ? n - 1 : n);
     };
-    couplings.index({at::indexing::Slice(), s, inside(x, 9), inside(y, 5), inside(z, 13)})
+    couplings.index({at::indexing::Slice(), s, inside(x, 9), inside(y, 5), inside(z, 45)})
         .uniform_(-1.0, 0.6);
   }
   expect_set_up(*coupling_stencil(grid, couplings),

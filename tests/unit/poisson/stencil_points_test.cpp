@@ -25,20 +25,24 @@ using testing::relative_difference;
 constexpr double rounding = 1e-14;
 constexpr std::int64_t batch = 2;
 
-/// Every entry of every row.
+/// Every entry of every row, made at once or even and odd nodes after each other.
 template <class Entries>
 void expect_rows(StencilSource const& expected, Entries const& entries) {
   Grid3 const& grid = expected.grid();
-  StencilRow row(grid.voxels[2] / 2);
+  StencilRow row(grid.voxels[2] / 2), part(grid.voxels[2] / 2);
   std::vector<double> scratch;
   for (int sample = 0; sample < batch; ++sample) {
     for (int x = 0; x < grid.nodes(0); ++x) {
       for (int y = 0; y < grid.nodes(1); ++y) {
-        expected.row(sample, x, y, row, scratch);
-        for (int z = 0; z < grid.nodes(2); ++z) {
-          for (int t = 0; t < offset_count; ++t) {
-            double const want = row.entry(t, z % 2)[z / 2];
-            EXPECT_NEAR(entries(sample, x, y, z, t), want, rounding * (1.0 + std::abs(want)));
+        expected.row(sample, x, y, RowNodes::all, row, scratch);
+        for (auto nodes : {RowNodes::even, RowNodes::odd}) {
+          expected.row(sample, x, y, nodes, part, scratch);
+          for (int z = nodes == RowNodes::odd ? 1 : 0; z < grid.nodes(2); z += 2) {
+            for (int t = 0; t < offset_count; ++t) {
+              double const want = row.entry(t, z % 2)[z / 2];
+              EXPECT_NEAR(entries(sample, x, y, z, t), want, rounding * (1.0 + std::abs(want)));
+              EXPECT_EQ(part.entry(t, z % 2)[z / 2], want);
+            }
           }
         }
       }
@@ -47,7 +51,7 @@ void expect_rows(StencilSource const& expected, Entries const& entries) {
 }
 
 TEST(StencilPoints, VoxelEntriesAreThoseOfTheRows) {
-  Grid3 const grid{{4, 2, 6}, {1.0, 0.5, 1.5}};
+  Grid3 const grid{{4, 2, 22}, {1.0, 0.5, 5.5}};  // rows longer than what is added at once
   at::Tensor const nu = random_voxels(grid, batch);
   expect_rows(*voxel_stencil(grid, nu),
               VoxelEntries<double>(nu.const_data_ptr<double>(), node_size(grid),
@@ -55,7 +59,7 @@ TEST(StencilPoints, VoxelEntriesAreThoseOfTheRows) {
 }
 
 TEST(StencilPoints, CouplingsAreThoseOfTheRowsAndOfTheOperator) {
-  Grid3 const fine{{8, 4, 12}, {1.0, 0.5, 1.5}}, grid = fine.coarsened();
+  Grid3 const fine{{8, 4, 44}, {1.0, 0.5, 5.5}}, grid = fine.coarsened();
   auto const source = voxel_stencil(fine, random_voxels(fine, batch));
   at::Tensor const couplings = black_box_couplings(*source, black_box_weights(*source));
   CouplingEntries<double> const entries{couplings.const_data_ptr<double>(), node_size(grid)};
