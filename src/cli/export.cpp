@@ -54,7 +54,7 @@ int export_model(Invocation const& call) {
   Model const model = load_model(checkpoint);
   ExportOptions options{.boundary = model.boundary,
                         .source = model.source,
-                        .smoothing = network_options(model.config).smoothing,
+                        .smoothing = smoothing_steps(network_options(model.config).smoothing),
                         .levels = {},
                         .network = describe_network(model.config),
                         .weights = "averaged",

@@ -77,7 +77,9 @@ VoxelSpectrum voxel_spectrum() {
 ScriptModule script_frame(ExportOptions const& options) {
   ScriptModule module = evaluation_module("Frame");
   add(module, "faces", dirichlet_faces(options.boundary));
-  add(module, "smoothing", std::int64_t{options.smoothing});
+  c10::List<std::tuple<double, double>> steps;
+  for (auto const& step : options.smoothing) steps.push_back({step.keep, step.take});
+  add(module, "steps", steps);
   add(module, "constant_source", options.source.value);
   add(module, "source_rms", double{source_rms});
   auto const spectrum = voxel_spectrum();

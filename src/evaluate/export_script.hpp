@@ -10,12 +10,11 @@ namespace voxcycle::export_script {
 /// lift and mask: as in poisson/boundary.hpp, [1, 1, nx+1, ny+1, nz+1]. The attribute `faces` lists
 /// the Dirichlet faces as (axis, side, value), the last of which wins on shared edges.
 ///
-/// smooth: `smoothing` Chebyshev-Jacobi steps on K(nu) u = b over the free nodes, u
-/// [n, 1, nx+1, ny+1, nz+1] (Saad, Iterative Methods for Sparse Linear Systems, algorithm 12.1). K
-/// of a voxel is diagonal in the Haar basis (see poisson/energy.hpp): a convolution with `haar`
-/// [8, 1, 2, 2, 2], a product with h nu `spectrum` [1, 8, 1, 1, 1] and the transposed convolution.
-/// The range that is smoothed reaches from `top`, the largest eigenvalue of D^-1 K of a voxel, down
-/// to a quarter of it. All is divided by h.
+/// smooth: Chebyshev-Jacobi `steps` (keep, take; poisson/chebyshev_steps.hpp) on K(nu) u = b over
+/// the free nodes, u [n, 1, nx+1, ny+1, nz+1]. K of a voxel is diagonal in the Haar basis (see
+/// poisson/energy.hpp): a convolution with `haar` [8, 1, 2, 2, 2], a product with h nu `spectrum`
+/// [1, 8, 1, 1, 1] and the transposed convolution. `top` is the largest eigenvalue of D^-1 K of a
+/// voxel. All is divided by h.
 constexpr char const* frame = R"(
 def shape(self, x: Tensor) -> List[int]:
     return [1, 1, x.size(2) + 1, x.size(3) + 1, x.size(4) + 1]
@@ -54,15 +53,6 @@ def load(self, x: Tensor) -> Tensor:
         f = x[:, 1:2] * self.source_rms
     return torch.conv_transpose3d(f * (h * h / 8.), corners, None, [1, 1, 1])
 
-def chebyshev_step(self, k: int, step: Tensor, rho: float, change: Tensor,
-                   top: float) -> Tuple[Tensor, float]:
-    centre = top * 5. / 8.
-    radius = top * 3. / 8.
-    if k == 0:
-        return change / centre, radius / centre
-    rho_next = 1. / (2. * centre / radius - rho)
-    return step * (rho_next * rho) + change * (2. * rho_next / radius), rho_next
-
 def raised_by_averages(self, u: Tensor, x: Tensor) -> Tensor:
     nodes = [x.size(2) + 1, x.size(3) + 1, x.size(4) + 1]
     u = torch.upsample_trilinear3d(u, nodes, True)
@@ -71,15 +61,15 @@ def raised_by_averages(self, u: Tensor, x: Tensor) -> Tensor:
 def smooth(self, u: Tensor, x: Tensor) -> Tensor:
     corners = torch.ones_like(self.haar[0:1])
     nu = torch.exp(x[:, 0:1])
-    inverse_diagonal = self.mask(x) / torch.conv_transpose3d(nu / 3., corners, None, [1, 1, 1])
+    diagonal = torch.conv_transpose3d(nu / 3., corners, None, [1, 1, 1])
+    weights = self.mask(x) / (self.top * diagonal)
     b = self.load(x)
-    step = torch.zeros_like(u)
-    rho = 0.
-    for k in range(self.smoothing):
+    change = torch.zeros_like(u)
+    for keep, take in self.steps:
         stress = torch.conv3d(u, self.haar, None, [1, 1, 1]) * self.spectrum * nu
         residual = b - torch.conv_transpose3d(stress, self.haar, None, [1, 1, 1])
-        step, rho = self.chebyshev_step(k, step, rho, residual * inverse_diagonal, self.top)
-        u = u + step
+        change = keep * change + take * (weights * residual)
+        u = u + change
     return u
 )";
 

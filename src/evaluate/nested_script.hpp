@@ -221,12 +221,11 @@ def raised(self, level: List[Tensor], u: Tensor, x: Tensor) -> Tensor:
 def smooth_nested(self, level: List[Tensor], u: Tensor, x: Tensor) -> Tensor:
     if level[2].numel() == 0:
         return self.smooth(u, x)
-    step = torch.zeros_like(u)
-    rho = 0.
-    for k in range(self.smoothing):
-        change = (level[4] - self.product(level[2], u)) * level[3]
-        step, rho = self.chebyshev_step(k, step, rho, change, 1.)
-        u = u + step
+    change = torch.zeros_like(u)
+    for keep, take in self.steps:
+        residual = level[4] - self.product(level[2], u)
+        change = keep * change + take * (level[3] * residual)
+        u = u + change
     return u
 )";
 

@@ -13,11 +13,6 @@
 namespace voxcycle {
 namespace {
 
-// One Chebyshev step: d = keep d + take W (b - K x), x += d. With k_x empty x is zero.
-struct ChebyshevStep {
-  double keep, take;
-};
-
 template <class T>
 void update(ChebyshevStep const& step, T const* weights, T const* b, T const* k_x, T* d, T* x,
             std::int64_t count) {
@@ -37,26 +32,15 @@ at::Tensor jacobi_weights(LevelOperator const& op, at::Tensor const& mask) {
 }
 
 at::Tensor chebyshev(LevelOperator const& op, at::Tensor const& weights, at::Tensor x,
-                     at::Tensor const& b, int steps, Interval const& interval) {
-  auto const [bottom, top] = interval;
-  double const centre = (top + bottom) / 2.0, radius = (top - bottom) / 2.0;
-  double const ratio = centre / radius;
-  double rho = 1.0 / ratio;
+                     at::Tensor const& b, ChebyshevSteps const& steps) {
   at::Tensor d;
-  for (int i = 0; i < steps; ++i) {
+  for (auto const& step : steps) {
     if (!x.defined()) {
-      d = at::mul(weights, b).div_(centre);
+      d = at::mul(weights, b).mul_(step.take);
       x = d.clone();
       continue;
     }
-    ChebyshevStep step{0.0, 1.0 / centre};
-    if (i == 0) {
-      d = at::zeros_like(x);
-    } else {
-      double const next = 1.0 / (2.0 * ratio - rho);
-      step = {next * rho, 2.0 * next / radius};
-      rho = next;
-    }
+    if (!d.defined()) d = at::zeros_like(x);
     at::Tensor const k_x = op.apply(x);
     if (x.is_cuda()) {
       on_gpu::chebyshev_step(step.keep, step.take, weights, b, k_x, d, x);

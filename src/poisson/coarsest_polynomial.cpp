@@ -29,7 +29,7 @@ CoarsestPolynomial::CoarsestPolynomial(LevelOperator const& op, at::Tensor const
 }
 
 at::Tensor CoarsestPolynomial::solve(at::Tensor const& b) const {
-  return chebyshev(op_, weights_, {}, b, steps_, interval_);
+  return chebyshev(op_, weights_, {}, b, chebyshev_steps(steps_, interval_));
 }
 
 // So many steps blow up, without limit, what lies above the interval. But that tells where it lies:
@@ -39,7 +39,7 @@ void CoarsestPolynomial::raise_top() {
   at::Tensor const b = noise_like(weights_);
   for (int steps = std::min(first_steps, steps_);; steps = std::min(2 * steps + 1, steps_)) {
     for (int raise = 0; raise < most_raises; ++raise) {
-      at::Tensor const x = chebyshev(op_, weights_, {}, b, steps, interval_);
+      at::Tensor const x = chebyshev(op_, weights_, {}, b, chebyshev_steps(steps, interval_));
       at::Tensor const r = op_.apply(x).neg_().add_(b);
       at::Tensor const z = weights_.mul(r);
       at::Tensor const after = sample_dots(z, r);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/train/frame.hpp"
 
+#include "voxcycle/poisson/chebyshev_steps.hpp"
 #include "voxcycle/poisson/nested_equation.hpp"
 #include "voxcycle/poisson/smoother.hpp"
 
@@ -15,8 +16,11 @@ namespace {
 class EquationSmoother final : public FieldSmoother {
  public:
   /// @param mask  of the free nodes
-  EquationSmoother(LossProblem const& problem, at::Tensor mask, int steps)
-      : grid_(problem.grid), mask_(std::move(mask)), source_(problem), steps_(steps) {}
+  EquationSmoother(LossProblem const& problem, at::Tensor mask, ChebyshevSteps steps)
+      : grid_(problem.grid),
+        mask_(std::move(mask)),
+        source_(problem),
+        steps_(std::move(steps)) {}
 
   at::Tensor smooth(at::Tensor const& u, at::Tensor const& x) const override {
     auto const fields = fields_of(x, u.scalar_type());
@@ -34,7 +38,7 @@ class EquationSmoother final : public FieldSmoother {
   Grid3 grid_;
   at::Tensor mask_;
   SourceTerm source_;
-  int steps_;
+  ChebyshevSteps steps_;
 };
 
 class NestedEquationFields final : public NestedFields {
@@ -59,13 +63,13 @@ class NestedEquationFields final : public NestedFields {
   NestedEquation equation_;
 };
 
-NestedFieldsOf nested_fields_of(LossProblem const& problem, int smoothing) {
+NestedFieldsOf nested_fields_of(LossProblem const& problem, ChebyshevSteps const& steps) {
   auto const source = std::make_shared<SourceTerm const>(problem);
   return [=](at::Tensor const& x, at::ScalarType type, int levels) {
     auto const fields = fields_of(x, type);
     auto const load = source->load({fields.nu, fields.nu, fields.f, {}});
     return std::make_shared<NestedEquationFields>(
-        NestedEquation(problem.grid, problem.boundary, fields.nu, load, {levels, smoothing}));
+        NestedEquation(problem.grid, problem.boundary, fields.nu, load, {levels, steps}));
   };
 }
 
@@ -81,10 +85,11 @@ FrameOfGrid frame_of(Boundary const& boundary, Source const& source,
     NodalFrame frame{lift(grid, boundary, at::kFloat).to(device),
                      free_node_mask(grid, boundary, at::device(device).dtype(at::kFloat))};
     LossProblem const problem{grid, boundary, source, device};
+    auto const steps = smoothing_steps(network.smoothing);
     if (is_nested(network)) {
-      frame.nested = nested_fields_of(problem, network.smoothing);
-    } else if (network.smoothing > 0) {
-      frame.smoother = std::make_shared<EquationSmoother>(problem, frame.mask, network.smoothing);
+      frame.nested = nested_fields_of(problem, steps);
+    } else if (!steps.empty()) {
+      frame.smoother = std::make_shared<EquationSmoother>(problem, frame.mask, steps);
     }
     return frame;
   };

@@ -4,6 +4,7 @@
 #include "voxcycle/field/source.hpp"
 #include "voxcycle/network/network.hpp"
 #include "voxcycle/poisson/boundary.hpp"
+#include "voxcycle/poisson/chebyshev_steps.hpp"
 
 #include <cstdint>
 #include <string>
@@ -17,7 +18,7 @@ namespace voxcycle {
 struct ExportOptions {
   Boundary boundary;                 ///< that the network was made for
   Source source;                     ///< sampled: the model takes f, too
-  int smoothing = 0;                 ///< smoothing steps on the solution of every level, 0 for none
+  ChebyshevSteps smoothing;          ///< of the solution of every level; empty: none
   std::vector<std::int64_t> levels;  ///< voxels an axis of the grids that it was trained on
   std::string network;               ///< name and sizes, for people
   std::string weights;               ///< which of a run's, e.g. "averaged"

@@ -4,6 +4,7 @@
 #include "voxcycle/grid/booked_fields.hpp"
 #include "voxcycle/grid/grid3.hpp"
 #include "voxcycle/poisson/boundary.hpp"
+#include "voxcycle/poisson/chebyshev_steps.hpp"
 
 #include <optional>
 #include <vector>
@@ -22,7 +23,7 @@ class NestedEquation {
 
   struct Options {
     int levels = 2;  ///< number of grids, >= 1; the coarsest is solved directly
-    int steps = 4;   ///< of the smoother (see Smoother), > 0
+    ChebyshevSteps steps = smoothing_steps(8);  ///< of the smoother (see Smoother), not empty
   };
   /// @param nu  voxels [B, 1, nx, ny, nz], float32 or float64, contiguous, > 0
   /// @param b   load [B or 1, 1, nx+1, ny+1, nz+1] of nu's dtype, or empty for f = 0 and natural

@@ -3,6 +3,7 @@
 
 #include "voxcycle/grid/booked_fields.hpp"
 #include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/poisson/chebyshev_steps.hpp"
 
 #include <memory>
 #include <optional>
@@ -13,19 +14,19 @@ namespace voxcycle {
 
 class LevelOperator;
 
-/// A fixed number of Chebyshev-Jacobi steps on K(nu) u = b over the free nodes: the polynomial
-/// smoother of multigrid, which removes the oscillating part of the error and leaves the smooth
-/// part to coarser grids. The error e becomes q(D^-1 K) e, D = diag K, with q small on the upper
-/// three quarters of the spectrum; its top never exceeds that of a single voxel's matrix (1.5 for
-/// cubic voxels), so the steps are the same for every sample.
+/// Chebyshev-Jacobi steps on K(nu) u = b over the free nodes, which remove the oscillating part of
+/// the error: it becomes q(D^-1 K / top) e with D = diag K and q the polynomial of the steps. top is
+/// the largest eigenvalue of a single voxel's D^-1 K (1.5 for cubic voxels), which none of the
+/// whole exceeds; on coarser grids of NestedEquation, of each sample's own matrix.
 class Smoother {
  public:
   /// @param mask   free_node_mask of the problem, of nu's dtype
   /// @param nu     voxels [B, 1, nx, ny, nz], float32 or float64, contiguous, > 0
-  /// @param steps  applications of K, > 0. @throws Error on shapes or options that do not fit.
-  Smoother(Grid3 const& grid, at::Tensor const& mask, at::Tensor const& nu, int steps);
-  /// For an operator that is there already. @param steps  > 0
-  Smoother(std::unique_ptr<LevelOperator> op, at::Tensor const& mask, int steps);
+  /// @param steps  one or more, an application of K each
+  /// @throws Error on shapes or options that do not fit.
+  Smoother(Grid3 const& grid, at::Tensor const& mask, at::Tensor const& nu, ChebyshevSteps steps);
+  /// For an operator that is there already.
+  Smoother(std::unique_ptr<LevelOperator> op, at::Tensor const& mask, ChebyshevSteps steps);
   ~Smoother();
   Smoother(Smoother&&) noexcept;
 
@@ -44,7 +45,7 @@ class Smoother {
  private:
   std::unique_ptr<LevelOperator> op_;
   at::Tensor jacobi_weights_;
-  int steps_;
+  ChebyshevSteps steps_;
 };
 
 }  // namespace voxcycle

@@ -27,13 +27,14 @@ TEST(ChebyshevOnGpu, StepsAreThoseOfTheCpu) {
 
   auto const here = make_voxel_operator(grid, nu);
   auto const there = make_voxel_operator(grid, nu.cuda());
-  at::Tensor const expected = chebyshev(*here, jacobi_weights(*here, mask), u.clone(), b, 4);
+  auto const steps = smoothing_steps(4);
+  at::Tensor const expected = chebyshev(*here, jacobi_weights(*here, mask), u.clone(), b, steps);
   at::Tensor const found =
-      chebyshev(*there, jacobi_weights(*there, mask.cuda()), u.cuda(), b.cuda(), 4);
+      chebyshev(*there, jacobi_weights(*there, mask.cuda()), u.cuda(), b.cuda(), steps);
   EXPECT_TRUE(found.is_cuda());
   EXPECT_LT(difference(found, expected), rounding);
 
-  Smoother const smoother(grid, mask, nu, 3), on_gpu(grid, mask.cuda(), nu.cuda(), 3);
+  Smoother const smoother(grid, mask, nu, steps), on_gpu(grid, mask.cuda(), nu.cuda(), steps);
   EXPECT_LT(difference(on_gpu.smooth(u.cuda(), b.cuda()), smoother.smooth(u, b)), rounding);
   EXPECT_LT(difference(on_gpu.transposed(u.cuda()), smoother.transposed(u)), rounding);
 }

@@ -74,7 +74,7 @@ std::shared_ptr<Network> random_network(std::string const& name, Norm norm, std:
 ExportOptions options_of(Boundary const& boundary, std::int64_t inputs = 1, int smoothing = 0) {
   return {.boundary = boundary,
           .source = source_of(inputs),
-          .smoothing = smoothing,
+          .smoothing = smoothing_steps(smoothing),
           .levels = {8, 16},
           .network = "a \"small\" one",
           .weights = "averaged",
@@ -205,7 +205,9 @@ TEST(Export, SmoothsWithTheStiffnessMatrix) {
   // The same polynomial in float32, divided by h.
   for (bool const sampled : {false, true}) {
     std::int64_t const inputs = sampled ? 2 : 1;
-    auto const options = options_of(parse_boundary(kMixedBoundary), inputs, 3);
+    constexpr int kSteps = 3;
+    auto options = options_of(parse_boundary(kMixedBoundary), inputs);
+    options.smoothing = smoothing_steps(kSteps);
     auto const network = random_network("unet", Norm::none, inputs, options.boundary);
     auto const model = load(export_network(*network, options));
     auto frame = model.attr("network").toModule().attr("frame").toModule();
@@ -218,7 +220,7 @@ TEST(Export, SmoothsWithTheStiffnessMatrix) {
       at::Tensor const u =
           at::randn({3, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)}, at::kDouble);
       at::Tensor const want = smoothed(u, grid, options.boundary, fields.nu.to(at::kDouble),
-                                       load_of_source(f, grid), options.smoothing);
+                                       load_of_source(f, grid), kSteps);
       at::Tensor const found = frame.run_method("smooth", u.to(at::kFloat), x).toTensor();
       double const most = want.abs().max().item<double>();
       EXPECT_LE((found - want).abs().max().item<double>(), kRounding * most) << grid.name();

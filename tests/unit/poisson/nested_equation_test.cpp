@@ -80,7 +80,7 @@ TEST_P(NestedFaces, CoarseSolutionIsTheBestOfItsSpace) {
 TEST_P(NestedFaces, StepsBackAreTransposes) {
   NestedEquation const three(Grid3{{8, 8, 8}, {1.0, 1.5, 0.8}}, boundary,
                              at::upsample_nearest3d(nu, {8, 8, 8}), std::nullopt,
-                             {.levels = 3, .steps = 3});
+                             {.levels = 3, .steps = smoothing_steps(3)});
   Grid3 grid{{8, 8, 8}, {1.0, 1.5, 0.8}};
   for (int level = 0; level < 3; ++level, grid = level < 3 ? grid.coarsened() : grid) {
     SCOPED_TRACE(level);
@@ -142,7 +142,7 @@ TEST(NestedEquation, RefusesWhatItCannotHalveOrSmooth) {
   at::Tensor const nu = jumping_nu(1);
   EXPECT_THROW(NestedEquation(kBox, Boundary{}, nu, std::nullopt, {.levels = 4}), Error);
   EXPECT_THROW(NestedEquation(kBox, Boundary{}, nu, std::nullopt, {.levels = 0}), Error);
-  EXPECT_THROW(NestedEquation(kBox, Boundary{}, nu, std::nullopt, {.steps = 0}), Error);
+  EXPECT_THROW(NestedEquation(kBox, Boundary{}, nu, std::nullopt, {.steps = {}}), Error);
   Grid3 const large = Grid3::cube(12);
   EXPECT_THROW(NestedEquation(large, Boundary{}, at::ones({1, 1, 12, 12, 12}, at::kDouble),
                               std::nullopt, {.levels = 1}),

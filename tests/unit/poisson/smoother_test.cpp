@@ -26,16 +26,22 @@ constexpr double rounding = 1e-12;
 
 Grid3 const box{{3, 2, 4}, {1.0, 0.7, 1.5}};
 
-Smoother smoother_of(Boundary const& boundary, at::Tensor const& nu, int steps) {
-  return {box, free_node_mask(box, boundary, nu.scalar_type()), nu, steps};
-}
-
-/// Chebyshev polynomial of the first kind for t >= 0 in its closed form.
+/// Chebyshev polynomial of the first kind in its closed form.
 double chebyshev(int degree, double t) {
   double const a = std::abs(t);
   double const value =
       a <= 1.0 ? std::cos(degree * std::acos(a)) : std::cosh(degree * std::acosh(a));
   return t < 0.0 && degree % 2 == 1 ? -value : value;
+}
+
+/// Small for t in (bottom, 1); q(0) = 1.
+double polynomial(int steps, double bottom, double t) {
+  double const centre = (1.0 + bottom) / 2.0, radius = (1.0 - bottom) / 2.0;
+  return chebyshev(steps, (centre - t) / radius) / chebyshev(steps, centre / radius);
+}
+
+Smoother smoother_of(Boundary const& boundary, at::Tensor const& nu, int steps) {
+  return {box, free_node_mask(box, boundary, nu.scalar_type()), nu, smoothing_steps(steps)};
 }
 
 /// Free nodes of a sample, as indices.
@@ -57,21 +63,20 @@ double voxel_top(Grid3 const& grid) {
 class SmootherSteps : public ::testing::TestWithParam<int> {};
 
 TEST_P(SmootherSteps, DampsEveryEigenvectorByTheChebyshevPolynomial) {
-  int const steps = GetParam();
   Boundary const boundary = boundary_of(0b000011);
   at::Tensor const nu = random_voxels(box, 1).square_();
   at::Tensor const nodes = free_nodes(box, boundary);
   at::Tensor const k = dense_stiffness(nu, box).index_select(0, nodes).index_select(1, nodes);
   at::Tensor const root = k.diagonal().sqrt();
   auto const [values, vectors] = at::linalg_eigh(k / root.unsqueeze(0) / root.unsqueeze(1));
-  // (0.25 top, top) is smoothed; q(0) = 1.
-  double const top = voxel_top(box), centre = 0.625 * top, radius = 0.375 * top;
+  int const steps = GetParam();
+  double const top = voxel_top(box), bottom = steps == 8 ? 0.15 : 0.25;
   for (std::int64_t i = 0; i < nodes.size(0); ++i) {
     at::Tensor u = at::zeros({box.node_count()}, at::kDouble);
     u.index_copy_(0, nodes, vectors.select(1, i) / root);
     at::Tensor const e = u.view({1, 1, box.nodes(0), box.nodes(1), box.nodes(2)});
-    double const t = values[i].item<double>();
-    double const q = chebyshev(steps, (centre - t) / radius) / chebyshev(steps, centre / radius);
+    double const t = values[i].item<double>() / top;
+    double const q = polynomial(steps, bottom, t);
     at::Tensor const smoothed = smoother_of(boundary, nu, steps).smooth(e);
     EXPECT_LT((smoothed - q * e).abs().max().item<double>(),
               rounding * e.abs().max().item<double>())
@@ -114,7 +119,7 @@ TEST_P(SmootherSteps, LeavesTheSolutionAndTheBoundaryAlone) {
                 .energy.item<double>());
 }
 
-INSTANTIATE_TEST_SUITE_P(Smoother, SmootherSteps, ::testing::Values(1, 2, 4));
+INSTANTIATE_TEST_SUITE_P(Smoother, SmootherSteps, ::testing::Values(1, 2, 4, 8));
 
 TEST(Smoother, NeedsAStep) {
   EXPECT_THROW(smoother_of(Boundary{}, random_voxels(box, 1), 0), Error);

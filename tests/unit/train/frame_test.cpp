@@ -32,7 +32,8 @@ TEST_P(FrameOfSource, SmoothsTowardsTheSolutionOfItsOwnEquation) {
   NodalFrame const frame = frame_of(boundary, GetParam(), {.smoothing = 3})(box, at::kCPU);
   at::Tensor const u = frame.lift.to(at::kDouble).expand({2, -1, -1, -1, -1}).contiguous();
   at::Tensor const source = sampled ? f : at::full_like(nu, GetParam().value);
-  at::Tensor const expected = Smoother(box, free_node_mask(box, boundary, at::kDouble), nu, 3)
+  at::Tensor const expected = Smoother(box, free_node_mask(box, boundary, at::kDouble), nu,
+                                           smoothing_steps(3))
                                   .smooth(u, load_of_source(source, box));
   at::Tensor const smoothed = frame.smoother->smooth(u, network_input(nu, f));
   EXPECT_LT((smoothed - expected).abs().max().item<double>(), 1e-12);
@@ -51,7 +52,7 @@ TEST_P(FrameOfSource, NestedGridsBeginWithItsOwnEquation) {
   at::Tensor const load = load_of_source(source, box);
   at::Tensor const u = frame.lift.to(at::kDouble).expand({2, -1, -1, -1, -1}).contiguous();
   at::Tensor const mask = free_node_mask(box, boundary, at::kDouble);
-  at::Tensor const expected = Smoother(box, mask, nu, 3).smooth(u, load);
+  at::Tensor const expected = Smoother(box, mask, nu, smoothing_steps(3)).smooth(u, load);
   EXPECT_LT((nested->smooth(0, u) - expected).abs().max().item<double>(), 1e-12);
   auto const of_solution = energy_and_gradient(nested->coarsest(), nu, box, load);
   EXPECT_LT((of_solution.gradient * mask).abs().max().item<double>(), 1e-12);
