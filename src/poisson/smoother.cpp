@@ -26,13 +26,12 @@ void divide(T const* weights, T* x, std::int64_t count) {
 
 }  // namespace
 
-Smoother::Smoother(Grid3 const& grid, at::Tensor const& mask, at::Tensor const& nu, ChebyshevSteps steps)
+Smoother::Smoother(Grid3 const& grid, at::Tensor const& mask, at::Tensor const& nu,
+                   ChebyshevSteps steps)
     : Smoother(make_voxel_operator(grid, nu), mask, std::move(steps)) {}
 
 Smoother::Smoother(std::unique_ptr<LevelOperator> op, at::Tensor const& mask, ChebyshevSteps steps)
-    : op_(std::move(op)),
-      jacobi_weights_(jacobi_weights(*op_, mask)),
-      steps_(std::move(steps)) {
+    : op_(std::move(op)), jacobi_weights_(jacobi_weights(*op_, mask)), steps_(std::move(steps)) {
   VOXCYCLE_REQUIRE(!steps_.empty(), "a smoother of no steps. Use one or more.");
 }
 

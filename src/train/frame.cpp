@@ -17,10 +17,7 @@ class EquationSmoother final : public FieldSmoother {
  public:
   /// @param mask  of the free nodes
   EquationSmoother(LossProblem const& problem, at::Tensor mask, ChebyshevSteps steps)
-      : grid_(problem.grid),
-        mask_(std::move(mask)),
-        source_(problem),
-        steps_(std::move(steps)) {}
+      : grid_(problem.grid), mask_(std::move(mask)), source_(problem), steps_(std::move(steps)) {}
 
   at::Tensor smooth(at::Tensor const& u, at::Tensor const& x) const override {
     auto const fields = fields_of(x, u.scalar_type());

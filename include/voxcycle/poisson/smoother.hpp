@@ -15,8 +15,8 @@ namespace voxcycle {
 class LevelOperator;
 
 /// Chebyshev-Jacobi steps on K(nu) u = b over the free nodes, which remove the oscillating part of
-/// the error: it becomes q(D^-1 K / top) e with D = diag K and q the polynomial of the steps. top is
-/// the largest eigenvalue of a single voxel's D^-1 K (1.5 for cubic voxels), which none of the
+/// the error: it becomes q(D^-1 K / top) e with D = diag K and q the polynomial of the steps. top
+/// is the largest eigenvalue of a single voxel's D^-1 K (1.5 for cubic voxels), which none of the
 /// whole exceeds; on coarser grids of NestedEquation, of each sample's own matrix.
 class Smoother {
  public:

@@ -32,9 +32,9 @@ TEST_P(FrameOfSource, SmoothsTowardsTheSolutionOfItsOwnEquation) {
   NodalFrame const frame = frame_of(boundary, GetParam(), {.smoothing = 3})(box, at::kCPU);
   at::Tensor const u = frame.lift.to(at::kDouble).expand({2, -1, -1, -1, -1}).contiguous();
   at::Tensor const source = sampled ? f : at::full_like(nu, GetParam().value);
-  at::Tensor const expected = Smoother(box, free_node_mask(box, boundary, at::kDouble), nu,
-                                           smoothing_steps(3))
-                                  .smooth(u, load_of_source(source, box));
+  at::Tensor const expected =
+      Smoother(box, free_node_mask(box, boundary, at::kDouble), nu, smoothing_steps(3))
+          .smooth(u, load_of_source(source, box));
   at::Tensor const smoothed = frame.smoother->smooth(u, network_input(nu, f));
   EXPECT_LT((smoothed - expected).abs().max().item<double>(), 1e-12);
   EXPECT_GT((smoothed - u).abs().max().item<double>(), 1e-3);
