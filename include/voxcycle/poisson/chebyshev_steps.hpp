@@ -26,8 +26,9 @@ ChebyshevSteps chebyshev_steps(int count, Interval const& interval);
 
 /// The smoothing steps of networks. Interpolation leaves its errors in the upper three quarters of
 /// the spectrum; five steps and more can also reach further down, to 1/count, but not below 0.15:
-/// as much above 1 errors still shrink, and so far may the estimated end of a coarser grid's
-/// spectrum be wrong (two-phase media of contrast 1e4, 64^3 of 128^3). @param count  >= 0
+/// as much above 1 errors still shrink, and about so far may the estimated end of a coarser grid's
+/// spectrum be wrong (15.5 % for two-phase media of contrast 1e4, 64^3 of 128^3).
+/// @param count  >= 0
 ChebyshevSteps smoothing_steps(int count);
 
 }  // namespace voxcycle
