@@ -13,8 +13,8 @@ namespace voxcycle::export_script {
 ///
 /// Offsets are numbered by 9 (dx + 1) + 3 (dy + 1) + dz + 1: 13 is the node itself. Set up in
 /// float64 as poisson/black_box.cpp does it (Dendy 1982, 1983), with weights and entries rounded
-/// to float32; `top_of` is the power iteration of poisson/stencil_operator.cpp, from the same start
-/// (core/random.hpp).
+/// to float32; `top_of` is Lanczos' iteration as in poisson/lanczos.hpp and stencil_operator.cpp,
+/// from the same start (core/random.hpp).
 constexpr char const* nested = R"(
 def offset(self, t: int) -> List[int]:
     return [t // 9 - 1, t // 3 % 3 - 1, t % 3 - 1]
@@ -166,15 +166,36 @@ def random_start(self, like: Tensor) -> Tensor:
     uniform = ((state >> 11) & 9007199254740991).double() / 9007199254740992.
     return (uniform - 0.5).view(like[0:1].size()).expand(like.size())
 
+def dots(self, a: Tensor, b: Tensor) -> Tensor:
+    return (a * b).flatten(1).sum(1)
+
+def share(self, part: Tensor, whole: Tensor) -> Tensor:
+    return torch.where(whole > 0, part / whole, torch.zeros_like(whole))
+
 def top_of(self, entries: Tensor) -> Tensor:
-    diagonal = entries.narrow(1, 13, 1)
-    x = self.random_start(diagonal)
-    product = self.product(entries, x)
-    for step in range(1, 15):
-        x = product / diagonal
-        product = self.product(entries, x)
-    ratio = (x * product).flatten(1).sum(1) / (x * x * diagonal).flatten(1).sum(1)
-    return 1.15 * ratio.view([ratio.size(0), 1, 1, 1, 1])
+    steps = 12
+    field = [entries.size(0), 1, 1, 1, 1]
+    scale = entries.narrow(1, 13, 1).rsqrt()
+    y = self.random_start(scale)
+    other = torch.zeros_like(y)
+    norm = self.dots(y, y)
+    before = torch.zeros_like(norm)
+    t = torch.zeros([norm.size(0), steps, steps], device=norm.device).double()
+    for j in range(steps):
+        product = scale * self.product(entries, scale * y)
+        alpha = self.share(self.dots(y, product), norm)
+        beta2 = self.share(norm, before)
+        t.select(1, j).select(1, j).copy_(alpha)
+        if j > 0:
+            t.select(1, j).select(1, j - 1).copy_(beta2.sqrt())
+            t.select(1, j - 1).select(1, j).copy_(beta2.sqrt())
+        other = product - alpha.view(field) * y - beta2.view(field) * other
+        y, other = other, y
+        before = norm
+        norm = self.dots(y, y)
+    power = torch.matrix_power(t / torch.amax(t, [1, 2], True), 256)
+    top = (power * t).sum([1, 2]) / torch.diagonal(power, 0, 1, 2).sum(1)
+    return 1.05 * top.view(field)
 
 def direct(self, entries: Tensor, load: Tensor, x: Tensor) -> Tensor:
     lift = self.lift(x).double().expand(load.size())

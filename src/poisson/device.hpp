@@ -28,6 +28,15 @@ at::Tensor sum_at_nodes(at::Tensor const& voxels, Grid3 const& grid, double scal
 void chebyshev_step(double keep, double take, at::Tensor const& weights, at::Tensor const& b,
                     at::Tensor const& k_x, at::Tensor const& d, at::Tensor const& x);
 
+/// Numbers of a batch that a step of Lanczos' iteration needs: [B] of float64 each.
+struct LanczosSums {
+  at::Tensor x_k_x, y_y, y_y_before;
+};
+
+/// See LanczosJob; fields of one shape.
+void lanczos_step(LanczosSums const& sums, at::Tensor const& scale, at::Tensor const& k_x,
+                  at::Tensor const& y, at::Tensor const& other, at::Tensor const& x);
+
 /// x /= weights, and 0 where they are.
 void divide(at::Tensor const& weights, at::Tensor const& x);
 

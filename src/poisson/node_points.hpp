@@ -81,6 +81,30 @@ struct ChebyshevJob {
   }
 };
 
+/// part / whole, and 0 of nothing.
+VOXCYCLE_BOTH inline double share(double part, double whole) {
+  return whole > 0.0 ? part / whole : 0.0;
+}
+
+/// One step of Lanczos' iteration (lanczos.hpp), of each sample with its own coefficients:
+/// other = scale K x - alpha y - beta^2 other, x = scale other with alpha = x.K x / y.y and
+/// beta^2 = y.y / its value a step before.
+template <class T>
+struct LanczosJob {
+  std::uint32_t count;                     ///< nodes of a sample
+  double const *x_k_x, *y_y, *y_y_before;  ///< [batch]
+  T const *scale, *k_x, *y;
+  T *other, *x;
+
+  VOXCYCLE_BOTH void operator()(std::int64_t i) const {
+    std::uint32_t const sample = static_cast<std::uint32_t>(i) / count;
+    T const alpha = static_cast<T>(share(x_k_x[sample], y_y[sample]));
+    T const beta2 = static_cast<T>(share(y_y[sample], y_y_before[sample]));
+    other[i] = scale[i] * k_x[i] - alpha * y[i] - beta2 * other[i];
+    x[i] = scale[i] * other[i];
+  }
+};
+
 /// x /= weights, and 0 where they are.
 template <class T>
 struct DivideJob {

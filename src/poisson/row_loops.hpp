@@ -26,6 +26,9 @@ struct Loops {
   /// One Chebyshev step: d = keep d + take w (b - k_x), x += d.
   void (*chebyshev)(T keep, T take, T const* w, T const* b, T const* k_x, T* d, T* x,
                     std::int64_t n);
+  /// One step of Lanczos' iteration: other = scale k_x - alpha y - beta2 other, x = scale other.
+  void (*lanczos)(T alpha, T beta2, T const* scale, T const* k_x, T const* y, T* other, T* x,
+                  std::int64_t n);
 };
 
 /// Loops of the set-up, always in float64.

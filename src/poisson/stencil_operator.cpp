@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/poisson/parallel.hpp"
-#include "voxcycle/poisson/sample_sums.hpp"
 
 #include <algorithm>
 
 #include "black_box.hpp"
 #include "device.hpp"
+#include "lanczos.hpp"
 #include "level_operator.hpp"
 #include "row_loops.hpp"
 #include <ATen/ATen.h>
@@ -13,15 +13,15 @@
 namespace voxcycle {
 namespace {
 
-// Power iteration from a random field ends a few per cent below the largest eigenvalue after this
-// many steps; the allowance covers them. Where few nodes have it, it may be missed: with the
-// allowance by 15.5 % on 64^3 of 128^3 for two-phase media of contrast 1e4. Smoothers contract
-// above, too: those of networks up to 15 %, those of cycles up to a quarter and more.
+// On the fields of `bench reference`, 4^3 of 64^3 to 128^3 of 256^3, twelve steps from a random
+// field end 0.0 to 5.7 % below the largest eigenvalue, so that with the allowance at most one per
+// cent of the spectrum is beyond it. (Fifteen power iterations are up to a quarter below, where few
+// nodes have the eigenvalue.)
 // Gershgorin's circles would be rigorous, but are 1.3 (kl) to 100 times as large (two-phase 1e6, on
 // 8^3 of 32^3) and make the smoother too weak: with them two-phase media of 1e4 and 1e6 took 15 and
 // 17 iterations instead of 8 and 8, spheres of 1e4 and 1e6 took 25 and 58 instead of 18 and 36.
-constexpr int power_steps = 15;
-constexpr double allowance = 1.15;
+constexpr int lanczos_steps = 12;
+constexpr double allowance = 1.05;
 
 class StencilOperator : public LevelOperator {
  public:
@@ -56,16 +56,7 @@ class StencilOperator : public LevelOperator {
     return out;
   }
 
-  at::Tensor top() const override {
-    at::Tensor const d = diagonal();
-    at::Tensor x = noise_like(d);
-    at::Tensor k_x = apply(x);
-    for (int step = 1; step < power_steps; ++step) {
-      x = k_x.div_(d);
-      k_x = apply(x);
-    }
-    return allowance * sample_dots(x, k_x) / sample_dots(x, d.mul(x));
-  }
+  at::Tensor top() const override { return allowance * lanczos_top(*this, lanczos_steps); }
   bool top_is_bound() const override { return false; }
 
   Coarsening coarsened(CoarseOperator) const override {

@@ -83,6 +83,13 @@ ChebyshevJob<T> opened(DeviceQueue const& queue, ChebyshevJob<T> job) {
 }
 
 template <class T>
+LanczosJob<T> opened(DeviceQueue const& queue, LanczosJob<T> job) {
+  open(queue, job.x_k_x, job.y_y, job.y_y_before);
+  open(queue, job.scale, job.k_x, job.y, job.other, job.x);
+  return job;
+}
+
+template <class T>
 DivideJob<T> opened(DeviceQueue const& queue, DivideJob<T> job) {
   open(queue, job.weights, job.x);
   return job;

@@ -112,6 +112,19 @@ void chebyshev_step(double keep, double take, at::Tensor const& weights, at::Ten
   });
 }
 
+void lanczos_step(LanczosSums const& sums, at::Tensor const& scale, at::Tensor const& k_x,
+                  at::Tensor const& y, at::Tensor const& other, at::Tensor const& x) {
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "lanczos", [&] {
+    run("Lanczos step", x, x.numel(),
+        LanczosJob<scalar_t>{static_cast<std::uint32_t>(x[0].numel()),
+                             sums.x_k_x.const_data_ptr<double>(), sums.y_y.const_data_ptr<double>(),
+                             sums.y_y_before.const_data_ptr<double>(),
+                             scale.const_data_ptr<scalar_t>(), k_x.const_data_ptr<scalar_t>(),
+                             y.const_data_ptr<scalar_t>(), other.mutable_data_ptr<scalar_t>(),
+                             x.mutable_data_ptr<scalar_t>()});
+  });
+}
+
 void divide(at::Tensor const& weights, at::Tensor const& x) {
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "divide", [&] {
     run("division by the diagonal", x, x.numel(),

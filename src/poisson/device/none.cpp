@@ -34,6 +34,12 @@ void chebyshev_step(double /*keep*/, double /*take*/, at::Tensor const& /*weight
   refuse();
 }
 
+void lanczos_step(LanczosSums const& /*sums*/, at::Tensor const& /*scale*/,
+                  at::Tensor const& /*k_x*/, at::Tensor const& /*y*/, at::Tensor const& /*other*/,
+                  at::Tensor const& /*x*/) {
+  refuse();
+}
+
 void divide(at::Tensor const& /*weights*/, at::Tensor const& /*x*/) {
   refuse();
 }

@@ -67,6 +67,16 @@ void chebyshev(T keep, T take, T const* w, T const* b, T const* k_x, T* __restri
   }
 }
 
+template <class T>
+void lanczos(T alpha, T beta2, T const* scale, T const* k_x, T const* y, T* __restrict other,
+             T* __restrict x, std::int64_t n) {
+#pragma omp simd
+  for (std::int64_t k = 0; k < n; ++k) {
+    other[k] = scale[k] * k_x[k] - alpha * y[k] - beta2 * other[k];
+    x[k] = scale[k] * other[k];
+  }
+}
+
 void add(double* __restrict out, double const* a, std::int64_t n) {
 #pragma omp simd
   for (std::int64_t k = 0; k < n; ++k) out[k] += a[k];
@@ -165,8 +175,8 @@ void voxel_stencil(double* const* out, double const* const* nu, double const* el
 }
 
 template <class T>
-constexpr Loops<T> all_loops{split<T>, merge<T>, multiply_add<T>, couple<T>,
-                             weigh<T>, widen<T>, narrow<T>,       chebyshev<T>};
+constexpr Loops<T> all_loops{split<T>, merge<T>,  multiply_add<T>, couple<T>, weigh<T>,
+                             widen<T>, narrow<T>, chebyshev<T>,    lanczos<T>};
 
 }  // namespace
 

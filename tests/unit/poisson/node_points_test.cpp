@@ -61,6 +61,45 @@ TEST(NodePoints, ChebyshevStepHasTheBitsOfTheCpu) {
   expect_chebyshev_bits<double>(at::kDouble);
 }
 
+template <class T>
+void expect_lanczos_bits(at::ScalarType dtype) {
+  std::int64_t const batch = 2, count = 500;
+  at::Tensor const scale = at::rand({batch, count}, dtype), k_x = at::randn({batch, count}, dtype);
+  at::Tensor const y = at::randn({batch, count}, dtype), other = at::randn({batch, count}, dtype);
+  at::Tensor const x = at::zeros({batch, count}, dtype);
+  at::Tensor const expected_other = other.clone(), expected_x = x.clone();
+  // A sample of its own coefficients, and one whose iteration has ended.
+  at::Tensor const x_k_x = at::tensor({3.0, 0.0}, at::kDouble);
+  at::Tensor const y_y = at::tensor({2.0, 0.0}, at::kDouble);
+  at::Tensor const y_y_before = at::tensor({7.0, 5.0}, at::kDouble);
+  double const alpha[] = {3.0 / 2.0, 0.0}, beta2[] = {2.0 / 7.0, 0.0};
+  for (std::int64_t k = 0; k < batch; ++k) {
+    row_loops::loops<T>().lanczos(
+        static_cast<T>(alpha[k]), static_cast<T>(beta2[k]), scale.const_data_ptr<T>() + k * count,
+        k_x.const_data_ptr<T>() + k * count, y.const_data_ptr<T>() + k * count,
+        expected_other.mutable_data_ptr<T>() + k * count,
+        expected_x.mutable_data_ptr<T>() + k * count, count);
+  }
+  LanczosJob<T> const job{static_cast<std::uint32_t>(count),
+                          x_k_x.const_data_ptr<double>(),
+                          y_y.const_data_ptr<double>(),
+                          y_y_before.const_data_ptr<double>(),
+                          scale.const_data_ptr<T>(),
+                          k_x.const_data_ptr<T>(),
+                          y.const_data_ptr<T>(),
+                          other.mutable_data_ptr<T>(),
+                          x.mutable_data_ptr<T>()};
+  play(x.numel(), job);
+  EXPECT_TRUE(at::equal(other, expected_other));
+  EXPECT_TRUE(at::equal(x, expected_x));
+}
+
+TEST(NodePoints, LanczosStepHasTheBitsOfTheCpu) {
+  at::manual_seed(3);
+  expect_lanczos_bits<float>(at::kFloat);
+  expect_lanczos_bits<double>(at::kDouble);
+}
+
 TEST(NodePoints, DivisionIsZeroOnDirichletNodes) {
   at::Tensor const inverse = at::tensor({0.5, 0.0, 0.25}, at::kDouble);
   at::Tensor const x = at::tensor({1.0, 7.0, -1.0}, at::kDouble);
