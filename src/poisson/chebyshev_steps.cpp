@@ -2,6 +2,7 @@
 #include "voxcycle/poisson/chebyshev_steps.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace voxcycle {
 
@@ -24,7 +25,8 @@ ChebyshevSteps chebyshev_steps(int count, Interval const& interval) {
 }
 
 ChebyshevSteps smoothing_steps(int count) {
-  return chebyshev_steps(count, {std::clamp(1.0 / std::max(count, 1), 0.15, 0.25), 1.0});
+  double const bottom = 2.0 / std::pow(std::max(count, 1), 1.5);
+  return chebyshev_steps(count, {std::clamp(bottom, 0.04, 0.25), 1.0});
 }
 
 }  // namespace voxcycle
