@@ -37,7 +37,7 @@ struct NetworkOptions {
   Norm norm = Norm::sync_batch;
   double correction_scale = 4.0;  ///< multigrid: corrections are s/n times the head's output
   CoarseLevels coarse = CoarseLevels::averaged;
-  int smoothing = 8;  ///< smoothing steps on the solution of every level, 0 for none
+  int smoothing = 16;  ///< smoothing steps on the solution of every level, 0 for none
   std::uint64_t seed = 1;
   std::int64_t depth = 3;           ///< unet: halvings below the grid of the pass, 1 to 16
   std::int64_t base_channels = 16;  ///< unet: channels on that grid, doubled by each halving

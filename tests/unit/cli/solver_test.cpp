@@ -54,6 +54,7 @@ std::string checkpoint(std::string const& name, double bias, std::string const& 
   Config config;
   config.set("network.channels", "4:4, 8:4, 16:4");
   config.set("network.correction_scale", "4");
+  config.set("network.smoothing", "8");  // more would mend what the bias does
   config.set(key, value);
   auto network = make_network(network_options(config), boundary_of(config), source_of(config));
   at::NoGradGuard const no_grad;
