@@ -25,11 +25,11 @@ std::string format(char const* pattern, ...) {
 
 std::string format_percent(double fraction) {
   double const percent = 100 * fraction;
-  if (std::abs(percent) >= 1e5) return format("%.1e %%", percent);  // diverged
-  // Two significant digits of small values, at most six decimals.
-  bool const small = std::abs(percent) < 1 && percent != 0;
-  int const decimals =
-      small ? std::clamp(1 - static_cast<int>(std::floor(std::log10(std::abs(percent)))), 2, 6) : 2;
+  double const size = std::abs(percent);
+  if (size >= 1e5 || (size < 1e-4 && size > 0)) return format("%.1e %%", percent);
+  // Two significant digits of small values.
+  bool const small = size < 1 && size > 0;
+  int const decimals = small ? std::max(1 - static_cast<int>(std::floor(std::log10(size))), 2) : 2;
   return format("%.*f %%", decimals, percent);
 }
 

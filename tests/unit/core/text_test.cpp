@@ -25,7 +25,8 @@ TEST(Text, NumbersForPeople) {
   EXPECT_EQ(format_percent(0.5), "50.00 %");
   EXPECT_EQ(format_percent(0.000284), "0.028 %");
   EXPECT_EQ(format_percent(3.558e-6), "0.00036 %");
-  EXPECT_EQ(format_percent(1e-12), "0.000000 %");
+  EXPECT_EQ(format_percent(8.6e-8), "8.6e-06 %");
+  EXPECT_EQ(format_percent(-8.6e-8), "-8.6e-06 %");
   EXPECT_EQ(format_percent(85346696.35), "8.5e+09 %");
   EXPECT_EQ(format_percent(std::nan("")), "nan %");
   EXPECT_EQ(format_seconds(0.95), "950 ms");
