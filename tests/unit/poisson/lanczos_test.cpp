@@ -64,7 +64,7 @@ TEST(Lanczos, SamplesDoNotSeeEachOther) {
   }
 }
 
-/// 2^3 voxels of one material have few eigenvalues: fewer steps than twelve exhaust the space.
+/// One voxel has eight eigenvalues: fewer steps than twelve exhaust the space, up to rounding.
 TEST(Lanczos, EndsWhereTheSpaceIsExhausted) {
   Grid3 const grid = Grid3::cube(1);
   at::Tensor const nu = at::ones({1, 1, 1, 1, 1}, at::kDouble);
@@ -73,6 +73,21 @@ TEST(Lanczos, EndsWhereTheSpaceIsExhausted) {
     double const top = top_of(nu.to(dtype), grid, 12);
     EXPECT_NEAR(top, largest, (dtype == at::kDouble ? rounding : 1e-6) * largest);
   }
+}
+
+/// K = I, for which the second vector is zero to the bit.
+class Identity final : public LevelOperator {
+ public:
+  Identity() : LevelOperator(Grid3::cube(2)) {}
+  at::Tensor apply(at::Tensor const& x) const override { return x.clone(); }
+  at::Tensor diagonal() const override { return at::ones({1, 1, 3, 3, 3}, at::kDouble); }
+  at::Tensor top() const override { return at::ones({1}, at::kDouble); }
+  bool top_is_bound() const override { return true; }
+  Coarsening coarsened(CoarseOperator) const override { return {}; }
+};
+
+TEST(Lanczos, StopsAtAVectorOfZeros) {
+  EXPECT_NEAR(lanczos_top(Identity(), 12).item<double>(), 1.0, rounding);
 }
 
 }  // namespace
