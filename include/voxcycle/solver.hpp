@@ -103,7 +103,8 @@ class Solver {
 
   /// The conditions that it solves for.
   Boundary const& boundary() const;
-  /// e.g. "multigrid, channels 4:64, 8:64, norm sync_batch, smoothing 4"; "none" without a model
+  /// e.g. "multigrid, channels 4:64, 8:64, coarse levels black_box, norm
+  /// sync_batch, smoothing 16"; "none" without a model
   std::string const& model() const;
 
  private:

@@ -6,8 +6,8 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
 
+#include <algorithm>
 #include <cstdio>
-#include <utility>
 #include <vector>
 
 namespace voxcycle {
@@ -15,24 +15,43 @@ namespace {
 
 using Bench = int (*)(Invocation const&);
 
-/// One line a bench, in the order of the help.
-std::vector<std::pair<std::string, Bench>> const kBenches{
-    {"energy", bench_energy}, {"step", bench_step},           {"loss", bench_loss},
-    {"conv", bench_conv},     {"reference", bench_reference}, {"io", bench_io},
+struct Subject {
+  std::string name;
+  Bench run;
+  std::vector<std::string> flags;  ///< besides --json
+};
+
+/// One line a subject, in the order of the help.
+std::vector<Subject> const kSubjects{
+    {"energy", bench_energy, {"grid"}},
+    {"step", bench_step, {"grid", "batch", "reduction", "no-baseline", "profile"}},
+    {"loss", bench_loss, {"grid", "batch"}},
+    {"conv", bench_conv, {"grid", "batch", "channels"}},
+    {"reference", bench_reference, {"grid", "field"}},
+    {"io", bench_io, {"grid", "batch", "samples"}},
 };
 
 std::vector<std::string> bench_names() {
   std::vector<std::string> names;
-  for (auto const& entry : kBenches) names.push_back(entry.first);
+  for (auto const& subject : kSubjects) names.push_back(subject.name);
   return names;
 }
 
 int bench(Invocation const& call) {
-  auto const subject = call.has("subject") ? call.flags.at("subject") : std::string();
-  for (auto const& [name, run] : kBenches) {
-    if (name == subject) return run(call);
+  auto const name = call.has("subject") ? call.flags.at("subject") : std::string();
+  auto const subject = std::find_if(kSubjects.begin(), kSubjects.end(),
+                                    [&](auto const& one) { return one.name == name; });
+  VOXCYCLE_REQUIRE(subject != kSubjects.end(), "bench '" << name << "' is unknown. Choose one of "
+                                                         << join(bench_names()) << '.');
+  for (auto const& [flag, value] : call.flags) {
+    bool const is_known = flag == "subject" || flag == "json" ||
+                          std::count(subject->flags.begin(), subject->flags.end(), flag) > 0;
+    VOXCYCLE_REQUIRE(is_known, "--" << flag << " means nothing to bench " << name
+                                    << ", which takes --" << join(subject->flags, ", --")
+                                    << " and --json.");
   }
-  throw Error("bench '" + subject + "' is unknown. Choose one of " + join(bench_names()) + '.');
+  if (call.has("json")) require_writable(call.flags.at("json"));
+  return subject->run(call);
 }
 
 }  // namespace

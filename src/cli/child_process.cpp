@@ -101,8 +101,19 @@ std::string shell_word(std::string const& text) {
   return result + "'";
 }
 
+void require_started(std::int64_t started, std::int64_t wanted) {
+  VOXCYCLE_REQUIRE(started == wanted, "the launcher started "
+                                          << started << " processes that know "
+                                          << "of each other instead of " << wanted
+                                          << ". Give one that starts MPI programs, with {} for "
+                                             "their number.");
+}
+
 std::string own_command(std::string launcher, std::int64_t processes, int threads,
                         std::vector<std::string> const& arguments) {
+  VOXCYCLE_REQUIRE(
+      !launcher.empty() || processes == 1,
+      "no launcher is given for " << processes << " processes. Give one, e.g. 'mpirun -n {}'.");
   if (!launcher.empty()) {
     auto const place = launcher.find("{}");
     VOXCYCLE_REQUIRE(place != std::string::npos,

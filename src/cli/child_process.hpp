@@ -48,11 +48,15 @@ std::vector<std::int64_t> parse_process_counts(std::string const& name, std::str
 /// `text` as one word of a shell command.
 std::string shell_word(std::string const& text);
 
+/// @throws Error unless a launcher started as many processes as it was asked for. One that does not
+/// speak this MPI's language starts processes that each take themselves for the only one.
+void require_started(std::int64_t started, std::int64_t wanted);
+
 /// A command that becomes this same program with `arguments`.
 /// @param launcher   what starts several processes, with {} for their number, e.g. "mpirun -n {}";
 ///                   empty: one process without a launcher
 /// @param threads    of each process (OMP_NUM_THREADS)
-/// @throws Error if the launcher has no {}.
+/// @throws Error if the launcher has no {}, or several processes have no launcher.
 std::string own_command(std::string launcher, std::int64_t processes, int threads,
                         std::vector<std::string> const& arguments);
 

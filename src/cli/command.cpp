@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "cli/options.hpp"
+#include "cli/threads.hpp"
 
 namespace voxcycle {
 namespace {
@@ -69,12 +70,19 @@ void parse_arguments(std::vector<std::string> const& arguments, Command const& c
     auto const value = [&] {
       if (equals != std::string::npos) return word.substr(equals + 1);
       VOXCYCLE_REQUIRE(k + 1 < arguments.size(), "--" << name << " needs a value.");
-      return arguments[++k];
+      auto const& next = arguments[++k];
+      VOXCYCLE_REQUIRE(next.rfind("--", 0) != 0, "--" << name << " needs a value, but " << next
+                                                      << " follows. If that is the value, write --"
+                                                      << name << '=' << next << '.');
+      return next;
     };
     auto const flag = std::find_if(command.flags.begin(), command.flags.end(),
                                    [&](auto const& f) { return f.name == name; });
     if (flag != command.flags.end()) {
-      invocation.flags[name] = flag->argument.empty() ? "" : value();
+      bool const takes_value = !flag->argument.empty();
+      VOXCYCLE_REQUIRE(takes_value || equals == std::string::npos,
+                       "--" << name << " takes no value. Leave it out where it is not wanted.");
+      invocation.flags[name] = takes_value ? value() : "";
     } else if (name == "config") {
       invocation.config.read_file(value());
     } else if (name == "dump-config") {
@@ -126,11 +134,15 @@ int run_command_line(std::vector<std::string> const& arguments, Communicator con
     if (speaks) std::fputs(invocation.config.dump().c_str(), stdout);
     return 0;
   }
+  for (char const* key : {"run.directory", "data.directory"}) {
+    VOXCYCLE_REQUIRE(!invocation.config.text(key).empty(),
+                     key << " is empty. Name a directory, e.g. " << Config().text(key) << '.');
+  }
   auto const& study = invocation.config.study();
   VOXCYCLE_REQUIRE(command.name == "ablate" || (study.vary.empty() && study.cases.empty()),
                    command.name << " cannot use a config with [vary] or [case.NAME] (they describe "
                                    "many runs). Use voxcycle ablate, or remove these sections.");
-  set_threads(invocation.config, comm.local_size());
+  set_threads(invocation.config, comm);
   return command.run(invocation);
 }
 

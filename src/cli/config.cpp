@@ -64,6 +64,11 @@ ConfigKey const& Config::find(std::string const& name, std::string const& sectio
 }
 
 void Config::set(std::string const& name, std::string const& value) {
+  VOXCYCLE_REQUIRE(
+      value.find_first_of("#\n") == std::string::npos,
+      name << " = '" << value
+           << "' holds a # or a line break, which no config file can hold. Use another "
+              "name.");
   if (name.starts_with(kVary)) {
     set_alternatives(name.substr(kVary.size()), value);
   } else if (name.starts_with(kCase)) {

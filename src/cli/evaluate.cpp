@@ -80,9 +80,10 @@ ReportInput report_input(Config const& config, CheckpointHeader const& header,
       {"cycle", config.text("cycle.name") + ": " + path},
       {"budget", budget_text(config) + ", batches of " + config.text("cycle.batch")},
       {"network", describe_network(config)},
-      {"training", options.loss + ", " + options.optimizer.name + ", " +
+      {"training", options.loss + ", " + config.text("train.optimizer") + ", " +
                        config.text("train.precision") + ", reduction " +
                        config.text("train.reduction")},
+      {"weights", "averages in " + evaluation.weights},
       {"training time", format_seconds(header.seconds) +
                             (header.finished ? "" : " so far (the run is not finished)")},
       {"held-out samples", std::to_string(evaluation.samples.size()) + " at " + evaluation.grid +
@@ -100,7 +101,6 @@ ReportInput report_input(Config const& config, CheckpointHeader const& header,
 }
 
 int evaluate(Invocation const& call) {
-  if (call.has("json")) require_writable(call.flags.at("json"));
   DeviceChoice const place(call.config, call.comm);
   auto const options = train_options(call.config);
   auto const path =
@@ -121,24 +121,34 @@ int evaluate(Invocation const& call) {
   network->to(place.device());
   network->require_fits(grid);
 
-  std::string const split = call.has("split") ? call.flags.at("split") : "held_out";
-  VOXCYCLE_REQUIRE(split == "held_out" || split == "train",
-                   "--split " << split << " is no split. Choose held_out or train.");
-  require_shards(call.config, split, grid);
-  ShardSet shards(shard_directory(options.data, split, grid));
-  HeldOutSet const set = read_held_out(shards);
-  auto evaluation =
-      evaluate_network(call.comm, *network, set, {.dtype = dtype, .unit_size = options.unit_size});
-  if (call.comm.rank() != 0) return 0;
-
-  std::printf("%s at %s, averaged weights, %s on %s\n%s", samples_of(split).c_str(),
-              grid.label().c_str(), evaluation.precision.c_str(), place.name().c_str(),
-              evaluation_table(evaluation, kRowsOnTerminal).c_str());
   bool const finest = grid == level_grids(call.config).back();
   std::string const of_grid = finest ? "" : "_" + std::to_string(level_of(grid));
   auto const file = [&](std::string const& name, char const* kind) {
     return options.directory + "/" + name + of_grid + kind;
   };
+  std::string const split = call.has("split") ? call.flags.at("split") : "held_out";
+  VOXCYCLE_REQUIRE(split == "held_out" || split == "train",
+                   "--split " << split << " is no split. Choose held_out or train.");
+  bool const held_out = split == "held_out";
+  std::string const name = held_out ? "evaluation" : "evaluation_train";
+  auto const json = call.has("json") ? call.flags.at("json") : file(name, ".json");
+  auto const csv = file(name, ".csv"), report = file("report", ".html");
+  if (call.comm.rank() == 0) {
+    for (auto const& output : {json, csv, report}) require_writable(output);
+  }
+  require_shards(call.config, split, grid);
+  ShardSet shards(shard_directory(options.data, split, grid));
+  HeldOutSet const set = read_held_out(shards);
+  auto evaluation =
+      evaluate_network(call.comm, *network, set, {.dtype = dtype, .unit_size = options.unit_size});
+  std::filesystem::path const weights(path);
+  bool const is_of_run = weights.parent_path() == std::filesystem::path(options.directory);
+  evaluation.weights = is_of_run ? weights.filename().string() : path;
+  if (call.comm.rank() != 0) return 0;
+
+  std::printf("%s at %s, averaged weights, %s on %s\n%s", samples_of(split).c_str(),
+              grid.label().c_str(), evaluation.precision.c_str(), place.name().c_str(),
+              evaluation_table(evaluation, kRowsOnTerminal).c_str());
   if (call.has("compare")) {
     evaluation.comparison = compare_methods(call.comm, *network, set,
                                             {.boundary = options.boundary,
@@ -148,10 +158,6 @@ int evaluate(Invocation const& call) {
     std::printf("\n%s\n", comparison_table(*evaluation.comparison).c_str());
     write_file_atomically(file("compare", ".csv"), comparison_csv(*evaluation.comparison));
   }
-  bool const held_out = split == "held_out";
-  std::string const name = held_out ? "evaluation" : "evaluation_train";
-  auto const json = call.has("json") ? call.flags.at("json") : file(name, ".json");
-  auto const csv = file(name, ".csv");
   write_file_atomically(json, evaluation_json(evaluation));
   write_file_atomically(csv, evaluation_csv(evaluation));
   if (!held_out) {  // the report is about samples that training never sees
@@ -162,7 +168,6 @@ int evaluate(Invocation const& call) {
       report_input(written, checkpoint.header(), evaluation, shards.info().reference_tolerance);
   input.comparison = evaluation.comparison;
   input.samples = pictures_of_samples(call.comm, *network, set, evaluation, dtype);
-  auto const report = file("report", ".html");
   write_file_atomically(report, render_report(input));
   std::printf("written: %s, %s, %s\n", json.c_str(), csv.c_str(), report.c_str());
   return 0;

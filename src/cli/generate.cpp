@@ -197,6 +197,7 @@ bool generate_shards(Config const& config, Communicator const& comm) {
   Timer timer;
   auto const family = make_family(family_options(config));
   auto const jobs = plan_jobs(config, *family);
+  require_no_other_sets(jobs);
   auto const owner = share_jobs(jobs, comm.size());
   StopSignal const stop;
   ShardMaker maker(config, *family, place.device());

@@ -12,6 +12,7 @@
 #include <cstdio>
 
 #include "cli/options.hpp"
+#include "cli/threads.hpp"
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
 #include <boost/version.hpp>

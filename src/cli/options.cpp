@@ -8,9 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <map>
-#include <thread>
 
 #include "cli/choice.hpp"
 #include "cli/sample_sets.hpp"
@@ -130,17 +128,6 @@ std::string one_of(Config const& config, std::string const& name,
 
 bool yes_or_no(Config const& config, std::string const& name) {
   return choose<bool>(config, name, {{"yes", true}, {"no", false}});
-}
-
-int cores() {
-  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-}
-
-void set_threads(Config const& config, int local_processes) {
-  auto threads = config.integer("run.threads", 0, 4096);
-  if (threads == 0 && std::getenv("OMP_NUM_THREADS") != nullptr) return;
-  if (threads == 0) threads = std::max(1, cores() / local_processes);
-  at::set_num_threads(static_cast<int>(threads));
 }
 
 FamilyOptions family_options(Config const& config) {

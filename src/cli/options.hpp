@@ -21,12 +21,6 @@ std::string one_of(Config const& config, std::string const& name,
 /// @throws Error unless the key is "yes" or "no".
 bool yes_or_no(Config const& config, std::string const& name);
 
-/// Those of this machine that the process may run on.
-int cores();
-/// Sets the number of threads of this process: run.threads, else OMP_NUM_THREADS, else the cores
-/// shared out to the processes of this machine.
-void set_threads(Config const& config, int local_processes);
-
 FamilyOptions family_options(Config const& config);
 Boundary boundary_of(Config const& config);
 /// @throws Error also for a source that has no solution, with zero flux on all faces.

@@ -19,6 +19,7 @@
 #include "cli/memory_check.hpp"
 #include "cli/options.hpp"
 #include "cli/scale_plan.hpp"
+#include "cli/threads.hpp"
 #include <ATen/Parallel.h>
 #include <boost/property_tree/json_parser.hpp>
 #include <boost/property_tree/ptree.hpp>
@@ -80,11 +81,7 @@ class ScaleRuns {
                                                  << last_lines(stem + ".log"));
     boost::property_tree::ptree line;
     boost::property_tree::read_json(stem + ".json", line);
-    VOXCYCLE_REQUIRE(line.get<std::int64_t>("processes") == run.processes,
-                     "the launcher '" << launcher_ << "' started " << line.get<int>("processes")
-                                      << " processes instead of " << run.processes
-                                      << ". Give another with --launcher, with {} for their "
-                                         "number.");
+    require_started(line.get<std::int64_t>("processes"), run.processes);
     device_ = line.get<std::string>("device");
     return {line.get<double>("seconds_median"), line.get<double>("reduction_share")};
   }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <numeric>
+#include <set>
 
 #include "cli/options.hpp"
 #include "cli/sample_sets.hpp"
@@ -77,6 +78,26 @@ std::vector<ShardJob> plan_jobs(Config const& config, CoefficientFamily const& f
     add_split("held_out", grids[level]);
   }
   return jobs;
+}
+
+void require_no_other_sets(std::vector<ShardJob> const& jobs) {
+  namespace fs = std::filesystem;
+  std::set<fs::path> seen;
+  for (auto const& job : jobs) {
+    fs::path const path(job.path), directory = path.parent_path();
+    std::error_code code;  // a directory that cannot be read is told of by whoever writes there
+    if (!seen.insert(directory).second || !fs::is_directory(directory, code)) continue;
+    auto const wanted = count_in_shard_name(path.filename().string());
+    for (auto const& entry : fs::directory_iterator(directory, code)) {
+      auto const found = count_in_shard_name(entry.path().filename().string());
+      VOXCYCLE_REQUIRE(!found || found == wanted,
+                       entry.path().string()
+                           << " is one of " << *found << " shards, this config asks for " << *wanted
+                           << " (of other data.train_samples, data.held_out_samples or "
+                              "data.shard_samples). Choose another data.directory, or remove "
+                           << directory.string() << '.');
+    }
+  }
 }
 
 std::vector<int> share_jobs(std::vector<ShardJob> const& jobs, int ranks) {

@@ -22,6 +22,9 @@ struct ShardJob {
 /// All shards of the config, coarse grids first.
 std::vector<ShardJob> plan_jobs(Config const& config, CoefficientFamily const& family);
 
+/// @throws Error where shards of a set of another number of shards lie: the two could not be read.
+void require_no_other_sets(std::vector<ShardJob> const& jobs);
+
 /// The rank that makes each job. Costly jobs (references, fine grids) are dealt out first, each to
 /// the rank that has least to do.
 std::vector<int> share_jobs(std::vector<ShardJob> const& jobs, int ranks);

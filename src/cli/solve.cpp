@@ -31,7 +31,7 @@ double number_of(Invocation const& call, char const* flag, double low, double hi
   return parse_real(std::string("--") + flag, call.flags.at(flag), low, high);
 }
 
-/// The flag, else the config's key where it was set, else "".
+/// The flag, else the config's key where it is not its default, else "".
 std::string text_of_either(Invocation const& call, char const* flag, char const* key) {
   if (call.has(flag)) return call.flags.at(flag);
   auto const& text = call.config.text(key);
@@ -56,6 +56,9 @@ at::Tensor tensor_of(VoxelField&& field) {
 std::optional<at::Tensor> source_field(Invocation const& call, Grid3 const& grid) {
   auto const text = text_of_either(call, "f", "problem.source");
   if (text.empty()) return {};
+  VOXCYCLE_REQUIRE(text != "sampled",
+                   "a sampled source is one of training. Give that of your field: --f NUMBER or "
+                   "--f FILE.");
   double value = 0.0;
   auto const* end = text.data() + text.size();
   auto const [rest, problem] = std::from_chars(text.data(), end, value);

@@ -45,6 +45,13 @@ void require_data(TrainOptions const& options, Config const& config) {
   }
 }
 
+/// Removes what a later start without --fresh would take for the new run's.
+void forget_run(std::string const& directory) {
+  std::filesystem::remove(checkpoint_path(directory));
+  std::filesystem::remove(best_path(directory));
+  std::filesystem::remove_all(std::filesystem::path(stage_path(directory, 0)).parent_path());
+}
+
 /// @return on rank 0: the directory is this run's alone
 std::unique_ptr<DirectoryLock> prepare_directory(TrainOptions const& options, Config const& config,
                                                  Communicator const& comm) {
@@ -52,6 +59,7 @@ std::unique_ptr<DirectoryLock> prepare_directory(TrainOptions const& options, Co
   if (comm.rank() == 0) {
     require_data(options, config);
     lock = std::make_unique<DirectoryLock>(options.directory);
+    if (options.restart == Restart::fresh) forget_run(options.directory);
     if (!resumes(options)) {
       write_file_atomically(options.directory + "/config.cfg", config.dump());
       std::filesystem::remove(options.directory + "/DONE");
@@ -164,8 +172,8 @@ int run_train(Invocation const& call) {
       std::printf("trained %s in all; run directory %s\n", format_seconds(summary.seconds).c_str(),
                   options.directory.c_str());
     } else {
-      std::printf("stopped; the same command goes on from the checkpoint in %s\n",
-                  options.directory.c_str());
+      std::printf("stopped; the same command%s goes on from the checkpoint in %s\n",
+                  call.has("fresh") ? " without --fresh" : "", options.directory.c_str());
     }
   }
   return summary.finished ? 0 : kStopped;

@@ -64,6 +64,7 @@ int verify(Invocation const& call) {
   if (call.has("worker")) return run_verify_worker(call);
   VOXCYCLE_REQUIRE(call.comm.size() == 1,
                    "verify starts its processes itself. Call it without mpirun.");
+  if (call.has("json")) require_writable(call.flags.at("json"));
   auto const ranks =
       parse_process_counts("--ranks", call.has("ranks") ? call.flags.at("ranks") : "1,2,3");
   auto const options = train_options(call.config);
@@ -128,6 +129,7 @@ Command verify_command() {
            {"launcher", "TEXT", "how to start {} processes (default: mpirun -n {} ...)"},
            {"json", "FILE", "where the result goes: identical, ranks, steps, first_difference"},
            {"worker", "FILE", ""},
+           {"processes", "N", ""},
            {"fresh", "", ""},
            {"stop-after", "N", ""}},
           verify};

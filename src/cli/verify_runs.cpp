@@ -46,6 +46,7 @@ std::vector<StepRecord> read_records(std::string const& path) {
 }  // namespace
 
 int run_verify_worker(Invocation const& call) {
+  require_started(call.comm.size(), parse_integer(call.flags.at("processes")).value_or(0));
   DeviceChoice place(call.config, call.comm);
   TrainOptions options = train_options(call.config);
   options.device = place.device();
@@ -84,7 +85,12 @@ std::vector<StepRecord> VerifyRuns::session(std::string const& name, std::int64_
                                             std::vector<std::string> const& more) const {
   auto const file =
       format("%s/%s-on-%ld", scratch_.c_str(), name.c_str(), static_cast<long>(processes));
-  std::vector<std::string> arguments{"verify", "--worker", file + ".txt", "--config",
+  std::vector<std::string> arguments{"verify",
+                                     "--worker",
+                                     file + ".txt",
+                                     "--processes",
+                                     std::to_string(processes),
+                                     "--config",
                                      scratch_ + "/config.cfg"};
   auto const set = [&](std::string const& key, std::string const& value) {
     arguments.push_back("--" + key);
@@ -99,9 +105,11 @@ std::vector<StepRecord> VerifyRuns::session(std::string const& name, std::int64_
                   processes == 1 ? "process" : "processes"));
   auto const command = own_command(launcher_, processes, at::get_num_threads(), arguments);
   int const status = ChildProcess(command, file + ".log").wait();
-  VOXCYCLE_REQUIRE(status == 0, "the run on " << processes << " processes failed. Its output is in "
-                                              << file << ".log. If the launcher is not mpirun, "
-                                              << "give it with --launcher 'srun -n {}'.");
+  VOXCYCLE_REQUIRE(status == 0, "the run on " << processes << " processes failed. If the launcher "
+                                              << "is not mpirun, give it with --launcher 'srun "
+                                              << "--mpi=pmix -n {}'. The end of " << file
+                                              << ".log:\n"
+                                              << last_lines(file + ".log"));
   return read_records(file + ".txt");
 }
 

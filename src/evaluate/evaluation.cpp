@@ -73,6 +73,7 @@ std::string evaluation_json(Evaluation const& e) {
   json::Members members{{"samples", std::to_string(e.samples.size())},
                         {"grid", json::text(e.grid)},
                         {"precision", json::text(e.precision)},
+                        {"weights", json::text(e.weights)},
                         {"rel_l2_mean", json::number(e.rel_l2_mean)},
                         {"rel_l2_max", json::number(e.rel_l2_max)},
                         {"energy_gap_mean", json::number(e.energy_gap_mean)},

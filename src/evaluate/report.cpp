@@ -93,8 +93,9 @@ std::string render_headline(ReportInput const& input) {
     content += element("p", "",
                        "On samples that training never saw, the predicted field differs from the "
                        "exact discrete solution by " +
-                           percent(rel_l2) + " of its size, and its energy lies " + percent(gap) +
-                           " above the smallest possible one.");
+                           percent(rel_l2) +
+                           " of its size, and its energy lies above the smallest possible one by " +
+                           percent(gap) + " of the solution's own (½ |u*|²).");
   }
   auto const broken = std::count_if(input.errors.begin(), input.errors.end(),
                                     [](SampleErrors const& error) { return !is_finite(error); });
@@ -193,11 +194,12 @@ std::string render_glossary() {
       {"relative L2 error",
        "|u − u*| / |u*| over all nodes, u* being the exact discrete solution."},
       {"energy gap",
-       "(J(u) − J(u*)) / J(u*). The solution has the smallest energy J of all fields, so only the "
-       "solution has a gap of zero."},
+       "(J(u) − J(u*)) / (½ |u*|²), in the norm of the energy. The solution has the smallest "
+       "energy J "
+       "of all fields, so only the solution has a gap of zero."},
       {"energy-norm error",
        "|u − u*| / |u*| in the norm of the energy, that is the error of gradients and fluxes. "
-       "Without a source term its square is the energy gap of the sample."},
+       "Its square is the energy gap of the sample."},
       {"held-out samples", "Coefficient fields kept apart from training, the same in every stage."},
       {"stage, grid", "Training visits grids of n × n × n voxels in turn, as the cycle says."},
   };

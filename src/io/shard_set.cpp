@@ -17,24 +17,34 @@ namespace fs = std::filesystem;
 /// Files held open at a time, well below the usual limit of 1024 a process.
 constexpr std::int64_t kMostOpen = 128;
 
+struct ShardNumber {
+  std::int64_t number, count;
+};
+
+std::optional<ShardNumber> match_shard_name(std::string const& name) {
+  static std::regex const pattern("shard-([0-9]{1,9})-of-([0-9]{1,9})\\.h5");
+  std::smatch match;
+  if (!std::regex_match(name, match, pattern)) return std::nullopt;
+  return ShardNumber{std::stoll(match[1]), std::stoll(match[2])};
+}
+
 /// The shards of a directory in order; checks that all of one count are there.
 std::vector<std::string> list_shards(std::string const& directory) {
   std::error_code code;
   VOXCYCLE_REQUIRE(fs::is_directory(directory, code),
                    directory << ": there is no such directory of shards. Run voxcycle generate.");
-  std::regex const pattern("shard-([0-9]{1,9})-of-([0-9]{1,9})\\.h5");
   std::map<std::int64_t, std::string> found;
   std::optional<std::int64_t> count;
   for (auto const& entry : fs::directory_iterator(directory)) {
     std::string const name = entry.path().filename().string();
-    std::smatch match;
-    if (!std::regex_match(name, match, pattern)) continue;
-    std::int64_t const of = std::stoll(match[2]);
+    auto const match = match_shard_name(name);
+    if (!match) continue;
+    auto const [number, of] = *match;
     VOXCYCLE_REQUIRE(count.value_or(of) == of, entry.path().string()
                                                    << ": lies beside shards of a set of " << *count
                                                    << " (two sets are mixed). Remove one of them.");
     count = of;
-    found[std::stoll(match[1])] = entry.path().string();
+    found[number] = entry.path().string();
   }
   VOXCYCLE_REQUIRE(count, directory << ": holds no shard. Run voxcycle generate.");
   std::vector<std::string> paths;
@@ -74,6 +84,11 @@ std::string shard_directory(std::string const& root, std::string const& split, G
 
 std::string shard_name(std::int64_t number, std::int64_t count) {
   return format("shard-%05ld-of-%05ld.h5", static_cast<long>(number), static_cast<long>(count));
+}
+
+std::optional<std::int64_t> count_in_shard_name(std::string const& name) {
+  auto const match = match_shard_name(name);
+  return match ? std::optional(match->count) : std::nullopt;
 }
 
 struct ShardSet::Impl {

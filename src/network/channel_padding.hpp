@@ -16,6 +16,11 @@ constexpr std::int64_t filled_up(std::int64_t channels) {
   return (channels + multiple - 1) / multiple * multiple;
 }
 
+/// What a convolution on a GPU sees of so many channels of values of so many bytes: in bf16 eights.
+constexpr std::int64_t seen(std::int64_t channels, std::int64_t bytes) {
+  return bytes == 2 ? filled_up(channels) : channels;
+}
+
 /// Whether a convolution of x with the weight w wants channels in eights and has others.
 bool is_wanted(at::Tensor const& x, at::Tensor const& w);
 

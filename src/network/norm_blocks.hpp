@@ -27,10 +27,13 @@ VOXCYCLE_BOTH inline float load(float value) {
 VOXCYCLE_BOTH inline double load(double value) {
   return value;
 }
-/// Round to nearest even, as the CPU does.
+/// Round to nearest even, as the CPU does; NaN stays NaN. (Of a GPU it has all bits set but the
+/// sign, and rounding would overflow into it.)
 VOXCYCLE_BOTH inline void store(float value, Bf16* to) {
   auto const bits = __builtin_bit_cast(std::uint32_t, value);
-  to->bits = static_cast<std::uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
+  to->bits = value != value
+                 ? std::uint16_t{0x7fc0}
+                 : static_cast<std::uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
 }
 VOXCYCLE_BOTH inline void store(float value, float* to) {
   *to = value;

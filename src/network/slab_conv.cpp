@@ -264,10 +264,11 @@ at::Tensor weight_gradient_in_slabs(Geometry const& g, at::Tensor const& slope, 
 }
 
 bool goes_in_slabs(at::TensorList x) {
-  std::int64_t elements = 0;  // with the channels that convolutions on GPUs may add
-  for (auto const& part : x) {
-    elements += part.size(0) * channel_padding::filled_up(part.size(1)) * voxels_of(part);
-  }
+  at::Tensor const& first = x.front();
+  std::int64_t channels = 0;
+  for (auto const& part : x) channels += part.size(1);
+  std::int64_t const seen = channel_padding::seen(channels, first.element_size());
+  std::int64_t const elements = first.size(0) * seen * voxels_of(first);
   // Slabs are cut out of channels-last fields without copies.
   return std::all_of(x.begin(), x.end(), [&](at::Tensor const& part) {
     bool const is_large =

@@ -236,8 +236,8 @@ Field slab_of(Field const& x) {
 /// Of one unit, with its channels filled up if bf16 wants that (channel_padding.hpp); 0 if it has
 /// enough.
 std::int64_t padding_of(Field const& x, std::int64_t unit) {
-  std::int64_t const channels = channel_padding::filled_up(x.channels);
-  return x.value != 2 || channels == x.channels ? 0 : unit * channels * x.points * x.value;
+  std::int64_t const channels = channel_padding::seen(x.channels, x.value);
+  return channels == x.channels ? 0 : unit * channels * x.points * x.value;
 }
 
 Workspace workspace_of(ConvOptions const& o, Field const& x, Field const& y,
@@ -260,8 +260,9 @@ Workspace workspace_of(ConvOptions const& o, Field const& x, Field const& y,
 
 Field UnitConv::plan(ConvOptions const& o, Tape& tape, Field const& a, Field const& b) {
   auto const& pass = tape.options();
-  bool const in_slabs = pass.on_gpu ? pass.unit * o.in * a.points > kMostElements
-                                    : a.points >= slab_conv::many_voxels;
+  bool const in_slabs =
+      pass.on_gpu ? pass.unit * channel_padding::seen(o.in, a.value) * a.points > kMostElements
+                  : a.points >= slab_conv::many_voxels;
   return in_slabs ? plan_parts(o, tape, {a, b}) : plan(o, tape, plan_join(tape, a, b));
 }
 

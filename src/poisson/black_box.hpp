@@ -13,9 +13,9 @@ namespace voxcycle {
 /// take from its two, four or eight corners in proportion to the couplings, so that jumps of nu
 /// bend the interpolant where they bend the solution ("black box multigrid", Dendy 1982, 1983):
 ///
-///     edge      couplings to each side, summed over the plane across
-///     face      the equation of the node with couplings summed along the face's normal, edges
-///     known voxel     the equation of the node, edges and faces known
+/// - edge: couplings to each side, summed over the plane across;
+/// - face: the equation of the node with couplings summed along the face's normal, edges known;
+/// - voxel: the equation of the node, edges and faces known.
 ///
 /// Weights of a fine node sum to one. Where the couplings make no sense as such (a weight beyond
 /// [0, 1] on an edge, [-1, 2] elsewhere) they are those of trilinear interpolation.

@@ -4,9 +4,9 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/poisson/parallel.hpp"
 
-#include <array>
 #include <cmath>
 
+#include "stencil_entries.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
@@ -29,30 +29,33 @@ bool factorise(double* a, std::int64_t n) {
   return true;
 }
 
-// K is applied to combs, sums of unit vectors three nodes apart: each node has one tooth among its
-// neighbours, so that its value is one entry of K. Writes them into matrix [B, nodes, nodes].
-void scatter_columns(at::Tensor const& k_comb, Grid3 const& grid,
-                     std::array<std::int64_t, 3> const& first, at::Tensor& matrix) {
-  // The tooth within one node of i, or -1 if it lies outside of the grid.
-  auto const tooth = [&](std::int64_t i, int axis) {
-    std::int64_t const j = i + 1 - (i + 4 - first[axis]) % 3;
-    return j < grid.nodes(axis) ? j : -1;
-  };
-  auto const values = k_comb.accessor<double, 5>();
-  auto entries = matrix.accessor<double, 3>();
-  std::int64_t i = 0;
-  for (std::int64_t x = 0; x < grid.nodes(0); ++x) {
-    for (std::int64_t y = 0; y < grid.nodes(1); ++y) {
-      for (std::int64_t z = 0; z < grid.nodes(2); ++z, ++i) {
-        std::int64_t const jx = tooth(x, 0), jy = tooth(y, 1), jz = tooth(z, 2);
-        if (jx < 0 || jy < 0 || jz < 0) continue;
-        std::int64_t const j = (jx * grid.nodes(1) + jy) * grid.nodes(2) + jz;
-        for (std::int64_t sample = 0; sample < matrix.size(0); ++sample) {
-          entries[sample][j][i] = values[sample][0][x][y][z];
+// A matrix [B, nodes, nodes] from its couplings, in float64; the upper triangle stays zero. The
+// diagonal is what makes rows sum to zero: a conductor that touches no Dirichlet face has a mode
+// whose stiffness would be lost in the rounding of a diagonal of float32.
+at::Tensor lower_triangle(StencilSource const& matrix) {
+  std::int64_t const nodes = matrix.grid().node_count();
+  at::Tensor const values = matrix.values().cpu();
+  at::Tensor result = at::zeros({matrix.batch(), nodes, nodes}, at::kDouble);
+  auto entries = result.accessor<double, 3>();
+  AT_DISPATCH_FLOATING_TYPES(values.scalar_type(), "lower_triangle", [&] {
+    with_entries<scalar_t>(matrix, values, [&](auto const& entry) {
+      FieldSize const& size = entry.nodes;
+      for (std::int64_t element = 0; element < matrix.batch() * nodes; ++element) {
+        auto const [sample, x, y, z] = size.place(element);
+        std::int64_t const i = element % nodes;
+        for (int t = no_offset + 1; t < offset_count; ++t) {
+          Step const o(t);
+          if (!size.holds(x + o.x, y + o.y, z + o.z)) continue;
+          std::int64_t const j = size.index(0, x + o.x, y + o.y, z + o.z);
+          double const coupling = entry(sample, x, y, z, t);
+          entries[sample][j][i] = coupling;
+          entries[sample][i][i] -= coupling;
+          entries[sample][j][j] -= coupling;
         }
       }
-    }
-  }
+    });
+  });
+  return result;
 }
 
 // x becomes (L L^T)^-1 x.
@@ -72,30 +75,15 @@ void substitute(double const* factor, double* x, std::int64_t n) {
 
 }  // namespace
 
-CoarsestSolver::CoarsestSolver(LevelOperator const& level, at::Tensor const& mask,
-                               std::int64_t batch, at::TensorOptions const& fields) {
-  Grid3 const& grid = level.grid();
-  std::int64_t const nodes = grid.node_count();
+CoarsestSolver::CoarsestSolver(StencilSource const& matrix, at::Tensor const& mask) {
+  Grid3 const& grid = matrix.grid();
+  std::int64_t const nodes = grid.node_count(), batch = matrix.batch();
   VOXCYCLE_REQUIRE(nodes <= node_limit, "multigrid ends on a grid of "
                                             << grid.name()
                                             << " voxels, too large for a direct solve. Use "
                                                "sizes with more factors of two.");
   mask_ = mask.view({1, nodes});
-  factor_ = at::zeros({batch, nodes, nodes}, at::kDouble);
-  auto const first_of = [](std::int64_t comb) {
-    return std::array<std::int64_t, 3>{comb / 9, comb / 3 % 3, comb % 3};
-  };
-  std::vector<at::Tensor> combs;  // to the host together: it waits for each copy from a GPU
-  for (std::int64_t comb = 0; comb < 27; ++comb) {
-    auto const first = first_of(comb);
-    at::Tensor unit = at::zeros({batch, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)}, fields);
-    unit.slice(2, first[0], {}, 3).slice(3, first[1], {}, 3).slice(4, first[2], {}, 3).fill_(1.0);
-    combs.push_back(level.apply(unit));
-  }
-  at::Tensor const columns = at::stack(combs).to(at::kCPU, at::kDouble);
-  for (std::int64_t comb = 0; comb < 27; ++comb) {
-    scatter_columns(columns[comb], grid, first_of(comb), factor_);
-  }
+  factor_ = lower_triangle(matrix);
   factor_.mul_(mask_.unsqueeze(1)).mul_(mask_.unsqueeze(2));
   at::Tensor const scale = factor_.diagonal(0, 1, 2).amax(1).view({batch, 1, 1});
   if (mask.min().item<double>() > 0.0) {
@@ -109,9 +97,10 @@ CoarsestSolver::CoarsestSolver(LevelOperator const& level, at::Tensor const& mas
                                                   << " is not positive definite (multigrid needs "
                                                      "nu > 0 everywhere). Check the coefficient.");
   }
-  if (fields.device().is_cpu()) return;
-  inverse_ = at::cholesky_inverse(factor_).to(fields.device(), /*non_blocking=*/true);
-  mask_ = mask_.to(fields.device(), /*non_blocking=*/true);
+  auto const device = matrix.options().device();
+  if (device.is_cpu()) return;
+  inverse_ = at::cholesky_inverse(factor_).to(device, /*non_blocking=*/true);
+  mask_ = mask_.to(device, /*non_blocking=*/true);
   factor_.reset();
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "level_operator.hpp"
+#include "stencil_rows.hpp"
 #include <ATen/core/Tensor.h>
 
 namespace voxcycle {
@@ -16,12 +16,10 @@ class CoarsestSolver {
   /// memory.
   static constexpr std::int64_t node_limit = 1500;
 
-  /// @param mask   1 on free nodes, 0 on Dirichlet nodes, float64 [1, 1, nodes]
-  /// @param batch  samples of `level`
-  /// @param fields  device and type of the fields that `level` works on
+  /// @param matrix  whose rows sum to zero
+  /// @param mask    1 on free nodes, 0 on Dirichlet nodes, float64 [1, 1, nodes], on the host
   /// @throws Error beyond node_limit, or if a sample's matrix is not positive definite.
-  CoarsestSolver(LevelOperator const& level, at::Tensor const& mask, std::int64_t batch,
-                 at::TensorOptions const& fields);
+  CoarsestSolver(StencilSource const& matrix, at::Tensor const& mask);
 
   /// K^-1 b on free nodes, zero on Dirichlet nodes: [B, 1, nodes].
   at::Tensor solve(at::Tensor const& b) const;

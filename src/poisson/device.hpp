@@ -37,6 +37,9 @@ struct LanczosSums {
 void lanczos_step(LanczosSums const& sums, at::Tensor const& scale, at::Tensor const& k_x,
                   at::Tensor const& y, at::Tensor const& other, at::Tensor const& x);
 
+/// See NoiseJob; x [B, 1, nodes].
+void fill_noise(at::Tensor const& x);
+
 /// x /= weights, and 0 where they are.
 void divide(at::Tensor const& weights, at::Tensor const& x);
 

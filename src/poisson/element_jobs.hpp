@@ -12,7 +12,8 @@
 namespace voxcycle {
 
 template <class T>
-using NodeJobs = std::tuple<NodeSumJob<T>, ChebyshevJob<T>, LanczosJob<T>, DivideJob<T>>;
+using NodeJobs =
+    std::tuple<NodeSumJob<T>, ChebyshevJob<T>, LanczosJob<T>, NoiseJob<T>, DivideJob<T>>;
 
 template <class T>
 using MultigridJobs =

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "level_operator.hpp"
 
-#include "voxcycle/core/random.hpp"
+#include "voxcycle/core/error.hpp"
 #include "voxcycle/poisson/energy.hpp"
+#include "voxcycle/poisson/parallel.hpp"
 
 #include <algorithm>
 
+#include "device.hpp"
 #include "element_matrix.hpp"
+#include "node_points.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
@@ -31,10 +34,10 @@ class VoxelOperator : public LevelOperator {
 
   bool top_is_bound() const override { return true; }
 
+  std::unique_ptr<StencilSource> entries() const override { return voxel_stencil(grid(), nu_); }
+
   Coarsening coarsened(CoarseOperator kind) const override {
-    if (kind == CoarseOperator::black_box) {
-      return coarsen_black_box(*voxel_stencil(grid(), nu_));
-    }
+    if (kind == CoarseOperator::black_box) return coarsen_black_box(*entries());
     return {make_voxel_operator(grid().coarsened(), average_voxels(nu_, grid())),
             trilinear_transfer(grid())};
   }
@@ -46,19 +49,26 @@ class VoxelOperator : public LevelOperator {
 }  // namespace
 
 at::Tensor noise_like(at::Tensor const& field) {
-  auto sizes = field.sizes().vec();
-  sizes[0] = 1;
-  at::Tensor noise = at::empty(sizes, field.options().device(at::kCPU));
-  AT_DISPATCH_FLOATING_TYPES(noise.scalar_type(), "noise_like", [&] {
-    auto* const values = noise.mutable_data_ptr<scalar_t>();
-    for (std::int64_t i = 0; i < noise.numel(); ++i) {
-      values[i] = static_cast<scalar_t>(hash_uniform({static_cast<std::uint64_t>(i)}) - 0.5);
-    }
+  at::Tensor noise = at::empty(field.sizes(), field.options());
+  if (noise.is_cuda()) {
+    on_gpu::fill_noise(noise);
+    return noise;
+  }
+  AT_DISPATCH_FLOATING_TYPES(noise.scalar_type(), "noise", [&] {
+    NoiseJob<scalar_t> const job{static_cast<std::uint32_t>(noise[0].numel()),
+                                 noise.mutable_data_ptr<scalar_t>()};
+    parallel_for(noise.numel(), 4, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) job(i);
+    });
   });
-  return noise.to(field.device(), /*non_blocking=*/true).expand_as(field).contiguous();
+  return noise;
 }
 
 std::unique_ptr<LevelOperator> make_voxel_operator(Grid3 const& grid, at::Tensor const& nu) {
+  at::IntArrayRef const voxels(grid.voxels.data(), 3);
+  VOXCYCLE_REQUIRE(nu.dim() == 5 && nu.size(1) == 1 && nu.sizes().slice(2) == voxels,
+                   "nu has shape " << nu.sizes() << ", expected [B, 1, " << grid.name() << "].");
+  VOXCYCLE_REQUIRE(nu.is_contiguous(), "nu is not contiguous. Call contiguous() first.");
   return std::make_unique<VoxelOperator>(grid, nu);
 }
 

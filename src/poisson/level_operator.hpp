@@ -29,6 +29,7 @@ class LevelOperator {
   /// About the largest eigenvalue of D^-1 K with D = diag K, of each sample: [B or 1], float64
   virtual at::Tensor top() const = 0;
   virtual bool top_is_bound() const = 0;  ///< whether no eigenvalue exceeds it for certain
+  virtual std::unique_ptr<StencilSource> entries() const = 0;
   virtual Coarsening coarsened(CoarseOperator kind) const = 0;
 
  private:
@@ -41,7 +42,7 @@ struct Coarsening {
   std::unique_ptr<Transfer> transfer;
 };
 
-/// K(nu) itself. @param nu voxels [B, 1, nx, ny, nz], contiguous.
+/// K(nu) itself. @param nu voxels [B, 1, nx, ny, nz], contiguous. @throws Error if it is not.
 std::unique_ptr<LevelOperator> make_voxel_operator(Grid3 const& grid, at::Tensor const& nu);
 
 /// Noise in [-0.5, 0.5), the same wherever and whenever it is made and for every sample.

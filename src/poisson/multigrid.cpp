@@ -55,8 +55,8 @@ struct Multigrid::Impl {
     }
     LevelOperator const& last = *levels.back().op;
     if (is_solved_directly(last.grid())) {
-      direct = std::make_unique<CoarsestSolver>(
-          last, free_node_mask(last.grid(), boundary, at::kDouble), nu.size(0), fields);
+      direct = std::make_unique<CoarsestSolver>(*last.entries(),
+                                                free_node_mask(last.grid(), boundary, at::kDouble));
     } else {
       polynomial = std::make_unique<CoarsestPolynomial>(last, levels.back().jacobi_weights);
     }
@@ -113,9 +113,6 @@ Multigrid::Multigrid(Grid3 const& grid, Boundary const& boundary, at::Tensor con
                      MultigridOptions const& options) {
   at::NoGradGuard const no_grad;
   require_valid(grid);
-  at::IntArrayRef const voxels(grid.voxels.data(), 3);
-  VOXCYCLE_REQUIRE(nu.dim() == 5 && nu.size(1) == 1 && nu.sizes().slice(2) == voxels,
-                   "nu has shape " << nu.sizes() << ", expected [B, 1, " << grid.name() << "].");
   VOXCYCLE_REQUIRE(options.smoothing_steps > 0,
                    "multigrid needs at least one smoothing step (without one it is singular).");
   VOXCYCLE_REQUIRE(options.dtype == at::kFloat || options.dtype == at::kDouble,

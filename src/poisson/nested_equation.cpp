@@ -37,8 +37,7 @@ at::Tensor direct_solution(LevelOperator const& op, Boundary const& boundary, at
                                .contiguous();
   at::Tensor r = op.apply(start).neg_();
   if (b) r.add_(*b);
-  CoarsestSolver const solver(op, free_node_mask(op.grid(), boundary, at::kDouble), nu.size(0),
-                              nu.options());
+  CoarsestSolver const solver(*op.entries(), free_node_mask(op.grid(), boundary, at::kDouble));
   return start + solver.solve(r);
 }
 

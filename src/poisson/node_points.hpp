@@ -4,6 +4,7 @@
 #pragma once
 
 #include "voxcycle/core/element_job.hpp"
+#include "voxcycle/core/random.hpp"
 
 #include <cstdint>
 
@@ -102,6 +103,17 @@ struct LanczosJob {
     T const beta2 = static_cast<T>(share(y_y[sample], y_y_before[sample]));
     other[i] = scale[i] * k_x[i] - alpha * y[i] - beta2 * other[i];
     x[i] = scale[i] * other[i];
+  }
+};
+
+/// Noise in [-0.5, 0.5), the same for every sample.
+template <class T>
+struct NoiseJob {
+  std::uint32_t count;  ///< nodes of a sample
+  T* x;
+
+  VOXCYCLE_BOTH void operator()(std::int64_t i) const {
+    x[i] = static_cast<T>(hash_uniform({static_cast<std::uint32_t>(i) % count}) - 0.5);
   }
 };
 

@@ -59,9 +59,10 @@ class StencilOperator : public LevelOperator {
   at::Tensor top() const override { return allowance * lanczos_top(*this, lanczos_steps); }
   bool top_is_bound() const override { return false; }
 
-  Coarsening coarsened(CoarseOperator) const override {
-    return coarsen_black_box(*coupling_stencil(grid(), couplings_));
+  std::unique_ptr<StencilSource> entries() const override {
+    return coupling_stencil(grid(), couplings_);
   }
+  Coarsening coarsened(CoarseOperator) const override { return coarsen_black_box(*entries()); }
 
  private:
   std::array<std::int64_t, 5> field_sizes() const {

@@ -3,7 +3,6 @@
 
 #include "voxcycle/poisson/energy.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -23,9 +22,10 @@ double quick_error_estimate(Problem const& problem, at::Tensor const& nu, at::Te
   double const square =
       2.0 * energy_and_gradient(field, voxels, problem.grid).energy.item<double>();
   at::Tensor const r = system.residual(field);
-  double const error = std::sqrt(std::max(0.0, field_dot(r, multigrid.cycle(r))));
-  if (error == 0.0) return 0.0;
-  return square > 0.0 ? error / std::sqrt(square) : std::numeric_limits<double>::infinity();
+  double const squared_error = field_dot(r, multigrid.cycle(r));
+  if (squared_error <= 0.0) return 0.0;  // by rounding
+  double const estimate = std::sqrt(squared_error / square);
+  return std::isnan(estimate) ? std::numeric_limits<double>::infinity() : estimate;
 }
 
 }  // namespace voxcycle

@@ -23,6 +23,12 @@ class CommandLine(Refusal):
             (("train", "--cycle.batch"), "--cycle.batch needs a value"),
             (("evaluate", "--config", "small.cfg", "--fresh"), "unknown option --fresh"),
             (("train", "--cycle.bach", "8"), ["'cycle.bach'", "cycle.batch"]),
+            (("train", "--fresh=no"), "--fresh takes no value"),
+            (("train", "--run.directory", "--dry-run"), ["needs a value, but --dry-run follows",
+                                                         "--run.directory=--dry-run"]),
+            (("train", "--run.directory", ""), "run.directory is empty"),
+            (("generate", "--data.directory="), "data.directory is empty"),
+            (("train", "--run.directory", "runs/#1"), "holds a #"),
         ]
         for arguments, expect in cases:
             with self.subTest(arguments=arguments):
@@ -237,6 +243,12 @@ class Data(Refusal):
                 if key != "data.train_samples":
                     self.refuse("generate", "--config", "small.cfg", f"--{key}", value,
                                 expect=["holds other data (" + expect, " there, "])
+
+    def test_another_number_of_shards(self):
+        files = sorted(self.scratch.rglob("*.h5"))
+        self.refuse("generate", "--config", "small.cfg", "--data.shard_samples", "1",
+                    expect=["is one of", "another data.directory"])
+        self.assertEqual(sorted(self.scratch.rglob("*.h5")), files)
 
     def test_training_without_the_references_that_its_loss_needs(self):
         # Before the first step, on all ranks; then what the message says helps.

@@ -3,6 +3,7 @@
 """What the program says about itself: info, --help, --dump-config."""
 
 import json
+import os
 import re
 
 import harness
@@ -24,6 +25,13 @@ class Info(harness.Case):
         self.assertRegex(lines["cores"], r"^\d+$")
         self.assertEqual(lines["threads"], "1 a process")
         self.assertEqual(lines["processes"], "1, self")
+
+    def test_cores_are_those_that_the_process_may_run_on(self):
+        one = min(os.sched_getaffinity(0))
+        for ranks in (0, 2):
+            out = self.run_program("info", ranks=ranks,
+                                   in_child=lambda: os.sched_setaffinity(0, {one})).out
+            self.assertRegex(out, r"(?m)^cores +1$")
 
     def test_info_on_processes_and_threads(self):
         out = self.succeed("info", "--run.threads", "3", ranks=2).out
@@ -131,6 +139,7 @@ class Info(harness.Case):
     def test_numbers_on_the_command_line(self):
         cases = [
             (("bench", "energy", "--grid", "16abc"), "--grid '16abc' is no positive number. Give"),
+            (("bench", "loss", "--profile", "t.json"), "--profile means nothing to bench loss, which"),
             (("bench", "energy", "--grid", "0"), "--grid '0' is no positive number. Give"),
             (("bench", "step", "--grid", "8", "--reduction", "both"),
              "--reduction 'both' is unknown. Choose exact, fast or exact,fast."),

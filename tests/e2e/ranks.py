@@ -58,6 +58,12 @@ class Ranks(harness.Case):
         self.assertNotEqual(result.status, 0)
         self.assertIn("data.on_the_fly = no", result.err)
 
+    def test_verify_refuses_a_launcher_that_starts_processes_apart(self):
+        result = self.run_program("verify", "--config", "small.cfg", "--ranks", "1,2", "--steps", "1",
+                                  "--launcher", "env A={}")
+        self.assertEqual(result.status, 1, result.text)
+        self.assertIn("started 1 processes that know of each other instead of 2", result.err)
+
     def test_fast_reduction(self):
         exact = [float(x) for x in harness.losses(self.train(0))]
         for ranks in (0, 2, 3):

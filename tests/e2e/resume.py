@@ -78,6 +78,25 @@ class Resume(harness.Case):
         self.assertRegex(result.err, r"going on with stage 1 after \d+ of its steps")
         self.expect_as_uninterrupted()
 
+    def test_fresh_forgets_the_run_that_was_there(self):
+        self.finish()
+        (self.scratch / "run" / "metrics.csv").unlink()
+        process = self.start(*self.command("run"), "--fresh")
+        self.wait_until(process, lambda: self.steps_done("run") >= 20)
+        process.send(signal.SIGINT)
+        self.assertIn("the same command without --fresh goes on", process.wait(20).out)
+        result = self.finish()
+        self.assertRegex(result.err, r"going on with stage \d after \d+ of its steps")
+        self.expect_as_uninterrupted()
+
+    def test_fresh_leaves_nothing_of_the_run_that_was_there(self):
+        self.finish()
+        process = self.start(*self.command("run"), "--fresh", "--train.checkpoint_seconds", "1000")
+        self.wait_until(process, lambda: not (self.scratch / "run" / "DONE").exists())
+        process.send(signal.SIGKILL)
+        process.wait(5)
+        self.assertEqual(sorted(p.name for p in (self.scratch / "run").glob("*.h5")), [])
+
     def test_under_nohup_it_outlives_the_terminal(self):
         process = self.start(*self.command("run"), in_child=lambda: signal.signal(
             signal.SIGHUP, signal.SIG_IGN))

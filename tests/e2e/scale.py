@@ -50,7 +50,7 @@ class Scale(harness.Case):
                 (("--processes", "2,3", "--batch", "3"), "share evenly"),
                 (("--processes", "1,2", "--launcher", "mpirun"), "has no {}"),
                 (("--processes", "1,2", "--launcher", "false {}"), "'srun -n {}'"),
-                (("--processes", "2", "--launcher", "env A={}"), "started 1 processes instead of 2"),
+                (("--processes", "2", "--launcher", "env A={}"), "started 1 processes that know of each other instead of 2"),
                 (("--json", "small.cfg/x"), "cannot write small.cfg/x"),
                 (("--grid", "0"), "--grid '0'"),
                 (("--processes", "1,2", "--space", "--grid", "16"), "not shared out"),

@@ -90,6 +90,12 @@ LanczosJob<T> opened(DeviceQueue const& queue, LanczosJob<T> job) {
 }
 
 template <class T>
+NoiseJob<T> opened(DeviceQueue const& queue, NoiseJob<T> job) {
+  open(queue, job.x);
+  return job;
+}
+
+template <class T>
 DivideJob<T> opened(DeviceQueue const& queue, DivideJob<T> job) {
   open(queue, job.weights, job.x);
   return job;

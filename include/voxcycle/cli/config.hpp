@@ -73,7 +73,7 @@ class Config {
   /// sections come last.
   std::string dump() const;
   /// "section.key = value" lines of all that a run's result depends on: everything but places,
-  /// intervals of saving and evaluating.
+  /// threads, memory and intervals of saving.
   std::string identity() const;
 
  private:

@@ -14,16 +14,12 @@
 // Work captures loop variables by value: it may be done later. A program ends with a barrier.
 #pragma once
 
+#include "voxcycle/core/both.hpp"
+
 #include <cstdint>
 #include <functional>
 #include <utility>
 #include <vector>
-
-#ifdef __CUDACC__
-#define VOXCYCLE_BOTH __host__ __device__
-#else
-#define VOXCYCLE_BOTH
-#endif
 
 namespace voxcycle {
 

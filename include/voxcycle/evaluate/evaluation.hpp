@@ -21,6 +21,7 @@ std::string precision_name(at::ScalarType type);
 struct Evaluation {
   std::string grid;
   std::string precision;  ///< of convolutions and activations: bf16, f32 or f64
+  std::string weights;    ///< their file, in the run directory or a path
   std::vector<SampleErrors> samples;
   double rel_l2_mean = 0.0;
   double rel_l2_max = 0.0;
@@ -37,8 +38,8 @@ Evaluation evaluate_network(Communicator const& comm, Network& network, HeldOutS
 std::string evaluation_table(Evaluation const& evaluation, std::size_t most);
 /// "index,rel_l2,energy_gap,energy_norm_error", one line a sample.
 std::string evaluation_csv(Evaluation const& evaluation);
-/// samples, grid, precision, rel_l2_mean, rel_l2_max, energy_gap_mean, energy_norm_error_mean,
-/// per_sample and, where there is a comparison, compare (comparison_json).
+/// samples, grid, precision, weights, rel_l2_mean, rel_l2_max, energy_gap_mean,
+/// energy_norm_error_mean, per_sample and, where there is a comparison, compare (comparison_json).
 std::string evaluation_json(Evaluation const& evaluation);
 
 /// Slices (middle plane in z) of nu, the network's solution, the reference and their difference for

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -75,6 +76,8 @@ class ShardReader {
 std::string shard_directory(std::string const& root, std::string const& split, Grid3 const& grid);
 /// "shard-00002-of-00008.h5"
 std::string shard_name(std::int64_t number, std::int64_t count);
+/// The count in the name of a shard's file; none if it is no such name.
+std::optional<std::int64_t> count_in_shard_name(std::string const& name);
 
 /// The shards of one directory as one array of samples. Checks that the shards are complete, belong
 /// together (family, seed, split, grid, boundary, source) and cover [0, samples) without gap or

@@ -31,8 +31,10 @@ struct ErrorEstimate {
 /// Bounds by preconditioned conjugate gradients from u. With d_j the search directions, r_j the
 /// residuals, B the cycle and e_k the error left after k steps,
 ///
-///     |e_0|_K^2 = sum_{j<k} (d_j, r_j)^2 / (d_j, K d_j) + |e_k|_K^2     (Hestenes and Stiefel
-///     1952) |e_k|_K^2 <= (r_k, B r_k) / lambda,      lambda the least eigenvalue of B K
+///     |e_0|_K^2 = sum_{j<k} (d_j, r_j)^2 / (d_j, K d_j) + |e_k|_K^2,
+///     |e_k|_K^2 <= (r_k, B r_k) / lambda,
+///
+/// the first after Hestenes and Stiefel (1952), lambda the least eigenvalue of B K.
 ///
 /// The lower bound assumes nothing but exact arithmetic: each step's decrease of the energy is
 /// measured. The upper bound needs a lambda that is not too large: the least Ritz value of B K seen

@@ -18,7 +18,7 @@ namespace voxcycle {
 /// @param u          nodes, float64, with the problem's Dirichlet values
 /// @param multigrid  made for the same problem and nu
 /// @param b          load or empty
-/// @return infinity where u is constant but no solution
+/// @return infinity where u is constant but no solution, and where u or the cycle is not finite
 /// @throws Error as solve_pcg does.
 double quick_error_estimate(Problem const& problem, at::Tensor const& nu, at::Tensor const& u,
                             Multigrid const& multigrid,

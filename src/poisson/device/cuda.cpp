@@ -7,6 +7,7 @@
 #include "poisson/element_jobs.hpp"
 #include "poisson/element_matrix.hpp"
 #include "poisson/launch.hpp"
+#include "poisson/stencil_entries.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle::on_gpu {
@@ -125,6 +126,14 @@ void lanczos_step(LanczosSums const& sums, at::Tensor const& scale, at::Tensor c
   });
 }
 
+void fill_noise(at::Tensor const& x) {
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "noise", [&] {
+    run("noise", x, x.numel(),
+        NoiseJob<scalar_t>{static_cast<std::uint32_t>(x[0].numel()),
+                           x.mutable_data_ptr<scalar_t>()});
+  });
+}
+
 void divide(at::Tensor const& weights, at::Tensor const& x) {
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "divide", [&] {
     run("division by the diagonal", x, x.numel(),
@@ -204,24 +213,9 @@ at::Tensor coupling_diagonal(at::Tensor const& couplings) {
   return out;
 }
 
-namespace {
-
-/// Calls body(entries of the fine matrix).
-template <class T, class Body>
-void with_entries(StencilSource const& fine, Body const& body) {
-  T const* const values = fine.values().const_data_ptr<T>();
-  FieldSize const nodes = node_size(fine.grid());
-  if (fine.kind() == StencilSource::Values::couplings) {
-    return body(CouplingEntries<T>{values, nodes});
-  }
-  body(VoxelEntries<T>(values, nodes, element_stiffness(fine.grid())[0].data()));
-}
-
-}  // namespace
-
 void black_box_weights(StencilSource const& fine, at::Tensor& weights) {
   AT_DISPATCH_FLOATING_TYPES(weights.scalar_type(), "black_box_weights", [&] {
-    with_entries<scalar_t>(fine, [&](auto const& entries) {
+    with_entries<scalar_t>(fine, fine.values(), [&](auto const& entries) {
       black_box_weight_jobs(entries, fine.batch(), size_of(weights),
                             weights.mutable_data_ptr<scalar_t>(),
                             [&](std::int64_t count, auto const& job) {
@@ -234,7 +228,7 @@ void black_box_weights(StencilSource const& fine, at::Tensor& weights) {
 void black_box_couplings(StencilSource const& fine, at::Tensor const& weights,
                          at::Tensor& couplings) {
   AT_DISPATCH_FLOATING_TYPES(couplings.scalar_type(), "black_box_couplings", [&] {
-    with_entries<scalar_t>(fine, [&](auto const& entries) {
+    with_entries<scalar_t>(fine, fine.values(), [&](auto const& entries) {
       using Entries = std::decay_t<decltype(entries)>;
       run("black box product", couplings, couplings.numel(),
           BlackBoxCouplingJob<scalar_t, Entries>{entries, weights.const_data_ptr<scalar_t>(),

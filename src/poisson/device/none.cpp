@@ -40,6 +40,10 @@ void lanczos_step(LanczosSums const& /*sums*/, at::Tensor const& /*scale*/,
   refuse();
 }
 
+void fill_noise(at::Tensor const& /*x*/) {
+  refuse();
+}
+
 void divide(at::Tensor const& /*weights*/, at::Tensor const& /*x*/) {
   refuse();
 }

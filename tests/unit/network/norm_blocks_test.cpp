@@ -288,6 +288,20 @@ TEST(NormBlocksAddresses, VectorsAreAsLongAsTheyAllow) {
   expect_programs<Programs<Bf16, float, 8, false>>(job);
 }
 
+TEST(NormBlocksStore, RoundsToEvenAndKeepsWhatIsNotFinite) {
+  auto const stored_bits = [](std::uint32_t bits) {
+    Bf16 out;
+    store(__builtin_bit_cast(float, bits), &out);
+    return out.bits;
+  };
+  EXPECT_EQ(stored_bits(0x3f808000), 0x3f80);
+  EXPECT_EQ(stored_bits(0x3f818000), 0x3f82);
+  EXPECT_EQ(stored_bits(0xff800000), 0xff80) << "minus infinity";
+  for (std::uint32_t const nan : {0x7fffffffU, 0xffffffffU, 0x7fc00000U, 0xffc00000U}) {
+    EXPECT_TRUE(std::isnan(load(Bf16{stored_bits(nan)}))) << nan << ": of a GPU and of a CPU";
+  }
+}
+
 TEST(NormBlocksTiles, NoSamplesAreNoBlocks) {
   EXPECT_EQ(Tiles(0, 1000, 8, 8).blocks(), 0);
   EXPECT_EQ(Tiles(2, 0, 8, 8).blocks(), 0);

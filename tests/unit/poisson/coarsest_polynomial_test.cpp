@@ -24,6 +24,7 @@ class Estimated final : public LevelOperator {
   at::Tensor diagonal() const override { return op_->diagonal(); }
   at::Tensor top() const override { return share_ * op_->top(); }
   bool top_is_bound() const override { return share_ >= 1.0; }
+  std::unique_ptr<StencilSource> entries() const override { return op_->entries(); }
   Coarsening coarsened(CoarseOperator kind) const override { return op_->coarsened(kind); }
 
  private:

@@ -56,6 +56,13 @@ class NestedFaces : public ::testing::TestWithParam<char const*> {
   at::Tensor nu = jumping_nu(2), b = random_field(kBox, 2);
 };
 
+TEST(NestedEquation, RefusesCoefficientsOfAnotherShape) {
+  at::Tensor const nu = jumping_nu(1);
+  for (at::Tensor const& wrong : {nu.narrow(4, 0, 2), nu.transpose(2, 4), nu.squeeze(1)}) {
+    EXPECT_THROW(NestedEquation(kBox, {}, wrong, {}, {.levels = 2}), Error);
+  }
+}
+
 TEST_P(NestedFaces, OneGridIsSolvedDirectly) {
   NestedEquation const one(kBox, boundary, nu, b, {.levels = 1});
   at::Tensor const u = one.coarsest();

@@ -50,6 +50,15 @@ TEST(QuickEstimate, OfTheSolutionIsNothing) {
   EXPECT_THROW(quick_error_estimate(problem, nu, u + 1.0, cycle), Error);
 }
 
+TEST(QuickEstimate, OfWhatIsNotFiniteIsInfinite) {
+  Problem const problem{Grid3::cube(8), {}};
+  at::Tensor const nu = at::ones({1, 1, 8, 8, 8}, at::kDouble);
+  Multigrid const cycle(problem.grid, problem.boundary, nu);
+  at::Tensor const u = lift(problem.grid, problem.boundary, at::kDouble).clone();
+  u.select(2, 3).fill_(std::nan(""));
+  EXPECT_TRUE(std::isinf(quick_error_estimate(problem, nu, u, cycle)));
+}
+
 TEST(QuickEstimate, OfAConstantThatIsNoSolutionIsInfinite) {
   Problem const problem{Grid3::cube(8), parse_boundary("0, 0, flux, flux, flux, flux")};
   at::Tensor const nu = at::ones({1, 1, 8, 8, 8}, at::kDouble);

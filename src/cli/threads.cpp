@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/threads.hpp"
+
+#include "voxcycle/core/host.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <ATen/Parallel.h>
+#include <sched.h>
+
+namespace voxcycle {
+namespace {
+
+// The cores that this process may run on, one bit each; none if the system does not say.
+std::vector<bool> allowed_cores() {
+  constexpr int most = 1 << 14;
+  std::vector<bool> allowed;
+  cpu_set_t* const set = CPU_ALLOC(most);
+  if (::sched_getaffinity(0, CPU_ALLOC_SIZE(most), set) == 0) {
+    for (int core = 0; core < most; ++core) {
+      allowed.push_back(CPU_ISSET_S(core, CPU_ALLOC_SIZE(most), set) != 0);
+    }
+  }
+  CPU_FREE(set);
+  return allowed;
+}
+
+// Processes of this machine that may run on the very same cores as this one: all of them, unless
+// the launcher binds each to its own. **Collective**.
+std::int64_t processes_sharing_cores(Communicator const& comm) {
+  std::string place = host_name() + ' ';
+  for (bool const allowed : allowed_cores()) place += allowed ? '1' : '0';
+  auto const places = comm.all_gather_text(place);
+  return std::count(places.begin(), places.end(), place);
+}
+
+}  // namespace
+
+int cores() {
+  auto const allowed = allowed_cores();
+  auto const count = std::count(allowed.begin(), allowed.end(), true);
+  return count > 0 ? static_cast<int>(count)
+                   : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+void set_threads(Config const& config, Communicator const& comm) {
+  auto const sharing = processes_sharing_cores(comm);
+  auto threads = config.integer("run.threads", 0, 4096);
+  if (threads == 0 && std::getenv("OMP_NUM_THREADS") != nullptr) return;
+  if (threads == 0) threads = std::max<std::int64_t>(1, cores() / sharing);
+  at::set_num_threads(static_cast<int>(threads));
+}
+
+}  // namespace voxcycle

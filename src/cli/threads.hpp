@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/cli/config.hpp"
+#include "voxcycle/comm/communicator.hpp"
+
+namespace voxcycle {
+
+/// Those of this machine that the process may run on (its affinity).
+int cores();
+/// Sets the number of threads of this process: run.threads, else OMP_NUM_THREADS, else cores(),
+/// shared out to the processes of this machine that may run on the same. **Collective**.
+void set_threads(Config const& config, Communicator const& comm);
+
+}  // namespace voxcycle
