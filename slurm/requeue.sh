@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What the batch scripts share. Slurm sends them USR1 a minute before the time limit
 # (--signal=B:USR1@60); voxcycle then stops with a checkpoint and the job goes back into the queue,
-# where it goes on from there. After a preemption or a node failure (--requeue) it goes on from the
+# where it goes on from there. Work that takes longer to stop, such as an iteration of L-BFGS, goes
+# on from its last checkpoint. After a preemption or a node failure (--requeue) it goes on from the
 # last checkpoint, at most train.checkpoint_seconds old.
 
 voxcycle=${VOXCYCLE:-build/release/voxcycle}
@@ -17,10 +18,11 @@ export SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:-1}
 
 # run_or_requeue COMMAND ...: the command's exit status, unless it was asked to stop.
 run_or_requeue() {
-  local status=0 asked=no child
+  local status=0 asked=no child guard
   "$@" &
   child=$!
-  trap 'asked=yes; kill -USR1 "$child"' USR1
+  # A job that its time limit ends does not come back by itself.
+  trap 'asked=yes; kill -USR1 "$child"; (sleep 45; scontrol requeue "$SLURM_JOB_ID") & guard=$!' USR1
   # A trapped signal ends wait early.
   wait "$child" || status=$?
   while kill -0 "$child" 2>/dev/null; do
@@ -29,6 +31,7 @@ run_or_requeue() {
   done
   trap - USR1
   if [[ $asked == yes ]]; then
+    kill "$guard" 2>/dev/null || true
     echo "time is up: job $SLURM_JOB_ID goes back into the queue"
     scontrol requeue "$SLURM_JOB_ID"
     return 0

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The one place where errors end: prints rank and host, then ends all ranks.
 #include "voxcycle/cli/command.hpp"
+#include "voxcycle/cli/error_words.hpp"
 #include "voxcycle/cli/tensor_memory.hpp"
 #include "voxcycle/comm/communicator.hpp"
 #include "voxcycle/core/host.hpp"
@@ -14,25 +15,6 @@
 #include <string>
 #include <thread>
 #include <vector>
-
-#include <c10/util/Exception.h>
-
-namespace {
-
-/// torch's own errors bring the stack along, and no advice.
-std::string words_of(std::exception const& error) {
-  auto const* const of_torch = dynamic_cast<c10::Error const*>(&error);
-  if (of_torch == nullptr) return error.what();
-  std::string words = of_torch->what_without_backtrace();
-  if (dynamic_cast<c10::OutOfMemoryError const*>(&error) != nullptr) {
-    words +=
-        " Other programs may hold the rest (see nvidia-smi). Use a coarser grid, or run.device = "
-        "cpu.";
-  }
-  return words;
-}
-
-}  // namespace
 
 int main(int argc, char** argv) {
   using namespace voxcycle;

@@ -60,13 +60,15 @@ at::Tensor to_scale(Plane const& plane) {
   return nearest(wide, 0, pixels(rows, plane.height)).contiguous();
 }
 
+/// `values` in memory, which are contiguous.
+std::span<double const> values_of(at::Tensor const& values) {
+  return {values.const_data_ptr<double>(), static_cast<std::size_t>(values.numel())};
+}
+
 ColorRange range_of(std::vector<Plane> const& planes) {
-  ColorRange range{INFINITY, -INFINITY};
-  for (auto const& plane : planes) {
-    range.low = std::min(range.low, plane.values.min().item<double>());
-    range.high = std::max(range.high, plane.values.max().item<double>());
-  }
-  return range;
+  std::vector<at::Tensor> parts;
+  for (auto const& plane : planes) parts.push_back(plane.values.flatten());
+  return range_of_finite(values_of(at::cat(parts)));
 }
 
 /// Three pictures of a field, in files and in memory.
@@ -77,10 +79,8 @@ SamplePictures draw(std::string const& files, std::string const& name,
   SamplePictures shown{.title = name, .note = "", .pictures = {}};
   for (std::size_t axis = 0; axis < planes.size(); ++axis) {
     auto const pixels = to_scale(planes[axis]);
-    std::span<double const> const values(pixels.const_data_ptr<double>(),
-                                         static_cast<std::size_t>(pixels.numel()));
-    auto const png = slice_to_png(values, pixels.size(0), pixels.size(1), range.low, range.high,
-                                  ColorMap::sequential, 1);
+    auto const png = slice_to_png(values_of(pixels), pixels.size(0), pixels.size(1), range.low,
+                                  range.high, ColorMap::sequential, 1);
     write_file_atomically(files + "_" + "xyz"[axis] + ".png", png);
     shown.pictures.push_back({.caption = name + ", across " + "xyz"[axis] + ": " + directions[axis],
                               .png = png,

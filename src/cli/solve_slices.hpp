@@ -3,6 +3,7 @@
 #pragma once
 
 #include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/io/png.hpp"
 
 #include <string>
 
@@ -10,13 +11,7 @@
 
 namespace voxcycle {
 
-/// What the ends of a picture's colours stand for.
-struct ColorRange {
-  double low = 0.0;
-  double high = 0.0;
-};
-
-/// The three pictures of a field share one range.
+/// The three pictures of a field share one range, that of their finite values.
 struct SliceRanges {
   ColorRange u;
   ColorRange log10_nu;
@@ -26,7 +21,7 @@ struct SliceRanges {
 /// scale, and slices.html, which shows them with their colours' values.
 /// @param title  of the page
 /// @param u, nu  [nx+1, ny+1, nz+1] and [nx, ny, nz], float64
-/// @throws Error if the disk is full.
+/// Values that are not finite are grey. @throws Error if the disk is full.
 SliceRanges write_slices(std::string const& directory, std::string const& title, Grid3 const& grid,
                          at::Tensor const& u, at::Tensor const& nu);
 

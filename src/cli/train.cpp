@@ -6,7 +6,6 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
-#include "voxcycle/train/checkpoint.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -35,9 +34,7 @@ bool resumes(TrainOptions const& options) {
 
 /// All data of all stages, before the first step: else a job ends hours later for a missing file.
 void require_data(TrainOptions const& options, Config const& config) {
-  if (resumes(options) && CheckpointReader(checkpoint_path(options.directory)).header().finished) {
-    return;
-  }
+  if (holds_finished_run(options)) return;
   for (int level : std::set<int>(options.path.begin(), options.path.end())) {
     auto const& grid = options.levels[static_cast<std::size_t>(level)].grid;
     if (!made_on_the_fly(config)) require_shards(config, "train", grid);

@@ -13,20 +13,10 @@
 
 #include "cli/device_choice.hpp"
 #include "cli/options.hpp"
-#include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
 namespace voxcycle {
 namespace {
-
-std::string hash_of(std::vector<at::Tensor> const& tensors) {
-  std::string bytes;
-  for (auto const& tensor : tensors) {
-    at::Tensor const values = tensor.detach().cpu().contiguous();
-    bytes.append(static_cast<char const*>(values.const_data_ptr()), values.nbytes());
-  }
-  return text_hash(bytes);
-}
 
 std::vector<StepRecord> read_records(std::string const& path) {
   std::istringstream in(read_file(path));
@@ -59,9 +49,9 @@ int run_verify_worker(Invocation const& call) {
   }
   std::string lines;
   options.after_step = [&](StepView const& view) {
-    lines +=
-        format("%d.%ld %a %s %s\n", view.stage + 1, static_cast<long>(view.step), view.loss,
-               hash_of(view.network.parameters()).c_str(), hash_of(view.network.buffers()).c_str());
+    lines += format("%d.%ld %a %s %s\n", view.stage + 1, static_cast<long>(view.step), view.loss,
+                    tensors_hash(view.network.parameters()).c_str(),
+                    tensors_hash(view.network.buffers()).c_str());
   };
   train(options, place.comm());
   if (call.comm.rank() == 0) write_file_atomically(call.flags.at("worker"), lines);

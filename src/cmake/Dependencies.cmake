@@ -34,6 +34,9 @@ target_link_libraries(fftw INTERFACE ${FFTW_THREADS_LIBRARY} ${FFTW_LIBRARY} Thr
 add_library(hdf5 INTERFACE)
 target_include_directories(hdf5 SYSTEM INTERFACE ${HDF5_INCLUDE_DIRS})
 target_link_libraries(hdf5 INTERFACE ${HDF5_LIBRARIES})
+# From 1.12 on, names without a number (H5O_info_t) otherwise mean newer types, which the functions of
+# 1.10 (H5Ovisit2) do not take.
+target_compile_definitions(hdf5 INTERFACE H5_USE_110_API)
 
 option(VOXCYCLE_SANITIZE "AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
 if(VOXCYCLE_SANITIZE)

@@ -107,6 +107,9 @@ bool initialise_mpi() {
   if (initialised != 0) return false;
   int provided = 0;
   check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided), "MPI_Init_thread");
+  VOXCYCLE_REQUIRE(provided >= MPI_THREAD_SERIALIZED,
+                   "this MPI lets only one thread of a process call it, but torch's threads do, "
+                   "too. Use an MPI built with threads (Open MPI is, by default).");
   return true;
 }
 

@@ -11,10 +11,53 @@
 #include <system_error>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace voxcycle {
 namespace {
+
+namespace fs = std::filesystem;
+
+/// Symbolic links that are followed, as many as Linux follows.
+constexpr int kMostLinks = 40;
+
+/// Whether what this program prints goes into that file.
+bool holds_our_output(fs::path const& file) {
+  struct stat there {};
+  if (::stat(file.c_str(), &there) != 0) return false;
+  for (int const descriptor : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat ours {};
+    bool const known = ::fstat(descriptor, &ours) == 0;
+    if (known && ours.st_dev == there.st_dev && ours.st_ino == there.st_ino) return true;
+  }
+  return false;
+}
+
+/// The place of the file that `path` means, whether there is one or not. New files are renamed into
+/// place, which would replace a symbolic link or a device itself. @throws Error if that is no file.
+fs::path place_of_file(std::string const& path) {
+  std::error_code code;
+  auto const there = fs::status(path, code);
+  VOXCYCLE_REQUIRE(!fs::is_directory(there),
+                   "cannot write " << path << ": it is a directory. Give a file's name.");
+  VOXCYCLE_REQUIRE(!fs::is_other(there),
+                   "cannot write " << path << ": it is a device, a pipe or a socket (a file would "
+                                   << "take its place). Give a file's name.");
+  VOXCYCLE_REQUIRE(!holds_our_output(path),
+                   "cannot write " << path << ": this program prints into that file (which would "
+                                   << "be replaced). Give another file's name.");
+  fs::path place(path);
+  for (int links = 0; fs::is_symlink(place, code); ++links) {
+    VOXCYCLE_REQUIRE(links < kMostLinks, "cannot write " << path << ": its symbolic links lead "
+                                                         << "round in a circle. Remove them.");
+    fs::path const to = fs::read_symlink(place, code);
+    VOXCYCLE_REQUIRE(!code, "cannot write " << path << ": cannot follow the symbolic link " << place
+                                            << ": " << code.message() << ". Check it.");
+    place = place.parent_path() / to;
+  }
+  return place;
+}
 
 void sync_to_disk(std::string const& path, int flags) {
   int const descriptor = ::open(path.c_str(), flags);
@@ -31,14 +74,13 @@ void sync_to_disk(std::string const& path, int flags) {
 
 void write_atomically(std::string const& path,
                       std::function<void(std::string const& temporary)> const& write) {
-  namespace fs = std::filesystem;
-  fs::path const target(path);
+  fs::path const target = place_of_file(path);
   fs::path const directory = target.has_parent_path() ? target.parent_path() : fs::path(".");
   std::error_code code;
   fs::create_directories(directory, code);
   VOXCYCLE_REQUIRE(!code, "cannot make the directory " << directory << ": " << code.message()
                                                        << ". Check the path and its permissions.");
-  std::string const temporary = path + ".tmp-" + std::to_string(::getpid());
+  std::string const temporary = target.string() + ".tmp-" + std::to_string(::getpid());
   try {
     write(temporary);
     sync_to_disk(temporary, O_RDWR);
@@ -63,11 +105,8 @@ void write_file_atomically(std::string const& path, std::string_view content) {
 }
 
 void require_writable(std::string const& path) {
-  namespace fs = std::filesystem;
   std::error_code code;
-  VOXCYCLE_REQUIRE(!fs::is_directory(path, code),
-                   "cannot write " << path << ": it is a directory. Give a file's name.");
-  fs::path there = fs::absolute(path).parent_path();
+  fs::path there = fs::absolute(place_of_file(path)).parent_path();
   while (!fs::exists(there, code) && there.has_relative_path()) there = there.parent_path();
   VOXCYCLE_REQUIRE(fs::is_directory(there, code),
                    "cannot write " << path << ": " << there << " is no directory. Check the path.");

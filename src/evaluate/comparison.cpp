@@ -33,11 +33,6 @@ bool beats(ComparedMethod const& a, ComparedMethod const& b) {
   return a.converged && no_worse && better;
 }
 
-/// Per cent down to 1e-12, as errors of converged solutions need.
-std::string error_text(double fraction) {
-  return html::percent(fraction);
-}
-
 std::string time_text(double seconds) {
   return seconds < 1.0 ? format("%.3g ms", 1e3 * seconds) : format("%.3g s", seconds);
 }
@@ -136,11 +131,12 @@ std::string comparison_table(Comparison const& c) {
   auto const best = undominated(c);
   for (std::size_t k = 0; k < c.methods.size(); ++k) {
     auto const& m = c.methods[k];
-    text += format("%c %-32s %10s %10s %11s %11s %10s %10s %6s\n", best[k] ? '*' : ' ',
-                   m.name.c_str(), error_text(m.rel_l2_mean).c_str(),
-                   error_text(m.rel_l2_max).c_str(), error_text(m.energy_norm_error_mean).c_str(),
-                   error_text(m.energy_norm_error_max).c_str(), time_text(m.seconds).c_str(),
-                   setup_text(m).c_str(), iterations_text(m, ", not converged").c_str());
+    text +=
+        format("%c %-32s %10s %10s %11s %11s %10s %10s %6s\n", best[k] ? '*' : ' ', m.name.c_str(),
+               format_percent(m.rel_l2_mean).c_str(), format_percent(m.rel_l2_max).c_str(),
+               format_percent(m.energy_norm_error_mean).c_str(),
+               format_percent(m.energy_norm_error_max).c_str(), time_text(m.seconds).c_str(),
+               setup_text(m).c_str(), iterations_text(m, ", not converged").c_str());
   }
   text += "* no other method is both faster and closer (mean energy-norm error)\n";
   for (auto const& sentence : verdict(c)) text += sentence + "\n";
@@ -204,8 +200,9 @@ std::string comparison_section(Comparison const& c) {
     auto const& m = c.methods[k];
     std::string cells = element("td", "", html::escape(m.name) + (best[k] ? "&nbsp;*" : ""));
     for (auto const& text :
-         {error_text(m.rel_l2_mean), error_text(m.rel_l2_max), error_text(m.energy_norm_error_mean),
-          error_text(m.energy_norm_error_max), time_text(m.seconds), setup_text(m),
+         {html::percent(m.rel_l2_mean), html::percent(m.rel_l2_max),
+          html::percent(m.energy_norm_error_mean), html::percent(m.energy_norm_error_max),
+          time_text(m.seconds), setup_text(m),
           iterations_text(m, element("small", "", "not converged"))}) {
       cells += element("td", "", text);
     }

@@ -5,6 +5,8 @@
 #include "voxcycle/core/text.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include <ATen/ATen.h>
 
@@ -33,10 +35,19 @@ Evaluation evaluate_network(Communicator const& comm, Network& network, HeldOutS
   return result;
 }
 
+std::vector<SampleErrors> worst_first(std::vector<SampleErrors> samples) {
+  auto const badness = [](SampleErrors const& s) {
+    bool const finite = std::isfinite(s.rel_l2) && std::isfinite(s.energy_gap) &&
+                        std::isfinite(s.energy_norm_error);
+    return finite ? s.rel_l2 : std::numeric_limits<double>::infinity();
+  };
+  std::stable_sort(samples.begin(), samples.end(),
+                   [&](auto const& a, auto const& b) { return badness(a) > badness(b); });
+  return samples;
+}
+
 std::string evaluation_table(Evaluation const& e, std::size_t most) {
-  auto sorted = e.samples;
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](auto const& a, auto const& b) { return a.rel_l2 > b.rel_l2; });
+  auto const sorted = worst_first(e.samples);
   std::string text =
       format("%-8s %14s %14s %18s\n", "sample", "relative L2", "energy gap", "energy-norm error");
   auto const line = [&](std::string const& name, double l2, double gap, double norm) {

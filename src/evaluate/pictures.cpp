@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "voxcycle/core/text.hpp"
 #include "voxcycle/evaluate/evaluation.hpp"
 #include "voxcycle/io/png.hpp"
 #include "voxcycle/train/held_out.hpp"
 
 #include <algorithm>
 
+#include "html.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
@@ -19,22 +19,20 @@ at::Tensor middle_plane(at::Tensor const& field) {
   return field[0][0].select(2, field.size(4) / 2).to(at::kDouble).t().flip(0).contiguous();
 }
 
-struct Range {
-  double low;
-  double high;
-};
-
-Range range_of(at::Tensor const& plane) {
-  return {plane.min().item<double>(), plane.max().item<double>()};
+std::span<double const> values_of(at::Tensor const& plane) {
+  return {plane.const_data_ptr<double>(), static_cast<std::size_t>(plane.numel())};
 }
 
-Picture picture(std::string caption, at::Tensor const& plane, Range range, ColorMap colors,
+ColorRange range_of(at::Tensor const& plane) {
+  return range_of_finite(values_of(plane));
+}
+
+Picture picture(std::string caption, at::Tensor const& plane, ColorRange range, ColorMap colors,
                 std::string unit) {
   auto const scale = static_cast<int>(std::max<std::int64_t>(1, kPixels / plane.size(1)));
-  std::span<double const> const values(plane.const_data_ptr<double>(),
-                                       static_cast<std::size_t>(plane.numel()));
   return {std::move(caption),
-          slice_to_png(values, plane.size(0), plane.size(1), range.low, range.high, colors, scale),
+          slice_to_png(values_of(plane), plane.size(0), plane.size(1), range.low, range.high,
+                       colors, scale),
           range.low,
           range.high,
           std::move(unit),
@@ -50,13 +48,13 @@ SamplePictures pictures_of(Communicator const& comm, Network& network, HeldOutSe
   auto const u = middle_plane(predict(comm, network, set.grid, nu, f, dtype).cpu());
   auto const log_nu = middle_plane(nu.log10());
   auto const error = u - reference;
-  Range const of_u = range_of(reference);
-  double const most = std::max(error.abs().max().item<double>(), 1e-300);
+  ColorRange const of_u = range_of(reference);
+  double const most = std::max(range_of(error.abs()).high, 1e-300);
   SamplePictures shown;
   shown.title = which + " sample (index " + std::to_string(errors.index) + ")";
-  shown.note = "Relative L2 " + format_percent(errors.rel_l2) + ", energy gap " +
-               format_percent(errors.energy_gap) + ", energy-norm error " +
-               format_percent(errors.energy_norm_error) +
+  shown.note = "Relative L2 " + html::percent(errors.rel_l2) + ", energy gap " +
+               html::percent(errors.energy_gap) + ", energy-norm error " +
+               html::percent(errors.energy_norm_error) +
                ". Middle plane in z, x to the right, y upwards.";
   shown.pictures = {
       picture("coefficient, log10 nu", log_nu, range_of(log_nu), ColorMap::sequential, ""),
@@ -72,10 +70,8 @@ SamplePictures pictures_of(Communicator const& comm, Network& network, HeldOutSe
 std::vector<SamplePictures> pictures_of_samples(Communicator const& comm, Network& network,
                                                 HeldOutSet const& set, Evaluation const& evaluation,
                                                 at::ScalarType dtype) {
-  auto sorted = evaluation.samples;
+  auto const sorted = worst_first(evaluation.samples);
   if (sorted.empty()) return {};
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](auto const& a, auto const& b) { return a.rel_l2 > b.rel_l2; });
   std::vector<SamplePictures> all{pictures_of(comm, network, set, sorted.front(), "worst", dtype)};
   if (sorted.size() > 1) {
     all.push_back(pictures_of(comm, network, set, sorted[sorted.size() / 2], "median", dtype));

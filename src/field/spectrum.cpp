@@ -68,12 +68,13 @@ Spectrum make_spectrum(GrfOptions const& options) {
   Spectrum spectrum;
   spectrum.period = 1.0 + covariance.padding * options.length;
   double const unit = options.length * kTwoPi / spectrum.period;  // l k of m = 1
-  double const farthest = std::min(covariance.farthest / unit, static_cast<double>(options.band));
-  VOXCYCLE_REQUIRE(std::isinf(covariance.farthest) || farthest * unit >= covariance.farthest,
+  double const needed = covariance.farthest / unit;
+  double const farthest = std::min(needed, static_cast<double>(options.band));
+  VOXCYCLE_REQUIRE(std::isinf(needed) || needed <= options.band,
                    "grf: a correlation length of "
                        << options.length << " with " << covariance.name << " covariance needs "
-                       << std::ceil(covariance.farthest / unit) << " wave numbers, but the band is "
-                       << options.band << ". Raise the band or the length.");
+                       << std::ceil(needed) << " wave numbers, but the band is " << options.band
+                       << ". Raise the band or the length.");
   spectrum.band = static_cast<int>(farthest);
   int const band = spectrum.band;
   double sum = 0.0;

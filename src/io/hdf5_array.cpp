@@ -6,7 +6,7 @@
 namespace voxcycle::hdf5 {
 
 Array::Selection Array::all(std::size_t count) const {
-  silence();
+  auto const lock = enter();
   VOXCYCLE_REQUIRE(count == element_count(shape_), label_ << ": " << count
                                                           << " values do not fit the shape "
                                                           << to_string(shape_) << '.');
@@ -14,7 +14,7 @@ Array::Selection Array::all(std::size_t count) const {
 }
 
 Array::Selection Array::entry(std::int64_t row, std::size_t count) const {
-  silence();
+  auto const lock = enter();
   VOXCYCLE_REQUIRE(!shape_.empty() && row >= 0 && row < shape_[0],
                    label_ << ": there is no entry " << row << " in the shape " << to_string(shape_)
                           << ". Entries count from 0.");
@@ -36,6 +36,7 @@ Array::Selection Array::entry(std::int64_t row, std::size_t count) const {
 }
 
 void Array::read_as(hid_t type, Selection const& selection, void* to) const {
+  auto const lock = enter();
   if (H5Dread(handle_.get(), type, selection.memory.get(), selection.file.get(), H5P_DEFAULT, to) <
       0) {
     fail(label_, "cannot read", kDamageAdvice);
@@ -48,6 +49,7 @@ void Dataset::require_number(Number number) const {
 }
 
 void Dataset::put(Number number, Selection const& selection, void const* from) {
+  auto const lock = enter();
   require_number(number);
   if (H5Dwrite(handle_.get(), memory_type(number), selection.memory.get(), selection.file.get(),
                H5P_DEFAULT, from) < 0) {
@@ -57,19 +59,23 @@ void Dataset::put(Number number, Selection const& selection, void const* from) {
 }
 
 void Dataset::get(Number number, Selection const& selection, void* to) const {
+  auto const lock = enter();
   require_number(number);
   read_as(memory_type(number), selection, to);
 }
 
 void Dataset::write_bytes(std::span<std::uint8_t const> bytes) {
+  auto const lock = enter();
   put(number_, all(bytes.size() / H5Tget_size(memory_type(number_))), bytes.data());
 }
 
 void NumberArray::read(std::span<double> values) const {
+  auto const lock = enter();
   read_as(H5T_NATIVE_DOUBLE, all(values.size()), values.data());
 }
 
 void NumberArray::read_row(std::int64_t row, std::span<double> values) const {
+  auto const lock = enter();
   read_as(H5T_NATIVE_DOUBLE, entry(row, values.size()), values.data());
 }
 

@@ -34,7 +34,6 @@ class Attribute {
 
  private:
   static hid_t open(Owner const& owner, std::string const& name) {
-    silence();
     return H5Aopen(owner.id, name.c_str(), H5P_DEFAULT);
   }
   std::string action() const { return "cannot read the attribute " + name_; }
@@ -51,7 +50,7 @@ class Attribute {
 
 void write_text(Owner const& owner, std::string const& name, std::string const& text,
                 Charset charset) {
-  silence();
+  auto const lock = enter();
   Handle const type =
       checked(H5Tcopy(H5T_C_S1), H5Tclose, owner.label, "cannot make a text type", "");
   if (H5Tset_size(type.get(), std::max<std::size_t>(1, text.size())) < 0 ||
@@ -70,7 +69,7 @@ void write_text(Owner const& owner, std::string const& name, std::string const& 
 
 void write_numbers(Owner const& owner, std::string const& name, Number number, std::size_t count,
                    void const* from) {
-  silence();
+  auto const lock = enter();
   Handle const space = make_space({static_cast<std::int64_t>(count)}, owner.label);
   Handle const attribute = checked(
       H5Acreate2(owner.id, name.c_str(), file_type(number), space.get(), H5P_DEFAULT, H5P_DEFAULT),
@@ -81,13 +80,14 @@ void write_numbers(Owner const& owner, std::string const& name, Number number, s
 }
 
 bool has_attribute(Owner const& owner, std::string const& name) {
-  silence();
+  auto const lock = enter();
   htri_t const found = H5Aexists(owner.id, name.c_str());
   if (found < 0) fail(owner.label, "cannot look for the attribute " + name, kDamageAdvice);
   return found > 0;
 }
 
 std::string read_text(Owner const& owner, std::string const& name) {
+  auto const lock = enter();
   Attribute const attribute(owner, name);
   attribute.require(
       H5Tget_class(attribute.type()) == H5T_STRING && H5Tis_variable_str(attribute.type()) == 0,
@@ -100,6 +100,7 @@ std::string read_text(Owner const& owner, std::string const& name) {
 
 void read_numbers(Owner const& owner, std::string const& name, Number number, std::size_t count,
                   void* to) {
+  auto const lock = enter();
   Attribute const attribute(owner, name);
   attribute.require(H5Tequal(attribute.type(), file_type(number)) > 0 && attribute.count() == count,
                     "not " + std::to_string(count) + " times " + to_string(number));
@@ -108,6 +109,7 @@ void read_numbers(Owner const& owner, std::string const& name, Number number, st
 
 std::vector<double> read_any_numbers(Owner const& owner, std::string const& name,
                                      std::size_t count) {
+  auto const lock = enter();
   Attribute const attribute(owner, name);
   auto const kind = H5Tget_class(attribute.type());
   attribute.require((kind == H5T_INTEGER || kind == H5T_FLOAT) && attribute.count() == count,

@@ -39,7 +39,7 @@ Handle timeless(hid_t kind, std::string const& label) {
 }  // namespace
 
 File File::create(std::string const& path, std::string const& label) {
-  silence();
+  auto const lock = enter();
   File file;
   file.label_ = label;
   file.written_ = std::make_shared<int>(0);
@@ -58,7 +58,7 @@ File File::create(std::string const& path, std::string const& label) {
 }
 
 File File::open(std::string const& path) {
-  silence();
+  auto const lock = enter();
   std::error_code code;
   auto const status = std::filesystem::status(path, code);
   VOXCYCLE_REQUIRE(std::filesystem::exists(status),
@@ -74,7 +74,7 @@ File File::open(std::string const& path) {
 }
 
 void File::close() {
-  silence();
+  auto const lock = enter();
   bool const closed = H5Fflush(handle_.get(), H5F_SCOPE_GLOBAL) >= 0 && handle_.close();
   if (!closed) fail(label_, "cannot close", kSpaceAdvice);
   require_written(written_, label_);
@@ -91,7 +91,7 @@ void File::make_groups(std::string const& name) {
 }
 
 Dataset File::create_dataset(std::string const& name, Number number, Shape const& shape) {
-  silence();
+  auto const lock = enter();
   make_groups(name);
   Dataset made;
   made.label_ = label_ + ": " + name;
@@ -110,7 +110,7 @@ Dataset File::create_dataset(std::string const& name, Number number, Shape const
 }
 
 bool File::has(std::string const& name) const {
-  silence();
+  auto const lock = enter();
   htri_t const found = H5Lexists(handle_.get(), name.c_str(), H5P_DEFAULT);
   if (found < 0) fail(label_, "cannot look for " + name, kDamageAdvice);
   return found > 0;
@@ -118,7 +118,7 @@ bool File::has(std::string const& name) const {
 
 /// Opens `name` as `array`. @return its type of numbers
 Handle File::open_array(std::string const& name, Array& array) const {
-  silence();
+  auto const lock = enter();
   array.label_ = label_ + ": " + name;
   std::string const action = "cannot open the array";
   auto const owned = [&](hid_t id, Handle::Close closer) {
@@ -136,6 +136,7 @@ Handle File::open_array(std::string const& name, Array& array) const {
 }
 
 Dataset File::open_dataset(std::string const& name) const {
+  auto const lock = enter();
   Dataset opened;
   Handle const type = open_array(name, opened);
   opened.number_ = number_in_file(type.get(), opened.label_);
@@ -143,6 +144,7 @@ Dataset File::open_dataset(std::string const& name) const {
 }
 
 NumberArray File::open_numbers(std::string const& name) const {
+  auto const lock = enter();
   NumberArray opened;
   Handle const type = open_array(name, opened);
   auto const kind = H5Tget_class(type.get());
@@ -153,13 +155,13 @@ NumberArray File::open_numbers(std::string const& name) const {
 }
 
 Group File::create_group(std::string const& name) {
-  silence();
+  auto const lock = enter();
   make_groups(name + "/");
   return open_group(name);
 }
 
 Group File::open_group(std::string const& name) const {
-  silence();
+  auto const lock = enter();
   Group group;
   group.label_ = label_ + ": " + name;
   group.handle_ = checked(H5Gopen2(handle_.get(), name.c_str(), H5P_DEFAULT), H5Gclose,
@@ -168,7 +170,7 @@ Group File::open_group(std::string const& name) const {
 }
 
 std::vector<std::string> File::dataset_names() const {
-  silence();
+  auto const lock = enter();
   std::vector<std::string> names;
   if (H5Ovisit2(handle_.get(), H5_INDEX_NAME, H5_ITER_INC, collect_dataset, &names,
                 H5O_INFO_BASIC) < 0) {

@@ -31,9 +31,12 @@ std::string reason() {
 
 }  // namespace
 
-void silence() {
-  thread_local bool const done = H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
-  static_cast<void>(done);
+Lock enter() {
+  static std::recursive_mutex mutex;  // functions that hold it call each other
+  Lock lock(mutex);
+  thread_local bool const silenced = H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
+  static_cast<void>(silenced);
+  return lock;
 }
 
 void fail(std::string const& label, std::string const& action, std::string const& advice) {
@@ -64,7 +67,7 @@ Handle& Handle::operator=(Handle&& other) noexcept {
 
 bool Handle::close() {
   if (id_ < 0) return true;
-  silence();
+  auto const lock = enter();
   return close_(std::exchange(id_, H5I_INVALID_HID)) >= 0;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <mutex>
 #include <string>
 
 #include <hdf5.h>
@@ -25,9 +26,15 @@ class Handle {
   Close close_ = nullptr;
 };
 
-/// Stops HDF5 from printing its error stack on stderr, which it does unless told not to on each
-/// thread: every call into HDF5 comes after one of this.
-void silence();
+/// Held while a thread calls into HDF5 and asks it for its reasons.
+using Lock = std::unique_lock<std::recursive_mutex>;
+
+/// Waits until no other thread is in HDF5: shards are read on another thread than checkpoints are
+/// written, and many builds of HDF5 bear one thread only (libhdf5-openmpi of Debian; those that
+/// bear more let them in one by one as well). Also stops HDF5 from printing its error stack on
+/// stderr, which it does unless told not to on each thread. Every function of this directory that
+/// calls into HDF5 begins with this, or is called only by those that do.
+[[nodiscard]] Lock enter();
 
 /// Throws Error "<label>: <action> (HDF5: <its own reason>). <advice>".
 [[noreturn]] void fail(std::string const& label, std::string const& action,

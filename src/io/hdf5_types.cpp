@@ -16,7 +16,9 @@ struct Kind {
   hid_t in_file;
 };
 
+/// The names of types call into HDF5.
 std::array<Kind, 6> kinds() {
+  auto const lock = enter();
   return {{
       {Number::float32, "float32", H5T_NATIVE_FLOAT, H5T_IEEE_F32LE},
       {Number::float64, "float64", H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE},
@@ -54,6 +56,7 @@ hid_t file_type(Number number) {
 }
 
 Number number_in_file(hid_t type, std::string const& label) {
+  auto const lock = enter();
   for (Kind const& one : kinds()) {
     if (H5Tequal(type, one.in_file) > 0) return one.number;
   }
@@ -64,6 +67,7 @@ Number number_in_file(hid_t type, std::string const& label) {
 }
 
 Handle make_space(Shape const& shape, std::string const& label) {
+  auto const lock = enter();
   std::vector<hsize_t> extents(shape.begin(), shape.end());
   hid_t const id =
       shape.empty() ? H5Screate(H5S_SCALAR)

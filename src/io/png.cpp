@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "io/color_map.hpp"
@@ -22,6 +23,17 @@ std::uint8_t color_of(double value, double low, double high) {
 }
 
 }  // namespace
+
+ColorRange range_of_finite(std::span<double const> values) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  ColorRange range{infinity, -infinity};
+  for (double const value : values) {
+    if (!std::isfinite(value)) continue;
+    range.low = std::min(range.low, value);
+    range.high = std::max(range.high, value);
+  }
+  return range.low <= range.high ? range : ColorRange{0.0, 1.0};
+}
 
 std::string slice_to_png(std::span<double const> values, std::int64_t rows, std::int64_t columns,
                          double low, double high, ColorMap colors, int scale) {

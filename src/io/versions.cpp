@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/io/versions.hpp"
 
+#include "io/hdf5_handle.hpp"
 #include <hdf5.h>
 #include <png.h>
 #include <zlib.h>
@@ -9,6 +10,7 @@
 namespace voxcycle {
 
 std::string hdf5_version() {
+  auto const lock = hdf5::enter();
   unsigned major = 0;
   unsigned minor = 0;
   unsigned release = 0;

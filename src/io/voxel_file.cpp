@@ -4,7 +4,6 @@
 #include "voxcycle/core/error.hpp"
 
 #include <algorithm>
-#include <mutex>
 #include <utility>
 
 #include "io/hdf5_location.hpp"
@@ -50,7 +49,6 @@ struct VoxelFile::Impl {
   template <class T>
   std::vector<T> read(std::int64_t index) {
     std::vector<T> values(static_cast<std::size_t>(grid.voxel_count()));
-    std::scoped_lock const lock(mutex);  // HDF5 is not thread-safe by default
     if (single) {
       dataset.read<T>(values);
     } else {
@@ -64,7 +62,6 @@ struct VoxelFile::Impl {
   bool single = false;  ///< no axis of samples
   Grid3 grid;
   std::int64_t samples = 0;
-  std::mutex mutex;
 };
 
 VoxelFile::VoxelFile(std::string const& location)

@@ -6,6 +6,8 @@
 #include "voxcycle/core/random.hpp"
 #include "voxcycle/core/text.hpp"
 
+#include <ATen/ATen.h>
+
 namespace voxcycle {
 
 void require_agreement(Communicator const& comm, CommonFacts const& facts) {
@@ -29,6 +31,15 @@ std::string text_hash(std::string const& text) {
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   return format("%016llx", static_cast<unsigned long long>(hash_bits({hash, text.size()})));
+}
+
+std::string tensors_hash(std::vector<at::Tensor> const& tensors) {
+  std::string bytes;
+  for (auto const& tensor : tensors) {
+    at::Tensor const values = tensor.detach().cpu().contiguous();
+    bytes.append(static_cast<char const*>(values.const_data_ptr()), values.nbytes());
+  }
+  return text_hash(bytes);
 }
 
 std::string program_hash() {

@@ -12,7 +12,8 @@ namespace voxcycle {
 
 at::ScalarType evaluation_type(Grid3 const& grid, at::ScalarType training) {
   constexpr std::int64_t most_voxels = std::int64_t{256} * 256 * 256;
-  return grid.voxel_count() > most_voxels ? training : at::kFloat;
+  bool const is_small = grid.voxel_count() <= most_voxels;
+  return training == at::kBFloat16 && is_small ? at::kFloat : training;
 }
 
 at::Tensor predict(Mesh const& all, Network& network, Grid3 const& grid, at::Tensor nu,

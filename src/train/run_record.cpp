@@ -22,6 +22,11 @@ std::string cell(double value) {
   return std::isnan(value) ? "" : format("%.9g", value);
 }
 
+/// A run that goes on compares gaps with those before: to the last bit.
+std::string exact_cell(double value) {
+  return std::isnan(value) ? "" : format("%.17g", value);
+}
+
 double number(std::string const& text) {
   return text.empty() ? std::numeric_limits<double>::quiet_NaN() : std::stod(text);
 }
@@ -33,7 +38,7 @@ std::string metrics_to_csv(std::vector<MetricRow> const& rows) {
   for (auto const& row : rows) {
     text += std::to_string(row.stage) + "," + row.grid + "," + std::to_string(row.step) + "," +
             cell(row.seconds) + "," + std::to_string(row.work) + "," + cell(row.loss) + "," +
-            cell(row.rel_l2_mean) + "," + cell(row.energy_gap_mean) + "," +
+            cell(row.rel_l2_mean) + "," + exact_cell(row.energy_gap_mean) + "," +
             cell(row.energy_norm_error_mean) + "," + cell(row.search.gradient_norm) + "," +
             cell(row.search.step_length) + "," + cell(row.search.evaluations) + "," +
             cell(row.search.skipped) + "\n";

@@ -4,6 +4,7 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/train/agreement.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -97,13 +98,21 @@ void RunState::open() {
   auto rows =
       position_.metrics.empty() ? std::vector<MetricRow>{} : metrics_from_csv(position_.metrics);
   for (auto const& row : rows) {
-    if (std::isnan(row.energy_gap_mean)) continue;
+    if (!std::isnan(row.loss)) continue;  // of a step
     if (row.stage == position_.stage) gaps_.push_back(row.energy_gap_mean);
     bool const finest =
         stages_.at(static_cast<std::size_t>(row.stage)).level == finest_level(stages_);
     if (finest && row.step > 0) best_gap_ = std::min(best_gap_, row.energy_gap_mean);
   }
   if (comm_.rank() == 0) record_.emplace(o_.directory, std::move(rows));
+}
+
+std::string RunState::place() const {
+  auto tensors = network_->parameters();
+  for (auto const& buffer : network_->buffers()) tensors.push_back(buffer);
+  return format("stage %d, step %ld%s, weights %s", position_.stage + 1,
+                static_cast<long>(position_.step), position_.finished ? ", finished" : "",
+                tensors_hash(tensors).c_str());
 }
 
 void RunState::restore_weights(CheckpointReader const& checkpoint) {

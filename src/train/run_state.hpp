@@ -25,6 +25,8 @@ class RunState {
   /// run to start from; then opens the record.
   /// @throws Error on all ranks if it belongs to another config, or the start to another network.
   void open();
+  /// Stage, step and a hash of the weights, as text: what ranks that go on together have in common.
+  std::string place() const;
 
   Network& network() { return *network_; }
   AveragedWeights& averaged() { return averaged_; }

@@ -12,6 +12,7 @@
 #include "voxcycle/train/progress.hpp"
 #include "voxcycle/train/stop_signal.hpp"
 
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -57,15 +58,20 @@ class Trainer {
     require_agreement(comm_, {{"config", text_hash(o_.identity)},
                               {"run directory", o_.directory},
                               {"threads a process", std::to_string(at::get_num_threads())},
-                              {"program (hash)", program_hash()},
-                              {"shards", describe_shards()}});
-    mesh_.emplace(comm_, o_.slabs);
-    for (auto const& stage : state_.stages()) {
-      // Refuse unknown names and data that do not fit together before the first step.
-      require_stepper(o_, stage, samples_of(stage));
-      require_inputs(o_, *make_loss(o_.loss, loss_problem(stage)), samples_of(stage).info());
+                              {"program (hash)", program_hash()}});
+    if (!holds_finished_run(o_)) {
+      require_agreement(comm_, {{"shards", describe_shards()}});
+      mesh_.emplace(comm_, o_.slabs);
+      for (auto const& stage : state_.stages()) {
+        // Refuse unknown names and data that do not fit together before the first step.
+        require_stepper(o_, stage, samples_of(stage));
+        require_inputs(o_, *make_loss(o_.loss, loss_problem(stage)), samples_of(stage).info());
+      }
     }
     state_.open();
+    // A directory or a file's copy that not all machines share would let ranks go on from different
+    // places, and add up gradients of different weights.
+    require_agreement(comm_, {{"place in the run and weights to begin with", state_.place()}});
   }
 
   TrainSummary run() {
@@ -177,7 +183,8 @@ void Trainer::evaluate(Stage const& stage, HeldOutSamples const& held_out) {
 /// everywhere.
 Wishes Trainer::agree() {
   auto& at = state_.position();
-  bool const local = stop_.requested() || session_steps_ == o_.stop_after_steps;
+  bool const enough = o_.stop_after_steps > 0 && session_steps_ >= o_.stop_after_steps;
+  bool const local = stop_.requested() || enough;
   double const never = -std::numeric_limits<double>::infinity();
   bool const leads = comm_.rank() == 0;
   at::Tensor vote = at::tensor({local ? 1.0 : 0.0, leads ? at.seconds : never,
@@ -228,7 +235,7 @@ void Trainer::step(Stage const& stage, Budget const& budget, Stepper& stepper) {
                   result.search});
 }
 
-/// @return whether the stage ended (false: a stop was requested)
+/// @return whether to go on with the next stage (false: a stop was requested)
 bool Trainer::run_stage(Stage const& stage) {
   auto& at = state_.position();
   auto const& plan = stage.plan;
@@ -247,6 +254,7 @@ bool Trainer::run_stage(Stage const& stage) {
 
   since_checkpoint_.restart();
   double progress = progress_of(budget, at.step, at.stage_seconds);
+  bool stop_wanted = false;  // in the step that ends the stage
   while (progress < 1.0 && !has_stalled(state_.gaps(), plan.stall) && stepper->stopped().empty()) {
     step(stage, budget, *stepper);
     ++session_steps_;
@@ -255,6 +263,7 @@ bool Trainer::run_stage(Stage const& stage) {
     progress = progress_of(budget, at.step, at.stage_seconds);
     bool const ended = !stepper->stopped().empty();
     if (ended || evaluation_due(stage, before, progress)) evaluate(stage, held_out);
+    stop_wanted = wishes.stop;
     if (wishes.stop && !ended) {
       progress_.finish();
       clock(checkpoint_, [&] { state_.save(stepper->state()); });
@@ -271,13 +280,19 @@ bool Trainer::run_stage(Stage const& stage) {
   bool const last = next == state_.stages().size();  // of a run that others may start from
   bool const wanted = last || state_.stages()[next].plan.optimizer == kLbfgs;
   clock(checkpoint_, [&] { state_.end_stage(wanted ? stepper->second_moments() : NamedArrays{}); });
-  return true;
+  return !stop_wanted;
 }
 
 }  // namespace
 
 std::string checkpoint_path(std::string const& directory) {
   return directory + "/checkpoint.h5";
+}
+
+bool holds_finished_run(TrainOptions const& options) {
+  auto const path = checkpoint_path(options.directory);
+  return options.restart == Restart::resume && std::filesystem::exists(path) &&
+         CheckpointReader(path).header().finished;
 }
 
 std::string best_path(std::string const& directory) {

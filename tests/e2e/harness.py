@@ -77,12 +77,13 @@ def command_line(arguments, ranks):
 class Process:
     """A run of the program under way; its output goes to files, so that it never blocks."""
 
-    def __init__(self, directory, arguments, ranks=0, in_child=None):
+    def __init__(self, directory, arguments, ranks=0, in_child=None, launcher=None):
+        """@param launcher  the whole command, instead of the program with `arguments`"""
         self.out = tempfile.TemporaryFile("w+")
         self.err = tempfile.TemporaryFile("w+")
         self.begin = time.monotonic()
         self.process = subprocess.Popen(
-            command_line(arguments, ranks),
+            launcher or command_line(arguments, ranks),
             cwd=directory,
             env={**os.environ, **ENVIRONMENT},
             stdin=subprocess.DEVNULL,

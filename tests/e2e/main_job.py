@@ -74,7 +74,7 @@ class MainJob(harness.Case):
         self.assertEqual([{k: float(v) for k, v in row.items()} for row in rows], samples)
         # The last held-out evaluation of training is the same measurement.
         last = [row for row in self.metrics() if row["energy_gap_mean"]][-1]
-        self.assertEqual(float(last["energy_gap_mean"]), figures["energy_gap_mean"])
+        self.assertEqual(float(f"{float(last['energy_gap_mean']):.9g}"), figures["energy_gap_mean"])
 
     def check_table(self, text, figures):
         mean = next(line for line in text.splitlines() if line.startswith("mean"))

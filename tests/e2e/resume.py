@@ -3,6 +3,7 @@
 """A training that was stopped, or killed, ends as if it had never been: the same losses, the same
 weights, on any number of processes."""
 
+import shutil
 import signal
 
 import harness
@@ -77,6 +78,32 @@ class Resume(harness.Case):
         result = self.finish()
         self.assertRegex(result.err, r"going on with stage 1 after \d+ of its steps")
         self.expect_as_uninterrupted()
+
+    def test_a_finished_run_needs_its_data_no_more(self):
+        self.finish()
+        (self.scratch / "run" / "DONE").unlink()
+        shutil.rmtree(self.scratch / "data")
+        self.assertIn("holds the finished run already", self.finish(ranks=2).err)
+
+    def test_ranks_that_see_other_directories_do_not_go_on(self):
+        # As on two machines with disks of their own: rank 0 alone finds what it wrote.
+        def start():
+            apart = 'mkdir -p $OMPI_COMM_WORLD_RANK; cd $OMPI_COMM_WORLD_RANK; exec "$@"'
+            process = harness.Process(
+                self.scratch, [], launcher=[harness.MPIEXEC, "-n", "2", "sh", "-c", apart, "sh",
+                                            harness.BINARY, "train", "--config", "../small.cfg",
+                                            "--data.directory", "../data"])
+            self.addCleanup(process.close)
+            return process
+
+        process = start()
+        self.wait_until(process, lambda: self.steps_done("0/run") >= 10)
+        process.send(signal.SIGUSR1)
+        self.assertEqual(process.wait(20).status, harness.STOPPED)
+        result = start().wait(20)
+        self.assertNotEqual(result.status, 0)
+        self.assertRegex(result.err, r"do not agree on the place in the run .*rank 0 has stage 1, step "
+                                     r"\d\d+, weights \w+, rank 1 has stage 1, step 0")
 
     def test_fresh_forgets_the_run_that_was_there(self):
         self.finish()

@@ -5,6 +5,7 @@ orders of axes, models, what is refused, and what is said of a solve that does n
 
 import json
 import math
+import os
 import struct
 import zlib
 
@@ -197,6 +198,7 @@ class Refusals(Solve):
         flat = self.write("flat.npy", numpy_file([1.0] * 64, (8, 8)))
         big = self.write("big.npy", numpy_file([1.0] * 512, (8, 8, 8)))
         raw = self.write("nu.raw", bytes(100))
+        os.mkfifo(self.scratch / "pipe")
         cases = [
             ((), ["--nu FILE"]),
             (("--nu", flat), ["flat.npy", "three axes"]),
@@ -220,6 +222,7 @@ class Refusals(Solve):
             # Before the solve, which may take long: nothing is printed of it.
             (("--nu", nu, "--out", "nu.npy/u.vtkhdf"), ["cannot write nu.npy/u.vtkhdf", "no directory"]),
             (("--nu", nu, "--json", "."), ["cannot write .", "directory"]),
+            (("--nu", nu, "--out", "pipe"), ["cannot write pipe", "a pipe", "Give a file's name"]),
             (("--nu", nu, "--png", "nu.npy/u"), ["cannot write nu.npy/u/u_x.png", "no directory"]),
         ]
         for options, expect in cases:

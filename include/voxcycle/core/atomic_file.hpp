@@ -9,8 +9,10 @@ namespace voxcycle {
 
 /// Writes a file so that `path` holds either its old content or the whole new one: `write` gets a
 /// temporary name in the same directory, which is then synced and renamed. Missing directories are
-/// made. On any failure the temporary file is removed.
-/// @throws Error with the system's own text (no space, no permission), or what `write` throws.
+/// made. On any failure the temporary file is removed. Symbolic links are followed: the file that
+/// they lead to is replaced, or made.
+/// @throws Error with the system's own text (no space, no permission), or if `path` is a directory,
+/// a device, a pipe, a socket or the file that this program prints into, or what `write` throws.
 void write_atomically(std::string const& path,
                       std::function<void(std::string const& temporary)> const& write);
 
@@ -18,7 +20,7 @@ void write_atomically(std::string const& path,
 void write_file_atomically(std::string const& path, std::string_view content);
 
 /// For long work whose result is to go to `path`: looks ahead and writes nothing.
-/// @throws Error if it is a directory, or lies where nothing can be written.
+/// @throws Error if it is what write_atomically refuses, or lies where nothing can be written.
 void require_writable(std::string const& path);
 
 /// @return the whole file. @throws Error if it cannot be read.

@@ -34,6 +34,10 @@ struct Evaluation {
 Evaluation evaluate_network(Communicator const& comm, Network& network, HeldOutSet const& set,
                             HeldOutOptions const& options);
 
+/// @return the samples by falling relative L2 error; one of whose errors is not finite is worse
+/// than any number.
+std::vector<SampleErrors> worst_first(std::vector<SampleErrors> samples);
+
 /// For a terminal: one line a sample (at most `most`, worst first) and the means.
 std::string evaluation_table(Evaluation const& evaluation, std::size_t most);
 /// "index,rel_l2,energy_gap,energy_norm_error", one line a sample.

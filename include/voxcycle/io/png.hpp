@@ -13,6 +13,15 @@ enum class ColorMap {
   diverging,   ///< blue, white, red: errors; white is the middle of the range, so give -a and a
 };
 
+/// What the ends of a picture's colours stand for.
+struct ColorRange {
+  double low = 0.0;
+  double high = 0.0;
+};
+
+/// @return the least and the largest of the values that are finite, 0 and 1 if none is.
+ColorRange range_of_finite(std::span<double const> values);
+
 /// A slice [rows, columns] (row-major, rows downwards) as PNG bytes, each value a block of
 /// `scale` x `scale` pixels. Values outside [low, high] are clamped, those not finite are grey; if
 /// low = high all have the middle colour. @throws Error on bad sizes or an empty range.

@@ -47,7 +47,6 @@ class LbfgsHistory {
   void clear() { count_ = 0; }
 
   std::int64_t count() const { return count_; }
-  at::Tensor const& diagonal() const { return diagonal_; }
   /// Bytes that this rank's pairs take when all are there.
   double bytes() const;
 

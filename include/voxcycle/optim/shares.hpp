@@ -27,7 +27,6 @@ class Shares {
   std::int64_t size() const { return size_; }
   std::int64_t begin() const { return begin_of(comm_->rank()); }  ///< of this rank's variables
   std::int64_t count() const { return begin_of(comm_->rank() + 1) - begin(); }
-  int ranks() const { return comm_->size(); }
 
   /// This rank's part of a whole vector [n]: a view.
   at::Tensor part(at::Tensor const& whole) const;

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <ATen/core/Tensor.h>
+
 namespace voxcycle {
 
 /// Things that all ranks must have in common, by name: {"threads a process", "2"}, ...
@@ -21,5 +23,8 @@ std::string program_hash();
 
 /// Hash of any text, as hexadecimal text.
 std::string text_hash(std::string const& text);
+
+/// Hash of the values' bits, as hexadecimal text.
+std::string tensors_hash(std::vector<at::Tensor> const& tensors);
 
 }  // namespace voxcycle

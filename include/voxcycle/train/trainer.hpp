@@ -30,7 +30,7 @@ struct StepView {
 
 enum class Restart {
   resume,  ///< go on with the run directory's checkpoint if there is one
-  fresh,   ///< forget what the run directory holds
+  fresh,   ///< begin anew; what the run directory holds is replaced as new files are written
 };
 
 /// More training data, drawn with a probability relative to 1 of the run's own.
@@ -133,6 +133,8 @@ void require_start(TrainOptions const& options);
 std::string checkpoint_path(std::string const& directory);
 /// <directory>/best.h5, see TrainOptions::keep_best.
 std::string best_path(std::string const& directory);
+/// Whether the options' directory holds a run that ended, to be taken up: nothing is left to train.
+bool holds_finished_run(TrainOptions const& options);
 /// <directory>/stages/01.h5 for stage 0, see TrainOptions::keep_stages.
 std::string stage_path(std::string const& directory, int stage);
 

@@ -159,10 +159,14 @@ class NcclCommunicator final : public Communicator {
     if (to_before.is_cpu()) return host_.exchange(to_before, to_behind);
     c10::DeviceGuard const guard(to_before.device());
     cudaStream_t const stream = stream_of(current());
-    Neighbours got;
-    auto const with = [&](int neighbour, at::Tensor const& out, at::Tensor& in) {
-      if (neighbour < 0 || neighbour >= size()) return;
-      in = at::empty_like(out);
+    auto const room = [&](int neighbour, at::Tensor const& out) {
+      bool const exists = neighbour >= 0 && neighbour < size();
+      return exists ? at::empty_like(out) : at::Tensor();
+    };
+    // Before the group begins: should memory end here, none is left open.
+    Neighbours got{room(rank() - 1, to_before), room(rank() + 1, to_behind)};
+    auto const with = [&](int neighbour, at::Tensor const& out, at::Tensor const& in) {
+      if (!in.defined()) return;
       auto const bytes = count_of(out) * out.element_size();
       library_.check(library_.send(out.data_ptr(), bytes, ncclUint8, neighbour, comm_, stream),
                      "ncclSend");

@@ -4,17 +4,22 @@
 #include "voxcycle/core/error.hpp"
 
 #include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <stdexcept>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace voxcycle {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
@@ -96,6 +101,69 @@ TEST(AtomicFile, PlacesThatCannotBeAreReported) {
               ThrowsMessage<Error>(HasSubstr("No such file or directory")));
   fs::create_directories(directory + "/is_directory/x");
   EXPECT_THROW(write_file_atomically(directory + "/is_directory", "x"), Error);
+}
+
+TEST(AtomicFile, SymbolicLinksAreFollowed) {
+  std::string const directory = fresh_directory("links");
+  std::string const disk = directory + "/other_disk";
+  write_file_atomically(disk + "/a.txt", "old");
+  fs::create_symlink("other_disk/a.txt", directory + "/near");
+  fs::create_symlink(directory + "/near", directory + "/far");
+  fs::create_symlink("other_disk/made/b.txt", directory + "/to_nothing");
+  write_atomically(directory + "/far", [&](std::string const& temporary) {
+    EXPECT_EQ(fs::path(temporary).parent_path(), fs::path(disk)) << "a rename stays on one disk";
+    write_file_atomically(temporary, "new");
+  });
+  EXPECT_EQ(read_file(disk + "/a.txt"), "new");
+  EXPECT_NO_THROW(require_writable(directory + "/to_nothing"));
+  write_file_atomically(directory + "/to_nothing", "made");
+  EXPECT_EQ(read_file(disk + "/made/b.txt"), "made");
+  for (char const* link : {"/near", "/far", "/to_nothing"}) {
+    EXPECT_TRUE(fs::is_symlink(directory + link)) << link;
+  }
+  EXPECT_EQ(files_in(disk), 2) << "a.txt and made";
+
+  fs::create_symlink("round", directory + "/about");
+  fs::create_symlink("about", directory + "/round");
+  EXPECT_THAT([&] { write_file_atomically(directory + "/round", "x"); },
+              ThrowsMessage<Error>(HasSubstr("in a circle")));
+}
+
+TEST(AtomicFile, WhatIsNoFileIsNotReplaced) {
+  std::string const directory = fresh_directory("pipe");
+  ASSERT_EQ(::mkfifo((directory + "/pipe").c_str(), 0666), 0);
+  fs::create_symlink("pipe", directory + "/link");
+  for (std::string const& path : {directory + "/pipe", directory + "/link"}) {
+    auto const refusal = ThrowsMessage<Error>(
+        AllOf(HasSubstr("cannot write " + path), HasSubstr("a pipe"), HasSubstr("Give a file's")));
+    EXPECT_THAT([&] { write_file_atomically(path, "x"); }, refusal);
+    EXPECT_THAT([&] { require_writable(path); }, refusal);
+  }
+  EXPECT_TRUE(fs::is_fifo(directory + "/pipe"));
+  EXPECT_TRUE(fs::is_symlink(directory + "/link"));
+  EXPECT_EQ(files_in(directory), 2);
+  // No more than the look ahead: a fault here, run by root, would cost the machine its device.
+  EXPECT_THAT([] { require_writable("/dev/null"); },
+              ThrowsMessage<Error>(HasSubstr("cannot write /dev/null: it is a device")));
+}
+
+TEST(AtomicFile, OurOwnOutputIsNotReplaced) {
+  std::string const path = fresh_directory("output") + "/log.txt";
+  std::fflush(stdout);
+  int const before = ::dup(STDOUT_FILENO);
+  int const log = ::open(path.c_str(), O_WRONLY | O_CREAT, 0666);
+  ::dup2(log, STDOUT_FILENO);
+  std::string refusal;
+  try {
+    write_file_atomically(path, "x");
+  } catch (Error const& error) {
+    refusal = error.what();
+  }
+  ::dup2(before, STDOUT_FILENO);
+  ::close(before);
+  ::close(log);
+  EXPECT_THAT(refusal, AllOf(HasSubstr("cannot write " + path), HasSubstr("prints into")));
+  EXPECT_EQ(read_file(path), "");
 }
 
 }  // namespace

@@ -129,6 +129,15 @@ TEST(Comparison, EveryFormHasEveryMethod) {
   EXPECT_THAT(evaluation_json(diverged), HasSubstr("\"rel_l2_mean\": null"));
 }
 
+TEST(Comparison, ErrorsAreWrittenAsElsewhereInTheirForm) {
+  auto c = comparison(0.01);
+  c.methods[0].rel_l2_mean = 0.000284;
+  c.methods[0].rel_l2_max = std::numeric_limits<double>::quiet_NaN();
+  // On a terminal as all tables there: columns count bytes, of which a dash has three.
+  EXPECT_THAT(comparison_table(c), HasSubstr("    0.028 %      nan %      2.00 %      4.00 % "));
+  EXPECT_THAT(comparison_section(c), HasSubstr("<td>0.0284 %</td>\n<td>–</td>\n"));
+}
+
 TEST(Comparison, AppearsInTheReportIfMeasured) {
   ReportInput input;
   EXPECT_THAT(render_report(input), Not(HasSubstr("Error against time")));

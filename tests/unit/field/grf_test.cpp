@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "samples.hpp"
@@ -240,6 +241,17 @@ TEST(Grf, SignatureTellsParametersApart) {
             "grf(covariance=exponential, length=0.10000000000000001, variance=1, band=48)");
   options.grf.variance = 2;
   EXPECT_THAT(make_family(options)->signature(), HasSubstr("variance=2"));
+}
+
+TEST(Grf, TheBandThatTheMessageNamesIsEnough) {
+  // At 0.024, 0.464 and 0.487, 4.6 over the unit times the unit rounds to less than 4.6.
+  for (double length : {0.02, 0.024, 0.1, 0.25, 0.464, 0.487, 0.5}) {
+    int const band = static_cast<int>(std::ceil(4.6 * (1 + 4 * length) / (2 * M_PI * length)));
+    EXPECT_NO_THROW(make_family(options_of("gaussian", length, band))) << length;
+    EXPECT_NO_THROW(make_family(options_of("gaussian", length, 48))) << length;
+    EXPECT_THAT([&] { make_family(options_of("gaussian", length, band - 1)); },
+                ThrowsMessage<Error>(HasSubstr("needs " + std::to_string(band) + " wave")));
+  }
 }
 
 TEST(Grf, RefusesWhatItCannotDo) {

@@ -117,6 +117,20 @@ TEST(Png, ClampsAndMarksWhatIsNotFinite) {
   EXPECT_EQ(draw({3.0, 3.0}, 3, 3), draw({0.5, 0.5}, 0, 1)) << "a constant is the middle colour";
 }
 
+TEST(Png, RangesAreOfWhatIsFinite) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  double const nan = std::nan("");
+  auto const ends = [](std::vector<double> const& values) {
+    ColorRange const range = range_of_finite(values);
+    return std::array{range.low, range.high};
+  };
+  EXPECT_EQ(ends({2.0, -3.0, 1.0}), (std::array{-3.0, 2.0}));
+  EXPECT_EQ(ends({nan, 2.0, infinity, -3.0, -infinity, nan}), (std::array{-3.0, 2.0}));
+  EXPECT_EQ(ends({nan, 5.0}), (std::array{5.0, 5.0}));
+  EXPECT_EQ(ends({nan, infinity, -infinity}), (std::array{0.0, 1.0}));
+  EXPECT_EQ(ends({}), (std::array{0.0, 1.0}));
+}
+
 TEST(Png, RefusesBadSizes) {
   std::vector<double> const values(6, 0.0);
   auto const draw = [&](std::int64_t rows, std::int64_t columns, double low, double high,
