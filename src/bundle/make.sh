@@ -22,7 +22,7 @@ system_libraries=$(dirname "$(ldd "$build/voxcycle" | awk '$1 ~ /^libmpi\.so/ {p
   "Bundles know Open MPI alone."
 
 # A bundle is replaced, nothing else is.
-[[ ! -e $bundle || -f $bundle/bundle.txt ]] || fail "$bundle exists and is no finished bundle. Name another folder, or remove it."
+[[ ! -e $bundle || -f $bundle/bundle.txt ]] || fail "$bundle exists and is no bundle, or one that was interrupted. Name another folder, or remove it."
 rm -rf "$bundle"
 mkdir -p "$bundle/bin" "$bundle/lib"
 bundle=$(cd "$bundle" && pwd)
