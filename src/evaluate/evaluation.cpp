@@ -5,8 +5,6 @@
 #include "voxcycle/core/text.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include <ATen/ATen.h>
 
@@ -36,13 +34,8 @@ Evaluation evaluate_network(Communicator const& comm, Network& network, HeldOutS
 }
 
 std::vector<SampleErrors> worst_first(std::vector<SampleErrors> samples) {
-  auto const badness = [](SampleErrors const& s) {
-    bool const finite = std::isfinite(s.rel_l2) && std::isfinite(s.energy_gap) &&
-                        std::isfinite(s.energy_norm_error);
-    return finite ? s.rel_l2 : std::numeric_limits<double>::infinity();
-  };
   std::stable_sort(samples.begin(), samples.end(),
-                   [&](auto const& a, auto const& b) { return badness(a) > badness(b); });
+                   [](auto const& a, auto const& b) { return badness(a) > badness(b); });
   return samples;
 }
 

@@ -47,11 +47,7 @@ bool is_finite(SampleErrors const& error) {
          std::isfinite(error.energy_norm_error);
 }
 
-/// The sample of the largest relative L2 error; one that is not finite is worse than any number.
 std::size_t worst_of(std::vector<SampleErrors> const& errors) {
-  auto const badness = [](SampleErrors const& error) {
-    return is_finite(error) ? error.rel_l2 : std::numeric_limits<double>::infinity();
-  };
   auto const worst =
       std::max_element(errors.begin(), errors.end(),
                        [&](auto const& a, auto const& b) { return badness(a) < badness(b); });
@@ -195,8 +191,7 @@ std::string render_glossary() {
        "|u − u*| / |u*| over all nodes, u* being the exact discrete solution."},
       {"energy gap",
        "(J(u) − J(u*)) / (½ |u*|²), in the norm of the energy. The solution has the smallest "
-       "energy J "
-       "of all fields, so only the solution has a gap of zero."},
+       "energy J of all fields, so only the solution has a gap of zero."},
       {"energy-norm error",
        "|u − u*| / |u*| in the norm of the energy, that is the error of gradients and fluxes. "
        "Its square is the energy gap of the sample."},
@@ -211,6 +206,10 @@ std::string render_glossary() {
 }
 
 }  // namespace
+
+double badness(SampleErrors const& errors) {
+  return is_finite(errors) ? errors.rel_l2 : std::numeric_limits<double>::infinity();
+}
 
 std::string render_report(ReportInput const& input) {
   std::string const title = html::grid(input.title.empty() ? "voxcycle report" : input.title);

@@ -34,8 +34,7 @@ struct Evaluation {
 Evaluation evaluate_network(Communicator const& comm, Network& network, HeldOutSet const& set,
                             HeldOutOptions const& options);
 
-/// @return the samples by falling relative L2 error; one of whose errors is not finite is worse
-/// than any number.
+/// @return the samples by falling badness.
 std::vector<SampleErrors> worst_first(std::vector<SampleErrors> samples);
 
 /// For a terminal: one line a sample (at most `most`, worst first) and the means.

@@ -21,6 +21,10 @@ struct SampleErrors {
   double energy_norm_error = 0.0;  ///< |u - u*|_K / |u*|_K
 };
 
+/// What samples are ranked by: the relative L2 error, infinite where any of the errors is no finite
+/// number.
+double badness(SampleErrors const& errors);
+
 /// A picture with its caption and the range and kind of its colours.
 struct Picture {
   std::string caption;
