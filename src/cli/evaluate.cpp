@@ -100,6 +100,36 @@ ReportInput report_input(Config const& config, CheckpointHeader const& header,
   return input;
 }
 
+/// Where the results go; empty for what is not asked for.
+struct Outputs {
+  std::string json, csv;
+  std::string report;   ///< about samples that training never saw
+  std::string compare;  ///< of --compare
+};
+
+/// In the run directory, with names of their own for grids other than the finest and for --split
+/// train. @throws Error if one of them cannot be written.
+Outputs outputs_of(Invocation const& call, std::string const& directory, Grid3 const& grid,
+                   bool held_out) {
+  bool const finest = grid == level_grids(call.config).back();
+  std::string const of_grid = finest ? "" : "_" + std::to_string(level_of(grid));
+  auto const file = [&](std::string const& name, char const* kind) {
+    return directory + "/" + name + of_grid + kind;
+  };
+  std::string const name = held_out ? "evaluation" : "evaluation_train";
+  Outputs out;
+  out.json = call.has("json") ? call.flags.at("json") : file(name, ".json");
+  out.csv = file(name, ".csv");
+  if (held_out) out.report = file("report", ".html");
+  if (call.has("compare")) out.compare = file("compare", ".csv");
+  if (call.comm.rank() == 0) {
+    for (auto const& output : {out.json, out.csv, out.report, out.compare}) {
+      if (!output.empty()) require_writable(output);
+    }
+  }
+  return out;
+}
+
 int evaluate(Invocation const& call) {
   DeviceChoice const place(call.config, call.comm);
   auto const options = train_options(call.config);
@@ -121,26 +151,15 @@ int evaluate(Invocation const& call) {
   network->to(place.device());
   network->require_fits(grid);
 
-  bool const finest = grid == level_grids(call.config).back();
-  std::string const of_grid = finest ? "" : "_" + std::to_string(level_of(grid));
-  auto const file = [&](std::string const& name, char const* kind) {
-    return options.directory + "/" + name + of_grid + kind;
-  };
   std::string const split = call.has("split") ? call.flags.at("split") : "held_out";
   VOXCYCLE_REQUIRE(split == "held_out" || split == "train",
                    "--split " << split << " is no split. Choose held_out or train.");
-  bool const held_out = split == "held_out";
-  std::string const name = held_out ? "evaluation" : "evaluation_train";
-  auto const json = call.has("json") ? call.flags.at("json") : file(name, ".json");
-  auto const csv = file(name, ".csv"), report = file("report", ".html");
-  if (call.comm.rank() == 0) {
-    for (auto const& output : {json, csv, report}) require_writable(output);
-  }
+  auto const out = outputs_of(call, options.directory, grid, split == "held_out");
   require_shards(call.config, split, grid);
-  ShardSet shards(shard_directory(options.data, split, grid));
-  HeldOutSet const set = read_held_out(shards);
-  auto evaluation =
-      evaluate_network(call.comm, *network, set, {.dtype = dtype, .unit_size = options.unit_size});
+  std::string const shards = shard_directory(options.data, split, grid);
+  auto const samples = held_out_samples(shards);
+  auto evaluation = evaluate_network(call.comm, *network, samples,
+                                     {.dtype = dtype, .unit_size = options.unit_size});
   std::filesystem::path const weights(path);
   bool const is_of_run = weights.parent_path() == std::filesystem::path(options.directory);
   evaluation.weights = is_of_run ? weights.filename().string() : path;
@@ -150,26 +169,26 @@ int evaluate(Invocation const& call) {
               grid.label().c_str(), evaluation.precision.c_str(), place.name().c_str(),
               evaluation_table(evaluation, kRowsOnTerminal).c_str());
   if (call.has("compare")) {
-    evaluation.comparison = compare_methods(call.comm, *network, set,
+    evaluation.comparison = compare_methods(call.comm, *network, samples,
                                             {.boundary = options.boundary,
                                              .source = options.source,
                                              .dtype = dtype,
                                              .device = place.name()});
     std::printf("\n%s\n", comparison_table(*evaluation.comparison).c_str());
-    write_file_atomically(file("compare", ".csv"), comparison_csv(*evaluation.comparison));
+    write_file_atomically(out.compare, comparison_csv(*evaluation.comparison));
   }
-  write_file_atomically(json, evaluation_json(evaluation));
-  write_file_atomically(csv, evaluation_csv(evaluation));
-  if (!held_out) {  // the report is about samples that training never sees
-    std::printf("written: %s, %s\n", json.c_str(), csv.c_str());
+  write_file_atomically(out.json, evaluation_json(evaluation));
+  write_file_atomically(out.csv, evaluation_csv(evaluation));
+  if (out.report.empty()) {
+    std::printf("written: %s, %s\n", out.json.c_str(), out.csv.c_str());
     return 0;
   }
-  auto input =
-      report_input(written, checkpoint.header(), evaluation, shards.info().reference_tolerance);
+  auto input = report_input(written, checkpoint.header(), evaluation,
+                            ShardSet(shards).info().reference_tolerance);
   input.comparison = evaluation.comparison;
-  input.samples = pictures_of_samples(call.comm, *network, set, evaluation, dtype);
-  write_file_atomically(report, render_report(input));
-  std::printf("written: %s, %s, %s\n", json.c_str(), csv.c_str(), report.c_str());
+  input.samples = pictures_of_samples(call.comm, *network, samples, evaluation, dtype);
+  write_file_atomically(out.report, render_report(input));
+  std::printf("written: %s, %s, %s\n", out.json.c_str(), out.csv.c_str(), out.report.c_str());
   return 0;
 }
 

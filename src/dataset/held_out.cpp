@@ -4,9 +4,8 @@
 #include "voxcycle/core/error.hpp"
 
 #include <algorithm>
-#include <map>
 #include <memory>
-#include <utility>
+#include <vector>
 
 #include <ATen/ATen.h>
 
@@ -21,6 +20,14 @@ void require_references(ShardInfo const& info) {
                              "and another data.directory.");
 }
 
+/// Samples [begin, end) of those that `set` holds, without a copy.
+HeldOutSet part_of(HeldOutSet const& set, std::int64_t begin, std::int64_t end) {
+  auto const part = [&](at::Tensor const& all) {
+    return all.defined() ? all.narrow(0, begin, end - begin) : all;
+  };
+  return {set.grid, part(set.omega), part(set.nu), part(set.f), part(set.u_ref)};
+}
+
 /// Shards and the parts of them that were read and kept.
 struct Shelf {
   explicit Shelf(std::string const& directory) : shards(directory) {
@@ -30,15 +37,24 @@ struct Shelf {
   }
 
   HeldOutSet read(std::int64_t begin, std::int64_t end) {
-    if (!keeps) return read_held_out(shards, begin, end);
-    auto [place, is_new] = kept.try_emplace({begin, end});
-    if (is_new) place->second = read_held_out(shards, begin, end);
-    return place->second;
+    for (auto const& [first, set] : kept) {
+      if (first <= begin && end <= first + set.nu.size(0))
+        return part_of(set, begin - first, end - first);
+    }
+    auto set = read_held_out(shards, begin, end);
+    if (keeps) kept.push_back({begin, set});
+    return set;
   }
+
+  /// A part of the shards, from sample `first` on.
+  struct Part {
+    std::int64_t first;
+    HeldOutSet set;
+  };
 
   ShardSet shards;
   bool keeps = false;
-  std::map<std::pair<std::int64_t, std::int64_t>, HeldOutSet> kept;
+  std::vector<Part> kept;
 };
 
 }  // namespace
@@ -92,13 +108,8 @@ HeldOutSamples held_out_samples(std::string const& directory) {
 }
 
 HeldOutSamples held_out_samples(HeldOutSet const& set) {
-  return {
-      set.grid, set.nu.size(0), [set](std::int64_t begin, std::int64_t end) {
-        auto const part = [&](at::Tensor const& all) {
-          return all.defined() ? all.narrow(0, begin, end - begin) : all;
-        };
-        return HeldOutSet{set.grid, part(set.omega), part(set.nu), part(set.f), part(set.u_ref)};
-      }};
+  return {set.grid, set.nu.size(0),
+          [set](std::int64_t begin, std::int64_t end) { return part_of(set, begin, end); }};
 }
 
 }  // namespace voxcycle

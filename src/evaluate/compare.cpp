@@ -32,10 +32,11 @@ struct Solved {
   bool converged = true;
 };
 
-/// One sample, as solvers and the network want it.
+/// One sample, where the network is.
 struct Sample {
   at::Tensor nu;             ///< [1, 1, nx, ny, nz] float32
   at::Tensor f;              ///< shape of nu, undefined unless each sample has its own
+  at::Tensor u_ref;          ///< [1, 1, nx+1, ny+1, nz+1] float64
   int equal_iterations = 0;  ///< Methods::iterations_to_equal
 };
 
@@ -80,9 +81,9 @@ class Methods {
 
   /// Iterations from the lift that leave no more than the network's energy-norm error, at least
   /// one.
-  int iterations_to_equal(Sample const& s, at::Tensor const& u_ref) const {
+  int iterations_to_equal(Sample const& s) const {
     auto const error = [&](at::Tensor const& u) {
-      return field_errors(u, u_ref, s.nu, problem_.grid).energy_norm_error.item<double>();
+      return field_errors(u, s.u_ref, s.nu, problem_.grid).energy_norm_error.item<double>();
     };
     double const of_network = error(network_alone(s).u);
     for (int most = 1;; ++most) {
@@ -139,14 +140,14 @@ struct Row {
   std::vector<double> rel_l2{}, energy_norm_error{};
   double iterations = 0.0;
 
-  void measure(Sample const& sample, at::Tensor const& u_ref, Grid3 const& grid) {
+  void measure(Sample const& sample, Grid3 const& grid) {
     DeviceTimer const timer(sample.nu.device().index());
     Solved const solved = solve(sample);
     seconds.push_back(timer.seconds());
     setup_seconds.push_back(solved.setup_seconds);
     iterations += solved.iterations;
     method.converged = method.converged && solved.converged;
-    auto const errors = field_errors(solved.u, u_ref.to(sample.nu.device()), sample.nu, grid);
+    auto const errors = field_errors(solved.u, sample.u_ref, sample.nu, grid);
     rel_l2.push_back(errors.rel_l2.item<double>());
     energy_norm_error.push_back(errors.energy_norm_error.item<double>());
   }
@@ -172,12 +173,11 @@ struct Row {
 };
 
 /// Median seconds a sample of the network on `batch` samples at once.
-double seconds_batched(Methods const& methods, HeldOutSet const& set, std::int64_t batch) {
-  auto const part = [&](at::Tensor const& all) {
-    return all.defined() ? all.narrow(0, 0, batch).to(methods.device()) : all;
-  };
+double seconds_batched(Methods const& methods, HeldOutSet const& set) {
+  std::int64_t const batch = set.nu.size(0);
+  at::Tensor const nu = set.nu.to(methods.device());
+  at::Tensor const f = set.f.defined() ? set.f.to(methods.device()) : set.f;
   std::vector<double> seconds;
-  at::Tensor const nu = part(set.nu), f = part(set.f);
   for (int k = 0; k < kBatchRepeats + 1; ++k) {
     DeviceTimer const timer(methods.device().index());
     methods.predicted(nu, f);
@@ -188,12 +188,12 @@ double seconds_batched(Methods const& methods, HeldOutSet const& set, std::int64
 
 }  // namespace
 
-Comparison compare_methods(Communicator const& comm, Network& network, HeldOutSet const& set,
-                           CompareOptions const& options) {
+Comparison compare_methods(Communicator const& comm, Network& network,
+                           HeldOutSamples const& samples, CompareOptions const& options) {
   at::NoGradGuard const no_grad;
-  std::int64_t const samples = std::min(set.nu.size(0), options.most_samples);
-  VOXCYCLE_REQUIRE(samples > 0, "compare: no held-out samples. Raise data.held_out_samples.");
-  Methods const methods(comm, network, set.grid, options);
+  std::int64_t const count = std::min(samples.count, options.most_samples);
+  VOXCYCLE_REQUIRE(count > 0, "compare: no held-out samples. Raise data.held_out_samples.");
+  Methods const methods(comm, network, samples.grid, options);
   auto const row = [&](char const* key, char const* name, bool classical,
                        Solved (Methods::*solve)(Sample const&) const) {
     return Row{.method = {.key = key, .name = name, .classical = classical},
@@ -209,24 +209,25 @@ Comparison compare_methods(Communicator const& comm, Network& network, HeldOutSe
       row("pcg_from_network", "multigrid PCG from the network", false, &Methods::pcg_from_network),
   };
   auto const sample = [&](std::int64_t k) {
-    auto const field = [&](at::Tensor const& all) {
-      return all.defined() ? all.narrow(0, k, 1).to(methods.device()) : all;
+    HeldOutSet const set = samples.read(k, k + 1);
+    auto const field = [&](at::Tensor const& one) {
+      return one.defined() ? one.to(methods.device()) : one;
     };
-    Sample s{field(set.nu), field(set.f)};
-    s.equal_iterations = methods.iterations_to_equal(s, field(set.u_ref));
+    Sample s{field(set.nu), field(set.f), field(set.u_ref)};
+    s.equal_iterations = methods.iterations_to_equal(s);
     return s;
   };
-  for (std::int64_t k = 0; k < samples; ++k) {
+  for (std::int64_t k = 0; k < count; ++k) {
     Sample const s = sample(k);
     if (k == 0) {
       for (auto const& r : rows) r.solve(s);
     }
-    for (auto& r : rows) r.measure(s, set.u_ref.narrow(0, k, 1), set.grid);
+    for (auto& r : rows) r.measure(s, samples.grid);
   }
 
-  Comparison result{.grid = set.grid.label(),
-                    .samples = samples,
-                    .batch = std::min(samples, options.batch),
+  Comparison result{.grid = samples.grid.label(),
+                    .samples = count,
+                    .batch = std::min(count, options.batch),
                     .threads = at::get_num_threads(),
                     .device = options.device,
                     .tolerance = options.tolerance,
@@ -235,7 +236,7 @@ Comparison compare_methods(Communicator const& comm, Network& network, HeldOutSe
   ComparedMethod batched = result.methods.front();
   batched.key = "network_batched";
   batched.name = "network, " + std::to_string(result.batch) + " samples at once";
-  batched.seconds = seconds_batched(methods, set, result.batch);
+  batched.seconds = seconds_batched(methods, samples.read(0, result.batch));
   result.methods.insert(result.methods.begin() + 1, batched);
   return result;
 }

@@ -14,11 +14,11 @@ std::string precision_name(at::ScalarType type) {
   return type == at::kDouble ? "f64" : type == at::kFloat ? "f32" : "bf16";
 }
 
-Evaluation evaluate_network(Communicator const& comm, Network& network, HeldOutSet const& set,
-                            HeldOutOptions const& options) {
-  auto const errors = evaluate_held_out(comm, network, held_out_samples(set), options);
+Evaluation evaluate_network(Communicator const& comm, Network& network,
+                            HeldOutSamples const& samples, HeldOutOptions const& options) {
+  auto const errors = evaluate_held_out(comm, network, samples, options);
   Evaluation result;
-  result.grid = set.grid.label();
+  result.grid = samples.grid.label();
   result.precision = precision_name(options.dtype);
   auto const* rel_l2 = errors.rel_l2.const_data_ptr<double>();
   auto const* gap = errors.energy_gap.const_data_ptr<double>();

@@ -39,14 +39,13 @@ Picture picture(std::string caption, at::Tensor const& plane, ColorRange range, 
           colors};
 }
 
-SamplePictures pictures_of(Communicator const& comm, Network& network, HeldOutSet const& set,
-                           SampleErrors const& errors, std::string const& which,
-                           at::ScalarType dtype) {
-  auto const nu = set.nu.narrow(0, errors.index, 1);
-  auto const f = set.f.defined() ? set.f.narrow(0, errors.index, 1) : set.f;
-  auto const reference = middle_plane(set.u_ref.narrow(0, errors.index, 1));
-  auto const u = middle_plane(predict(comm, network, set.grid, nu, f, dtype).cpu());
-  auto const log_nu = middle_plane(nu.log10());
+SamplePictures pictures_of(Communicator const& comm, Network& network,
+                           HeldOutSamples const& samples, SampleErrors const& errors,
+                           std::string const& which, at::ScalarType dtype) {
+  HeldOutSet const set = samples.read(errors.index, errors.index + 1);
+  auto const reference = middle_plane(set.u_ref);
+  auto const u = middle_plane(predict(comm, network, set.grid, set.nu, set.f, dtype).cpu());
+  auto const log_nu = middle_plane(set.nu.log10());
   auto const error = u - reference;
   ColorRange const of_u = range_of(reference);
   double const most = std::max(range_of(error.abs()).high, 1e-300);
@@ -68,13 +67,15 @@ SamplePictures pictures_of(Communicator const& comm, Network& network, HeldOutSe
 }  // namespace
 
 std::vector<SamplePictures> pictures_of_samples(Communicator const& comm, Network& network,
-                                                HeldOutSet const& set, Evaluation const& evaluation,
+                                                HeldOutSamples const& samples,
+                                                Evaluation const& evaluation,
                                                 at::ScalarType dtype) {
   auto const sorted = worst_first(evaluation.samples);
   if (sorted.empty()) return {};
-  std::vector<SamplePictures> all{pictures_of(comm, network, set, sorted.front(), "worst", dtype)};
+  std::vector<SamplePictures> all{
+      pictures_of(comm, network, samples, sorted.front(), "worst", dtype)};
   if (sorted.size() > 1) {
-    all.push_back(pictures_of(comm, network, set, sorted[sorted.size() / 2], "median", dtype));
+    all.push_back(pictures_of(comm, network, samples, sorted[sorted.size() / 2], "median", dtype));
   }
   return all;
 }

@@ -120,6 +120,18 @@ class Evaluate(harness.Case):
         self.assertEqual(len(figures["per_sample"]), 24)
         self.assertTrue((self.scratch / "run/evaluation_train.csv").exists())
 
+    def test_only_what_is_asked_for_must_be_writable(self):
+        for name in ("report.html", "compare.csv"):
+            (self.scratch / "run" / name).mkdir()
+        keys = ("--data.directory", "more", "--data.train_references", "yes")
+        self.succeed("generate", "--config", "small.cfg", *keys)
+        self.evaluate("--split", "train", *keys)
+        for options, name in (((), "report.html"), (("--split", "train", "--compare"), "compare.csv")):
+            result = self.run_program("evaluate", "--config", "small.cfg", *keys, *options)
+            self.assertEqual(result.status, 1)
+            self.assertIn(f"run/{name}", result.err)
+            self.assertNotIn("energy gap", result.out)
+
 
 if __name__ == "__main__":
     harness.main()

@@ -33,8 +33,8 @@ struct CompareOptions {
 /// starts; then the methods take turns sample by sample, so that a busy machine slows all of them.
 /// The hierarchy is multigrid_options_for's choice, made anew for each sample and method: nothing
 /// is shared or given away for free. Not collective.
-/// @throws Error if the set is empty.
-Comparison compare_methods(Communicator const& comm, Network& network, HeldOutSet const& set,
-                           CompareOptions const& options);
+/// @throws Error if there are no samples.
+Comparison compare_methods(Communicator const& comm, Network& network,
+                           HeldOutSamples const& samples, CompareOptions const& options);
 
 }  // namespace voxcycle

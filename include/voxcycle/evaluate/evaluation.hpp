@@ -30,9 +30,9 @@ struct Evaluation {
   std::optional<Comparison> comparison;  ///< with classical solvers, if measured
 };
 
-/// **Collective**.
-Evaluation evaluate_network(Communicator const& comm, Network& network, HeldOutSet const& set,
-                            HeldOutOptions const& options);
+/// **Collective**. Each rank reads the samples that it works on.
+Evaluation evaluate_network(Communicator const& comm, Network& network,
+                            HeldOutSamples const& samples, HeldOutOptions const& options);
 
 /// @return the samples by falling badness.
 std::vector<SampleErrors> worst_first(std::vector<SampleErrors> samples);
@@ -46,9 +46,9 @@ std::string evaluation_csv(Evaluation const& evaluation);
 std::string evaluation_json(Evaluation const& evaluation);
 
 /// Slices (middle plane in z) of nu, the network's solution, the reference and their difference for
-/// the worst and the median sample of the set. @param dtype  of the network's convolutions
+/// the worst and the median sample. @param dtype  of the network's convolutions
 std::vector<SamplePictures> pictures_of_samples(Communicator const& comm, Network& network,
-                                                HeldOutSet const& set, Evaluation const& evaluation,
-                                                at::ScalarType dtype);
+                                                HeldOutSamples const& samples,
+                                                Evaluation const& evaluation, at::ScalarType dtype);
 
 }  // namespace voxcycle

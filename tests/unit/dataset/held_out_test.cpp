@@ -44,8 +44,10 @@ TEST(HeldOut, ReadsPartsFromShardsAndFromMemory) {
     EXPECT_EQ(samples.count, 5);
     EXPECT_TRUE(samples.grid == shards.info().grid);
     for (int round = 0; round < 2; ++round) {
-      expect_samples(samples.read(1, 3), 1, 3);
+      expect_samples(samples.read(1, 4), 1, 4);
+      expect_samples(samples.read(2, 4), 2, 4);
       expect_samples(samples.read(0, 5), 0, 5);
+      expect_samples(samples.read(4, 5), 4, 5);
     }
   }
 }

@@ -85,7 +85,8 @@ TEST(Compare, EverySolverSolvesTheEquationOfTheReferences) {
     Boundary const boundary = parse_boundary(text);
     auto const set = held_out(boundary, source, 3);
     StoredField network(lift(set.grid, boundary, at::kDouble));
-    auto const c = compare_methods(*comm, network, set, {.boundary = boundary, .source = source});
+    auto const c = compare_methods(*comm, network, held_out_samples(set),
+                                   {.boundary = boundary, .source = source});
     EXPECT_EQ(network.inputs, source.kind == SourceKind::sampled ? 2 : 1);
     EXPECT_EQ(network.largest_batch, 3);
     EXPECT_EQ(c.samples, 3);
@@ -145,7 +146,8 @@ TEST(Compare, AGoodNetworkSavesIterations) {
     Boundary const boundary = parse_boundary(text);
     auto const set = held_out(boundary, source, 1);
     StoredField network(set.u_ref);
-    auto const c = compare_methods(*comm, network, set, {.boundary = boundary, .source = source});
+    auto const c = compare_methods(*comm, network, held_out_samples(set),
+                                   {.boundary = boundary, .source = source});
     // Right to float32, whose rounding leaves a rough error of 1e-7: some steps to 1e-8 remain.
     EXPECT_LT(method(c, "network").rel_l2_max, 1e-6);
     EXPECT_LT(method(c, "pcg_from_network").iterations, method(c, "pcg_from_lift").iterations - 1);
@@ -161,11 +163,12 @@ TEST(Compare, TakesNoMoreSamplesThanAskedFor) {
   auto const comm = make_self_communicator();
   auto set = held_out({}, {}, 3);
   StoredField network(set.u_ref.narrow(0, 0, 1));
-  auto const c = compare_methods(*comm, network, set, {.most_samples = 2, .batch = 1});
+  auto const c =
+      compare_methods(*comm, network, held_out_samples(set), {.most_samples = 2, .batch = 1});
   EXPECT_EQ(c.samples, 2);
   EXPECT_EQ(network.largest_batch, 1);
   set.nu = set.nu.narrow(0, 0, 0);
-  EXPECT_THROW(compare_methods(*comm, network, set, {}), Error);
+  EXPECT_THROW(compare_methods(*comm, network, held_out_samples(set), {}), Error);
 }
 
 }  // namespace

@@ -63,7 +63,8 @@ TEST(Evaluation, SamplesThatAreNotFiniteHavePictures) {
   evaluation.samples = samples();
   Diverged network;
   auto const comm = make_self_communicator();
-  auto const shown = pictures_of_samples(*comm, network, set, evaluation, at::kFloat);
+  auto const shown =
+      pictures_of_samples(*comm, network, held_out_samples(set), evaluation, at::kFloat);
   ASSERT_EQ(shown.size(), 2U);
   EXPECT_EQ(shown[0].title, "worst sample (index 1)");
   EXPECT_EQ(shown[1].title, "median sample (index 2)");
