@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/memory.hpp"
 
+#include "voxcycle/core/large_blocks.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -55,7 +57,7 @@ std::int64_t control_group_limit() {
   return least;
 }
 
-/// From here on freed memory is worth giving back.
+/// From here on what the C library keeps is worth giving back.
 constexpr std::int64_t many_voxels = std::int64_t{256} * 256 * 256;
 
 }  // namespace
@@ -72,6 +74,7 @@ void keep_freed_memory() {
 }
 
 void release_freed_memory(std::int64_t voxels) {
+  large_blocks().release();
 #if defined(__GLIBC__)
   if (voxels >= many_voxels) malloc_trim(0);
 #endif

@@ -8,12 +8,12 @@ namespace voxcycle {
 /// Lets the C library keep freed memory for the next step instead of giving it back to the system:
 /// fields of many MiB would otherwise be mapped and zeroed page by page at every allocation, which
 /// costs more than the kernels that fill them (at 512^3 half of a training step). Holes between
-/// them add 2 to 5 % to the peak, and a quarter in steps at 256^3 with blocks on every grid. Call
-/// first thing in main; does nothing where the C library is not glibc.
+/// them add 2 to 5 % to the peak; larger tensors are LargeBlocks, which leave none. Call first
+/// thing in main; does nothing where the C library is not glibc.
 void keep_freed_memory();
 
-/// Gives what keep_freed_memory() kept back to the system, for work on fields of other sizes. Does
-/// nothing below 256^3 voxels, where it costs more than it is worth.
+/// Gives what large_blocks() keep and, for fields of 256^3 voxels and more, what the C library
+/// keeps back to the system, for work on fields of other sizes.
 /// @param voxels  of the fields that are or were worked on
 void release_freed_memory(std::int64_t voxels);
 
