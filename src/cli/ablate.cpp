@@ -3,6 +3,7 @@
 #include "cli/ablate.hpp"
 
 #include "voxcycle/cli/command.hpp"
+#include "voxcycle/core/directory_lock.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <optional>
 #include <set>
 
 #include "cli/ablate_results.hpp"
@@ -103,6 +105,9 @@ int ablate(Invocation const& call) {
     write_study_report(call.config, runs, call.comm);
     return 0;
   }
+  // Jobs of an array share the study; two calls for all of it would overwrite each other's outputs.
+  std::optional<DirectoryLock> lock;
+  if (!only_run) lock.emplace(call.config.text("ablate.directory"), "ablate.directory");
   auto const chosen = only_run ? std::vector<PlannedRun>{run_of(runs, call.flags.at("run"))} : runs;
   if (!generate_missing_shards(chosen, call.comm)) {
     std::printf("stopped; the same command goes on, finished shards are kept\n");

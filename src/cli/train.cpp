@@ -55,7 +55,7 @@ std::unique_ptr<DirectoryLock> prepare_directory(TrainOptions const& options, Co
   std::unique_ptr<DirectoryLock> lock;
   if (comm.rank() == 0) {
     require_data(options, config);
-    lock = std::make_unique<DirectoryLock>(options.directory);
+    lock = std::make_unique<DirectoryLock>(options.directory, "run.directory");
     if (options.restart == Restart::fresh) forget_run(options.directory);
     if (!resumes(options)) {
       write_file_atomically(options.directory + "/config.cfg", config.dump());

@@ -29,7 +29,7 @@ std::string holder_in(int file) {
 
 }  // namespace
 
-DirectoryLock::DirectoryLock(std::string const& directory) {
+DirectoryLock::DirectoryLock(std::string const& directory, std::string const& key) {
   std::error_code code;
   std::filesystem::create_directories(directory, code);
   std::string const path = directory + "/.lock";
@@ -44,8 +44,8 @@ DirectoryLock::DirectoryLock(std::string const& directory) {
   } else if (errno == EWOULDBLOCK) {
     auto const holder = holder_in(file_);
     ::close(file_);
-    throw Error(directory + " is in use by " + holder +
-                ". Wait for its end, or choose another run.directory.");
+    throw Error(directory + " is in use by " + holder + ". Wait for its end, or choose another " +
+                key + ".");
   }
 }
 

@@ -10,8 +10,9 @@ namespace voxcycle {
 /// file stays. File systems without locks are used without one.
 class DirectoryLock {
  public:
-  /// Makes the directory if need be. @throws Error naming the holder if there is one.
-  explicit DirectoryLock(std::string const& directory);
+  /// Makes the directory if need be. @throws Error naming the holder if there is one, and the key
+  /// that chooses the directory.
+  DirectoryLock(std::string const& directory, std::string const& key);
   ~DirectoryLock();
   DirectoryLock(DirectoryLock const&) = delete;
   DirectoryLock& operator=(DirectoryLock const&) = delete;
