@@ -5,6 +5,7 @@
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
+#include "voxcycle/core/status_line.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/evaluate/compare.hpp"
 #include "voxcycle/evaluate/evaluation.hpp"
@@ -158,8 +159,14 @@ int evaluate(Invocation const& call) {
   require_shards(call.config, split, grid);
   std::string const shards = shard_directory(options.data, split, grid);
   auto const samples = held_out_samples(shards);
-  auto evaluation = evaluate_network(call.comm, *network, samples,
-                                     {.dtype = dtype, .unit_size = options.unit_size});
+  auto const visible = call.comm.rank() == 0 ? StatusLine::Visible::yes : StatusLine::Visible::no;
+  auto evaluation = [&] {
+    ShareLine line(visible, "evaluating");
+    return evaluate_network(call.comm, *network, samples,
+                            {.dtype = dtype,
+                             .unit_size = options.unit_size,
+                             .after_share = [&](double share) { line.show(share); }});
+  }();
   std::filesystem::path const weights(path);
   bool const is_of_run = weights.parent_path() == std::filesystem::path(options.directory);
   evaluation.weights = is_of_run ? weights.filename().string() : path;
@@ -169,11 +176,15 @@ int evaluate(Invocation const& call) {
               grid.label().c_str(), evaluation.precision.c_str(), place.name().c_str(),
               evaluation_table(evaluation, kRowsOnTerminal).c_str());
   if (call.has("compare")) {
-    evaluation.comparison = compare_methods(call.comm, *network, samples,
-                                            {.boundary = options.boundary,
-                                             .source = options.source,
-                                             .dtype = dtype,
-                                             .device = place.name()});
+    ShareLine line(visible, "comparing");
+    evaluation.comparison =
+        compare_methods(call.comm, *network, samples,
+                        {.boundary = options.boundary,
+                         .source = options.source,
+                         .dtype = dtype,
+                         .device = place.name(),
+                         .after_share = [&](double share) { line.show(share); }});
+    line.erase();
     std::printf("\n%s\n", comparison_table(*evaluation.comparison).c_str());
     write_file_atomically(out.compare, comparison_csv(*evaluation.comparison));
   }

@@ -223,6 +223,8 @@ Comparison compare_methods(Communicator const& comm, Network& network,
       for (auto const& r : rows) r.solve(s);
     }
     for (auto& r : rows) r.measure(s, samples.grid);
+    if (options.after_share)
+      options.after_share(static_cast<double>(k + 1) / static_cast<double>(count));
   }
 
   Comparison result{.grid = samples.grid.label(),

@@ -42,10 +42,12 @@ HeldOutErrors evaluate_held_out(Mesh const& all, Network& network, HeldOutSample
   Mesh const mesh = all.on(samples.grid);
   // Each entry is written by one rank and zero elsewhere, so that the float sum is exact.
   at::Tensor errors = at::zeros({3, samples.count}, at::kDouble);
-  for (auto const& unit :
-       units_of_rank(samples.count, options.unit_size, mesh.groups(), mesh.group())) {
+  auto const units = units_of_rank(samples.count, options.unit_size, mesh.groups(), mesh.group());
+  double done = 0;
+  for (auto const& unit : units) {
     HeldOutSet const set = samples.read(unit.begin, unit.end);
     at::Tensor const u = predict(mesh, network, set.grid, set.nu, set.f, options.dtype);
+    if (options.after_share) options.after_share(++done / static_cast<double>(units.size()));
     if (!mesh.leads()) continue;
     FieldErrors const of_unit =
         field_errors(u, set.u_ref.to(u.device()), set.nu.to(u.device()), set.grid);

@@ -4,6 +4,7 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/memory.hpp"
+#include "voxcycle/core/status_line.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/timer.hpp"
 #include "voxcycle/train/agreement.hpp"
@@ -54,7 +55,7 @@ class Trainer {
         comm_(comm),
         state_(options, comm, plan_stages(options.path, options.levels)),
         reducer_(comm, state_.network().parameters(), options.reduction),
-        progress_(comm.rank() == 0 ? ProgressLine::Visible::yes : ProgressLine::Visible::no) {
+        progress_(comm.rank() == 0 ? StatusLine::Visible::yes : StatusLine::Visible::no) {
     require_agreement(comm_, {{"config", text_hash(o_.identity)},
                               {"run directory", o_.directory},
                               {"threads a process", std::to_string(at::get_num_threads())},
@@ -103,7 +104,7 @@ class Trainer {
   std::optional<Mesh> mesh_;  ///< once the ranks agree on the config
   RunState state_;
   GradientReducer reducer_;
-  ProgressLine progress_;
+  StatusLine progress_;
   StopSignal stop_;
   StepTimes times_;
   double evaluation_ = 0.0;  ///< seconds
@@ -229,10 +230,12 @@ void Trainer::step(Stage const& stage, Budget const& budget, Stepper& stepper) {
       (step_seconds_ == 0.0 ? 1.0 : kStepMeanWeight) * (timer.seconds() - step_seconds_);
   state_.add_loss(result);
   if (o_.after_step) o_.after_step({stage.number, at.step, result.loss, state_.network()});
-  progress_.show({stage.number, static_cast<int>(state_.stages().size()), stage.plan.grid.label(),
-                  at.step, budget.steps, progress_of(budget, at.step, at.stage_seconds),
-                  result.loss, state_.gaps().back(), result.rate, step_seconds_, result.samples,
-                  result.search});
+  progress_.show([&] {
+    return progress_text(
+        {stage.number, static_cast<int>(state_.stages().size()), stage.plan.grid.label(), at.step,
+         budget.steps, progress_of(budget, at.step, at.stage_seconds), result.loss,
+         state_.gaps().back(), result.rate, step_seconds_, result.samples, result.search});
+  });
 }
 
 /// @return whether to go on with the next stage (false: a stop was requested)

@@ -9,6 +9,7 @@
 #include "voxcycle/poisson/boundary.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include <ATen/core/Tensor.h>
@@ -22,7 +23,8 @@ struct CompareOptions {
   double tolerance = 1e-8;
   std::int64_t most_samples = 16;
   std::int64_t batch = 8;
-  std::string device = "the CPU";  ///< that has the network, for people
+  std::string device = "the CPU";             ///< that has the network, for people
+  std::function<void(double)> after_share{};  ///< called now and then with what is done, (0, 1]
 };
 
 /// Measures in this process alone, with all its threads, or on the GPU that has the network:

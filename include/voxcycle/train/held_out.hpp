@@ -6,6 +6,7 @@
 #include "voxcycle/network/network.hpp"
 
 #include <cstdint>
+#include <functional>
 
 #include <ATen/core/Tensor.h>
 
@@ -21,6 +22,8 @@ struct HeldOutErrors {
 struct HeldOutOptions {
   at::ScalarType dtype = at::kFloat;  ///< of convolutions
   std::int64_t unit_size = 2;
+  /// Called now and then with the share of this rank's samples that is done, (0, 1].
+  std::function<void(double)> after_share{};
 };
 
 /// Of convolutions in evaluations: float32, which shows errors below 0.1 % that bf16 hides, but

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/core/timer.hpp"
 #include "voxcycle/train/run_record.hpp"
 
 #include <cstdint>
@@ -29,23 +28,5 @@ struct ProgressState {
 /// 381 samples/s  left 39 s", or for L-BFGS "... loss 0.6120  gradient 1.2e-03  length 1  2
 /// evaluations  0 pairs skipped  ..."
 std::string progress_text(ProgressState const& state);
-
-/// One line, rewritten in place on a terminal (at most ten times a second), a plain line every ten
-/// seconds elsewhere. Silent unless made visible (rank 0).
-class ProgressLine {
- public:
-  enum class Visible { no, yes };
-  explicit ProgressLine(Visible visible);
-  void show(ProgressState const& state);
-  /// Ends the current line so that other output starts on its own.
-  void finish();
-
- private:
-  bool visible_;
-  bool terminal_;
-  bool open_ = false;
-  Timer since_last_;
-  bool first_ = true;
-};
 
 }  // namespace voxcycle
