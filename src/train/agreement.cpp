@@ -9,20 +9,32 @@
 #include <ATen/ATen.h>
 
 namespace voxcycle {
+namespace {
+
+std::vector<std::string> differing(std::vector<std::string> const& values) {
+  std::vector<std::string> ranks;
+  for (std::size_t rank = 1; rank < values.size(); ++rank) {
+    if (values[rank] != values[0]) ranks.push_back(std::to_string(rank));
+  }
+  return ranks;
+}
+
+}  // namespace
+
+std::vector<std::string> ranks_that_differ(Communicator const& comm, std::string const& text) {
+  return differing(comm.all_gather_text(text));
+}
 
 void require_agreement(Communicator const& comm, CommonFacts const& facts) {
   for (auto const& [name, value] : facts) {
     auto const values = comm.all_gather_text(value);
-    std::vector<std::string> differing;
-    for (std::size_t rank = 1; rank < values.size(); ++rank) {
-      if (values[rank] != values[0]) differing.push_back(std::to_string(rank));
-    }
-    if (differing.empty()) continue;
-    auto const first = static_cast<std::size_t>(std::stoul(differing.front()));
-    throw Error(format(
-        "the ranks do not agree on the %s: rank 0 has %s, rank %zu has %s (differing "
-        "ranks: %s). Results would depend on the ranks; start all with the same.",
-        name.c_str(), values[0].c_str(), first, values[first].c_str(), join(differing).c_str()));
+    auto const ranks = differing(values);
+    if (ranks.empty()) continue;
+    auto const first = static_cast<std::size_t>(std::stoul(ranks.front()));
+    throw Error(
+        format("the ranks do not agree on the %s: rank 0 has %s, rank %zu has %s (differing "
+               "ranks: %s). Results would depend on the ranks; start all with the same.",
+               name.c_str(), values[0].c_str(), first, values[first].c_str(), join(ranks).c_str()));
   }
 }
 

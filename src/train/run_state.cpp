@@ -192,7 +192,20 @@ void RunState::add_errors(HeldOutErrors const& errors) {
   }
 }
 
+/// Ranks update their weights each for itself. **Collective**.
+void RunState::tell_of_drift() {
+  if (drift_told_) return;
+  auto const ranks = ranks_that_differ(comm_, place());
+  drift_told_ = !ranks.empty();
+  if (!drift_told_ || comm_.rank() != 0) return;
+  log_warning("the weights of rank " + join(ranks) +
+              " differ from those of rank 0, which checkpoints hold: processors or libraries there "
+              "round in another way. For the same bits on any number of processes start all on "
+              "machines of one kind.");
+}
+
 void RunState::save(NamedArrays const& optimizer) {
+  tell_of_drift();
   if (comm_.rank() != 0) return;
   record_->save();
   position_.metrics = metrics_to_csv(record_->rows());

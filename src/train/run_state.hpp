@@ -52,6 +52,7 @@ class RunState {
 
  private:
   void restore_weights(CheckpointReader const& checkpoint);
+  void tell_of_drift();
   MetricRow row() const;
   bool best_so_far(double gap);
 
@@ -66,6 +67,7 @@ class RunState {
   std::vector<double> gaps_;
   NamedArrays carried_;
   double best_gap_;
+  bool drift_told_ = false;
 };
 
 }  // namespace voxcycle

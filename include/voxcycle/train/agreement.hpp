@@ -14,6 +14,9 @@ namespace voxcycle {
 /// Things that all ranks must have in common, by name: {"threads a process", "2"}, ...
 using CommonFacts = std::vector<std::pair<std::string, std::string>>;
 
+/// @return the ranks whose text is not rank 0's, e.g. {"1", "3"}. **Collective**.
+std::vector<std::string> ranks_that_differ(Communicator const& comm, std::string const& text);
+
 /// Compares the facts of all ranks before the first step. **Collective**.
 /// @throws Error on all ranks, saying which ranks differ from rank 0 in what.
 void require_agreement(Communicator const& comm, CommonFacts const& facts);

@@ -31,6 +31,14 @@ TEST(Agreement, SaysWhoDiffersInWhat) {
   }
 }
 
+TEST(Agreement, NamesTheRanksThatDiffer) {
+  auto const comm = make_mpi_communicator();
+  EXPECT_TRUE(ranks_that_differ(*comm, "same").empty());
+  std::vector<std::string> all_others;
+  for (int rank = 1; rank < comm->size(); ++rank) all_others.push_back(std::to_string(rank));
+  EXPECT_EQ(ranks_that_differ(*comm, comm->rank() == 0 ? "a" : "b"), all_others);
+}
+
 TEST(Agreement, HashesTellTextsApart) {
   EXPECT_EQ(text_hash("a"), text_hash("a"));
   EXPECT_NE(text_hash("a"), text_hash("b"));

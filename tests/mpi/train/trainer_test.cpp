@@ -274,6 +274,19 @@ TEST_F(TrainerTest, RefusesTheRunOfAnotherConfig) {
   EXPECT_NO_THROW(train(options, *comm_));
 }
 
+TEST_F(TrainerTest, TellsOfRanksWhoseWeightsDrift) {
+  auto options = options_for(root_, "drift");
+  options.after_step = [&](StepView const& view) {
+    if (comm_->rank() == 1 && view.stage == 1 && view.step == 2)
+      view.network.parameters().front().detach().add_(1e-3);
+  };
+  testing::internal::CaptureStderr();
+  train(options, *comm_);
+  auto const log = testing::internal::GetCapturedStderr();
+  auto const told = log.find("the weights of rank 1 differ from those of rank 0");
+  EXPECT_EQ(told != std::string::npos, comm_->rank() == 0 && comm_->size() > 1) << log;
+}
+
 TEST_F(TrainerTest, NamesTheSamplesOfALossThatIsNotFinite) {
   auto options = options_for(root_, "wild");
   options.levels[0].rate = 1e30;
