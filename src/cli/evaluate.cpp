@@ -15,6 +15,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "cli/device_choice.hpp"
 #include "cli/model.hpp"
@@ -106,6 +108,14 @@ struct Outputs {
   std::string json, csv;
   std::string report;   ///< about samples that training never saw
   std::string compare;  ///< of --compare
+
+  std::vector<std::string> all() const {
+    std::vector<std::string> names;
+    for (auto const& name : {json, csv, compare, report}) {
+      if (!name.empty()) names.push_back(name);
+    }
+    return names;
+  }
 };
 
 /// In the run directory, with names of their own for grids other than the finest and for --split
@@ -117,16 +127,14 @@ Outputs outputs_of(Invocation const& call, std::string const& directory, Grid3 c
   auto const file = [&](std::string const& name, char const* kind) {
     return directory + "/" + name + of_grid + kind;
   };
-  std::string const name = held_out ? "evaluation" : "evaluation_train";
+  std::string const of_split = held_out ? "" : "_train";
   Outputs out;
-  out.json = call.has("json") ? call.flags.at("json") : file(name, ".json");
-  out.csv = file(name, ".csv");
+  out.json = call.has("json") ? call.flags.at("json") : file("evaluation" + of_split, ".json");
+  out.csv = file("evaluation" + of_split, ".csv");
   if (held_out) out.report = file("report", ".html");
-  if (call.has("compare")) out.compare = file("compare", ".csv");
+  if (call.has("compare")) out.compare = file("compare" + of_split, ".csv");
   if (call.comm.rank() == 0) {
-    for (auto const& output : {out.json, out.csv, out.report, out.compare}) {
-      if (!output.empty()) require_writable(output);
-    }
+    for (auto const& name : out.all()) require_writable(name);
   }
   return out;
 }
@@ -190,16 +198,14 @@ int evaluate(Invocation const& call) {
   }
   write_file_atomically(out.json, evaluation_json(evaluation));
   write_file_atomically(out.csv, evaluation_csv(evaluation));
-  if (out.report.empty()) {
-    std::printf("written: %s, %s\n", out.json.c_str(), out.csv.c_str());
-    return 0;
+  if (!out.report.empty()) {
+    auto input = report_input(written, checkpoint.header(), evaluation,
+                              ShardSet(shards).info().reference_tolerance);
+    input.comparison = evaluation.comparison;
+    input.samples = pictures_of_samples(call.comm, *network, samples, evaluation, dtype);
+    write_file_atomically(out.report, render_report(input));
   }
-  auto input = report_input(written, checkpoint.header(), evaluation,
-                            ShardSet(shards).info().reference_tolerance);
-  input.comparison = evaluation.comparison;
-  input.samples = pictures_of_samples(call.comm, *network, samples, evaluation, dtype);
-  write_file_atomically(out.report, render_report(input));
-  std::printf("written: %s, %s, %s\n", out.json.c_str(), out.csv.c_str(), out.report.c_str());
+  std::printf("written: %s\n", join(out.all()).c_str());
   return 0;
 }
 

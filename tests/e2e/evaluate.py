@@ -49,6 +49,7 @@ class Evaluate(harness.Case):
             self.assertIn(method["name"], out)
         for sentence in compared["verdict"]:
             self.assertIn(sentence, out)
+        self.assertIn("written: figures.json, run/evaluation.csv, run/compare.csv, run/report.html", out)
         with open(self.scratch / "run" / "compare.csv", newline="") as file:
             rows = list(csv.DictReader(file))
         self.assertEqual([row["method"] for row in rows], METHODS)
@@ -121,12 +122,12 @@ class Evaluate(harness.Case):
         self.assertTrue((self.scratch / "run/evaluation_train.csv").exists())
 
     def test_only_what_is_asked_for_must_be_writable(self):
-        for name in ("report.html", "compare.csv"):
+        for name in ("report.html", "compare_train.csv"):
             (self.scratch / "run" / name).mkdir()
         keys = ("--data.directory", "more", "--data.train_references", "yes")
         self.succeed("generate", "--config", "small.cfg", *keys)
         self.evaluate("--split", "train", *keys)
-        for options, name in (((), "report.html"), (("--split", "train", "--compare"), "compare.csv")):
+        for options, name in (((), "report.html"), (("--split", "train", "--compare"), "compare_train.csv")):
             result = self.run_program("evaluate", "--config", "small.cfg", *keys, *options)
             self.assertEqual(result.status, 1)
             self.assertIn(f"run/{name}", result.err)
