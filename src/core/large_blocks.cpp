@@ -2,11 +2,11 @@
 #include "voxcycle/core/large_blocks.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <new>
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 namespace voxcycle {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMostMappings = 8192;
 
 std::size_t whole_pages(std::size_t bytes) {
-  static auto const page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  constexpr std::size_t page = LargeBlocks::kPage;
   return (bytes + page - 1) / page * page;
 }
 
@@ -26,6 +26,17 @@ char* map(char* place, std::size_t bytes) {
       ::mmap(place, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | there, -1, 0);
   if (block == MAP_FAILED) throw std::bad_alloc();
   return static_cast<char*>(block);
+}
+
+/// New pages anywhere.
+char* map(std::size_t bytes) {
+  constexpr std::size_t page = LargeBlocks::kPage;
+  char* const around = map(nullptr, bytes + page);  // the system aligns to its small pages alone
+  std::size_t const before = page - reinterpret_cast<std::uintptr_t>(around) % page;
+  char* const block = around + before;
+  ::munmap(around, before);
+  if (before < page) ::munmap(block + bytes, page - before);
+  return block;
 }
 
 }  // namespace
@@ -42,7 +53,7 @@ void* LargeBlocks::take(std::size_t bytes) {
 /// @return a block of the pages of free ones, as far as they go, and of new ones.
 char* LargeBlocks::assemble(std::size_t bytes) {
   if (mappings_.size() > kMostMappings) unmap_free();
-  char* const block = map(nullptr, bytes);
+  char* const block = map(bytes);
   std::size_t moved = 0;
   while (moved < bytes && !blocks_.empty()) {
     std::size_t const missing = bytes - moved;

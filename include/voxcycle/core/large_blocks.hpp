@@ -14,6 +14,10 @@ namespace voxcycle {
 /// than were in use at once. Thread-safe.
 class LargeBlocks {
  public:
+  /// Bytes of a page. Linux moves a huge one, or a whole leaf of the page table, as one; smaller
+  /// ones it would move one by one, and break up huge pages for it.
+  static constexpr std::size_t kPage = std::size_t{2} << 20;
+
   LargeBlocks() = default;
   LargeBlocks(LargeBlocks const&) = delete;
   LargeBlocks& operator=(LargeBlocks const&) = delete;
