@@ -123,6 +123,10 @@ std::vector<ConfigKey> all_config_keys() {
       {"network.correction_scale", "auto",
        "multigrid: corrections are scale/n times the head's output, > 0; auto: 0.25 with "
        "network.coarse = black_box, 4 with averaged"},
+      {"network.directions", "0",
+       "multigrid with network.coarse = black_box: fields that the block of each grid above the "
+       "coarsest proposes, 0 to 16; the combination of them with the least energy is added; 0: one "
+       "field, as it is"},
       {"network.smoothing", "16",
        "smoothing steps on the equation after the correction of each level, 0 to 16 (0: none)"},
       {"network.depth", "3", "unet: halvings below the visited grid, 1 to 16"},

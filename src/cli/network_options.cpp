@@ -39,6 +39,23 @@ CoarseLevels coarse_levels(Config const& config, NetworkOptions const& options) 
                                                          : CoarseLevels::black_box;
 }
 
+/// Directions correct what is interpolated; the coarsest level is solved directly.
+std::int64_t directions(Config const& config, NetworkOptions const& options) {
+  auto const count = config.integer("network.directions", 0, 16);
+  if (count == 0) return 0;
+  VOXCYCLE_REQUIRE(options.coarse == CoarseLevels::black_box,
+                   "network.directions = " << count
+                                           << " needs the nested levels of network.coarse "
+                                              "= black_box. Set network.directions = 0.");
+  auto const coarsest = options.channels.begin()->first;
+  auto const& visited = options.cycle_levels;
+  VOXCYCLE_REQUIRE(std::find(visited.begin(), visited.end(), coarsest) == visited.end(),
+                   "cycle.levels: with network.directions the coarsest level, "
+                       << coarsest << ", is solved directly and has nothing to learn. Begin with "
+                       << 2 * coarsest << ", or add a coarser level to network.channels.");
+  return count;
+}
+
 /// Nested levels leave little to correct: what averaged ones need drives such a network away in its
 /// first steps on fine grids.
 double correction_scale(Config const& config, CoarseLevels coarse) {
@@ -70,6 +87,7 @@ NetworkOptions network_options(Config const& config) {
                                        {{"no", Adaptation::no}, {"yes", Adaptation::yes}}),
       .cycle_levels = cycle_levels};
   options.coarse = coarse_levels(config, options);
+  options.directions = directions(config, options);
   options.correction_scale = correction_scale(config, options.coarse);
   return options;
 }

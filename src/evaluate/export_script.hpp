@@ -58,17 +58,21 @@ def raised_by_averages(self, u: Tensor, x: Tensor) -> Tensor:
     u = torch.upsample_trilinear3d(u, nodes, True)
     return torch.where(self.mask(x) > 0, u, self.lift(x))
 
-def smooth(self, u: Tensor, x: Tensor) -> Tensor:
+def jacobi(self, x: Tensor) -> Tensor:
     corners = torch.ones_like(self.haar[0:1])
-    nu = torch.exp(x[:, 0:1])
-    diagonal = torch.conv_transpose3d(nu / 3., corners, None, [1, 1, 1])
-    weights = self.mask(x) / (self.top * diagonal)
+    diagonal = torch.conv_transpose3d(torch.exp(x[:, 0:1]) / 3., corners, None, [1, 1, 1])
+    return self.mask(x) / (self.top * diagonal)
+
+def stiffness(self, u: Tensor, x: Tensor) -> Tensor:
+    stress = torch.conv3d(u, self.haar, None, [1, 1, 1]) * self.spectrum * torch.exp(x[:, 0:1])
+    return torch.conv_transpose3d(stress, self.haar, None, [1, 1, 1])
+
+def smooth(self, u: Tensor, x: Tensor) -> Tensor:
+    weights = self.jacobi(x)
     b = self.load(x)
     change = torch.zeros_like(u)
     for keep, take in self.steps:
-        stress = torch.conv3d(u, self.haar, None, [1, 1, 1]) * self.spectrum * nu
-        residual = b - torch.conv_transpose3d(stress, self.haar, None, [1, 1, 1])
-        change = keep * change + take * (weights * residual)
+        change = keep * change + take * (weights * (b - self.stiffness(u, x)))
         u = u + change
     return u
 )";

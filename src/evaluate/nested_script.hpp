@@ -8,8 +8,8 @@ namespace voxcycle::export_script {
 ///
 ///     0  weights of the interpolation from the next coarser grid [n, 27, its nodes]
 ///     1  u on the coarsest grid; of the finest and those between, nothing
-///     2  entries of the matrix [n, 27, nodes], 3 Jacobi weights, 4 the load; of the finest,
-///        nothing: smooth() has them
+///     2  entries of the matrix [n, 27, nodes]; of the finest, nothing: stiffness() has them
+///     3  Jacobi weights, 4 the load
 ///
 /// Offsets are numbered by 9 (dx + 1) + 3 (dy + 1) + dz + 1: 13 is the node itself. Set up in
 /// float64 as poisson/black_box.cpp does it (Dendy 1982, 1983), with weights and entries rounded
@@ -226,7 +226,7 @@ def nest(self, x: Tensor, levels: int) -> List[List[Tensor]]:
         else:
             solution = self.direct(entries, load, x).float()
         if level == 0:
-            nested.append([weights.float(), solution, nothing, nothing, nothing])
+            nested.append([weights.float(), solution, nothing, self.jacobi(x), load.float()])
         else:
             jacobi = self.mask(x) / (self.top_of(entries) * entries.narrow(1, 13, 1)).float()
             nested.append([weights.float(), solution, entries.float(), jacobi, load.float()])
@@ -239,14 +239,46 @@ def nest(self, x: Tensor, levels: int) -> List[List[Tensor]]:
 def raised(self, level: List[Tensor], u: Tensor, x: Tensor) -> Tensor:
     return torch.where(self.mask(x) > 0, self.interpolated(level[0], u), self.lift(x))
 
-def smooth_nested(self, level: List[Tensor], u: Tensor, x: Tensor) -> Tensor:
+def stiffness_nested(self, level: List[Tensor], u: Tensor, x: Tensor) -> Tensor:
     if level[2].numel() == 0:
-        return self.smooth(u, x)
+        return self.stiffness(u, x)
+    return self.product(level[2], u)
+
+def steps_on(self, level: List[Tensor], u: Tensor, load: Tensor, x: Tensor) -> Tensor:
     change = torch.zeros_like(u)
     for keep, take in self.steps:
-        residual = level[4] - self.product(level[2], u)
+        residual = load - self.stiffness_nested(level, u, x)
         change = keep * change + take * (level[3] * residual)
         u = u + change
+    return u
+
+def smooth_nested(self, level: List[Tensor], u: Tensor, x: Tensor) -> Tensor:
+    return self.steps_on(level, u, level[4], x)
+
+def corrected(self, level: List[Tensor], u: Tensor, directions: Tensor, x: Tensor) -> Tensor:
+    mask = self.mask(x)
+    u = self.smooth_nested(level, u, x)
+    residual = mask * (level[4] - self.stiffness_nested(level, u, x))
+    v: List[Tensor] = []
+    rows: List[Tensor] = []
+    load: List[Tensor] = []
+    for j in range(directions.size(1)):
+        direction = mask * directions.narrow(1, j, 1)
+        v.append(self.steps_on(level, direction, torch.zeros_like(u), x))
+    for a in v:
+        stress = self.stiffness_nested(level, a, x)
+        rows.append(torch.stack([self.dots(b.double(), stress.double()) for b in v], 1))
+        load.append(self.dots(a.double(), residual.double()))
+    matrix = torch.stack(rows, 1)
+    matrix = (matrix + matrix.transpose(1, 2)) / 2.
+    diagonal = torch.diagonal(matrix, 0, 1, 2)
+    scale = torch.where(diagonal > 0, diagonal.rsqrt(), torch.zeros_like(diagonal))
+    ridge = 1e-5 * torch.eye(len(v), device=x.device).double()
+    scaled = matrix * scale.unsqueeze(1) * scale.unsqueeze(2) + ridge
+    weights = scale.unsqueeze(2) * torch.linalg_solve(
+        scaled, scale.unsqueeze(2) * torch.stack(load, 1).unsqueeze(2))
+    for j in range(len(v)):
+        u = u + weights[:, j].float().view([-1, 1, 1, 1, 1]) * v[j]
     return u
 )";
 

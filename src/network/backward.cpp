@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/network/backward.hpp"
 
+#include "voxcycle/core/error.hpp"
+
 #include <utility>
 
 #include <torch/csrc/autograd/engine.h>
@@ -17,6 +19,7 @@ std::vector<at::Tensor> backward(std::vector<at::Tensor> y, std::vector<at::Tens
   std::vector<at::Tensor> given;
   for (std::size_t k = 0; k < y.size(); ++k) {
     if (!slopes[k].defined()) continue;
+    VOXCYCLE_REQUIRE(y[k].requires_grad(), "nothing that could learn has part in a result.");
     from.push_back(gradient_edge(y[k]));
     given.push_back(std::move(slopes[k]));
   }

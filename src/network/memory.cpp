@@ -34,8 +34,8 @@ Field Tape::features(Grid3 const& grid, std::int64_t channels) {
   return field("activations of ", grid, channels, grid.voxel_count(), options_.feature_bytes);
 }
 
-Field Tape::nodal(Grid3 const& grid, std::int64_t value_bytes) {
-  return field("solution of ", grid, 1, grid.node_count(), value_bytes);
+Field Tape::nodal(Grid3 const& grid, std::int64_t value_bytes, std::int64_t channels) {
+  return field("solution of ", grid, channels, grid.node_count(), value_bytes);
 }
 
 Field Tape::voxels(Grid3 const& grid, std::int64_t channels) {

@@ -14,18 +14,32 @@
 #include <ATen/ATen.h>
 
 namespace voxcycle {
+namespace {
+
+/// A correction that is added as it is begins with nothing; a direction that is nothing would stay
+/// so.
+ConvOptions head_options(NetworkOptions const& options, std::int64_t channels) {
+  bool const proposes = options.directions > 0;
+  return {.kind = ConvKind::node,
+          .in = channels,
+          .out = proposes ? options.directions : 1,
+          .bias = Bias::yes,
+          .start = proposes ? Start::uniform : Start::zero};
+}
+
+}  // namespace
 
 /// The block of grid n; `child` is the number of channels of grid n/2, 0 on the coarsest.
 class MultigridNetwork::Level : public torch::nn::Module, public Scripted {
  public:
-  Level(std::int64_t inputs, std::int64_t channels, std::int64_t child, Norm norm) {
-    stem = register_module("stem", conv({.in = inputs, .out = channels, .bias = Bias::yes}));
+  Level(NetworkOptions const& options, std::int64_t channels, std::int64_t child) {
+    Norm const norm = options.norm;
+    stem =
+        register_module("stem", conv({.in = options.inputs, .out = channels, .bias = Bias::yes}));
     enc = register_module("enc", std::make_shared<Block>(channels, channels, norm));
-    head = register_module("head", conv({.kind = ConvKind::node,
-                                         .in = channels,
-                                         .out = 1,
-                                         .bias = Bias::yes,
-                                         .start = Start::zero}));
+    if (child > 0 || options.directions == 0) {
+      head = register_module("head", conv(head_options(options, channels)));
+    }
     if (child == 0) return;
     down = register_module("down", conv({.kind = ConvKind::down,
                                          .in = channels,
@@ -143,7 +157,7 @@ MultigridNetwork::MultigridNetwork(NetworkOptions const& options,
     VOXCYCLE_REQUIRE(child == 0 || n == 2 * coarser,
                      "network: level " << n << " does not double level " << coarser
                                        << ". List every level from the coarsest on.");
-    auto level = std::make_shared<Level>(options_.inputs, channels, child, options_.norm);
+    auto level = std::make_shared<Level>(options_, channels, child);
     levels_[n] = register_module("level" + std::to_string(n), level);
     child = channels;
     coarser = n;
@@ -199,7 +213,7 @@ MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, PassEquat
   Units head;
   if (level.coarsest()) {
     g = std::move(h);
-    head = level.head->forward(here, g);
+    if (level.head) head = level.head->forward(here, g);
     u = equation.coarsest(grid, x);
   } else {
     bool const whole_below = !pass_on(pass, grid.coarsened()).in_slabs;
@@ -211,12 +225,14 @@ MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, PassEquat
     std::tie(g, head) = level.decode(here, std::move(h), std::move(coarse.g));
     u = equation.prolonged(grid, coarse.u);
   }
+  if (from_finer.empty()) g.clear();  // nobody asks for them
+  if (head.empty()) return {equation.smoothed(grid, u, x), g};
   head = gathered_nodes(here, head);
+  if (options_.directions > 0) return {equation.corrected(grid, u, head), g};
   double const scale = options_.correction_scale / static_cast<double>(level_of(grid));
   u = each(u, head, [&](at::Tensor const& base, at::Tensor const& correction) {
     return at::addcmul(base, frame.mask, correction.to(base.scalar_type()).contiguous(), scale);
   });
-  if (from_finer.empty()) g.clear();  // nobody asks for them
   return {equation.smoothed(grid, u, x), g};
 }
 
@@ -249,14 +265,14 @@ PlannedOutput plan_level(NetworkOptions const& options, Tape& tape, PlannedEquat
   };
   Field const h =
       Block::plan({channels, channels, options.norm}, tape, {own, from_finer}, features)[0];
-  ConvOptions const to_nodes{.kind = ConvKind::node, .in = channels, .out = 1, .bias = Bias::yes};
+  ConvOptions const to_nodes = head_options(options, channels);
 
   Field u;
   Field g;
   Field head;
   if (here == options.channels.begin()) {
     g = h;
-    head = planned(to_nodes, g);
+    if (options.directions == 0) head = planned(to_nodes, g);
     u = equation.coarsest(grid);
   } else {
     std::int64_t const child = std::prev(here)->second;
@@ -281,7 +297,10 @@ PlannedOutput plan_level(NetworkOptions const& options, Tape& tape, PlannedEquat
     head = decoded[1];
     u = equation.prolonged(grid, coarse.u);
   }
-  u = plan_correction(tape, u, plan_gathered_nodes(tape, head, grid));
+  if (!head.exists()) return {equation.smoothed(u, x), g};
+  head = plan_gathered_nodes(tape, head, grid);
+  if (options.directions > 0) return {equation.corrected(u, head), g};
+  u = plan_correction(tape, u, head);
   return {equation.smoothed(u, x), g};
 }
 

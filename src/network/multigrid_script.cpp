@@ -38,6 +38,19 @@ Equation equation_of(CoarseLevels coarse) {
           .smoothed = "self.frame.smooth(u, x)"};
 }
 
+/// From u and g to u on the level, corrected and smoothed.
+std::string end_of_level(NetworkOptions const& options, Equation const& equation, std::int64_t n) {
+  std::string const smoothed = std::string("    return ") + equation.smoothed + ", g\n\n";
+  if (options.directions > 0) {
+    if (n == options.channels.begin()->first) return smoothed;
+    return "    head = block.head.forward(g)\n"
+           "    return self.frame.corrected(nested[level], u, head, x), g\n\n";
+  }
+  return format("    head = block.head.forward(g) * %.17g\n",
+                options.correction_scale / static_cast<double>(n)) +
+         "    u = u + self.frame.mask(x) * head\n" + smoothed;
+}
+
 /// MultigridNetwork::run_level of level n.
 std::string run_of_level(NetworkOptions const& options, Equation const& equation, std::int64_t n) {
   auto const here = std::to_string(n);
@@ -51,10 +64,7 @@ std::string run_of_level(NetworkOptions const& options, Equation const& equation
             "(torch.avg_pool3d(x, [2, 2, 2]), block.down.forward(h)" + equation.coarser +
             ")\n    g = block.decode(h, g)\n    u = " + equation.raised + "\n";
   }
-  return text +
-         format("    head = block.head.forward(g) * %.17g\n",
-                options.correction_scale / static_cast<double>(n)) +
-         "    u = u + self.frame.mask(x) * head\n    return " + equation.smoothed + ", g\n\n";
+  return text + end_of_level(options, equation, n);
 }
 
 }  // namespace

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "network/pass_equation.hpp"
 
+#include "voxcycle/core/error.hpp"
+
 #include <array>
 #include <utility>
 
+#include "network/best_correction.hpp"
 #include "network/prolongation.hpp"
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -48,18 +51,13 @@ class AveragedEquation final : public PassEquation {
   Units smoothed(Grid3 const& grid, Units const& u, Units const& x) override {
     return voxcycle::smoothed(frames_.at(pass_, grid), u, x);
   }
+  Units corrected(Grid3 const&, Units const&, Units const&) override {
+    throw Error("network.directions needs nested levels: set network.coarse = black_box.");
+  }
 
  private:
   Pass const& pass_;
   FrameCache& frames_;
-};
-
-using Nested = std::shared_ptr<NestedFields const>;
-
-/// Keeps a unit's fields as long as the graph lives.
-struct Kept : torch::CustomClassHolder {
-  explicit Kept(Nested fields_in) : fields(std::move(fields_in)) {}
-  Nested fields;
 };
 
 /// One linear step of a unit's u on grid `level`; its transpose in the backward pass.
@@ -68,15 +66,14 @@ template <Step Forward, Step Transposed>
 struct NestedFunction : torch::autograd::Function<NestedFunction<Forward, Transposed>> {
   static at::Tensor forward(AutogradContext* context, at::Tensor const& u, Nested const& nested,
                             int level) {
-    context->saved_data["nested"] = c10::IValue::make_capsule(c10::make_intrusive<Kept>(nested));
+    context->saved_data["nested"] = as_value(nested);
     context->saved_data["level"] = std::int64_t{level};
     return ((*nested).*Forward)(level, u.contiguous());
   }
   static variable_list backward(AutogradContext* context, variable_list const& slopes) {
-    auto const kept =
-        c10::static_intrusive_pointer_cast<Kept>(context->saved_data["nested"].toCapsule());
+    auto const& nested = nested_of(context->saved_data["nested"]);
     auto const level = static_cast<int>(context->saved_data["level"].toInt());
-    return {((*kept->fields).*Transposed)(level, slopes.at(0).contiguous()), {}, {}};
+    return {(nested.*Transposed)(level, slopes.at(0).contiguous()), {}, {}};
   }
 };
 using Prolong = NestedFunction<&NestedFields::prolonged, &NestedFields::restricted>;
@@ -115,6 +112,16 @@ class NestedUnits final : public PassEquation {
       smooth.push_back(nested_[k] ? Smooth::apply(u[k], nested_[k], level(grid)) : u[k]);
     }
     return smooth;
+  }
+  Units corrected(Grid3 const& grid, Units const& u, Units const& directions) override {
+    at::Tensor const& mask = frames_.at(pass_, grid).mask;
+    Units best;
+    for (std::size_t k = 0; k < u.size(); ++k) {
+      best.push_back(nested_[k]
+                         ? best_correction(u[k], directions[k], mask, nested_[k], level(grid))
+                         : u[k] + directions[k].to(u[k].scalar_type()).sum(1, true));
+    }
+    return best;
   }
 
  private:
@@ -169,6 +176,10 @@ Field PlannedEquation::smoothed(Field const& u, Field const& x) const {
   Field const made = tape_->nodal(u.grid, u.value);
   smooth();
   return tape_->record(made, {.inputs = {u}, .kept = nested_, .workspace = smooth});
+}
+
+Field PlannedEquation::corrected(Field const& u, Field const& directions) const {
+  return plan_best_correction(*tape_, u, directions, nested_);
 }
 
 }  // namespace voxcycle

@@ -23,6 +23,9 @@ class PassEquation {
   virtual Units prolonged(Grid3 const& fine, Units const& coarse) = 0;
   /// u after the smoothing steps. @param x  what the network sees on this grid
   virtual Units smoothed(Grid3 const& grid, Units const& u, Units const& x) = 0;
+  /// The same, with the best combination of the directions (see best_correction.hpp).
+  /// @throws Error unless the grids are nested
+  virtual Units corrected(Grid3 const& grid, Units const& u, Units const& directions) = 0;
 };
 
 /// As the frame of the finest grid wants it: nested, or with an equation of its own on each grid.
@@ -40,6 +43,7 @@ class PlannedEquation {
   Field coarsest(Grid3 const& grid) const;
   Field prolonged(Grid3 const& fine, Field const& coarse) const;
   Field smoothed(Field const& u, Field const& x) const;
+  Field corrected(Field const& u, Field const& directions) const;
 
  private:
   Tape* tape_;

@@ -85,7 +85,7 @@ Field plan_gathered(Tape& tape, Field const& slab, Grid3 const& whole) {
 
 Field plan_gathered_nodes(Tape& tape, Field const& slab, Grid3 const& whole) {
   if (!slab.in_slabs) return slab;
-  return tape.record(tape.nodal(whole, slab.value), {.inputs = {slab}});
+  return tape.record(tape.nodal(whole, slab.value, slab.channels), {.inputs = {slab}});
 }
 
 }  // namespace voxcycle

@@ -291,7 +291,7 @@ Field UnitConv::plan_parts(ConvOptions const& o, Tape& tape, std::vector<Field> 
       y = tape.features(refined(x.grid), o.out);
       break;
     case ConvKind::node:
-      y = tape.nodal(x.grid, tape.options().feature_bytes);
+      y = tape.nodal(x.grid, tape.options().feature_bytes, o.out);
       break;
   }
   y.in_slabs = x.in_slabs;

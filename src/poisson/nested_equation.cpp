@@ -95,6 +95,19 @@ at::Tensor NestedEquation::smooth(int level, at::Tensor const& u) const {
   return here.smoother.smooth(u, here.b);
 }
 
+at::Tensor NestedEquation::smooth_change(int level, at::Tensor const& v) const {
+  return levels_.at(level).smoother.smooth(v);
+}
+
+at::Tensor NestedEquation::residual(int level, at::Tensor const& u) const {
+  Level const& here = levels_.at(level);
+  return here.smoother.residual(u, here.b);
+}
+
+at::Tensor NestedEquation::product(int level, at::Tensor const& v) const {
+  return levels_.at(level).smoother.residual(v).neg_();
+}
+
 at::Tensor NestedEquation::transposed(int level, at::Tensor const& slope) const {
   return levels_.at(level).smoother.transposed(slope);
 }

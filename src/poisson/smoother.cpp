@@ -56,6 +56,12 @@ at::Tensor Smoother::transposed(at::Tensor const& slope) const {
   return x;
 }
 
+at::Tensor Smoother::residual(at::Tensor const& u, std::optional<at::Tensor> const& b) const {
+  at::Tensor r = op_->apply(u).neg_();
+  if (b) r.add_(*b);
+  return r.masked_fill_(jacobi_weights_ == 0, 0.0);
+}
+
 void Smoother::plan(BookedFields const& fields) {
   auto const jacobi_weights = fields.nodes();
   auto const load = fields.nodes();

@@ -52,6 +52,15 @@ class NestedEquationFields final : public NestedFields {
   at::Tensor smooth(int level, at::Tensor const& u) const override {
     return equation_.smooth(level, u);
   }
+  at::Tensor smooth_change(int level, at::Tensor const& v) const override {
+    return equation_.smooth_change(level, v);
+  }
+  at::Tensor residual(int level, at::Tensor const& u) const override {
+    return equation_.residual(level, u);
+  }
+  at::Tensor product(int level, at::Tensor const& v) const override {
+    return equation_.product(level, v);
+  }
   at::Tensor transposed(int level, at::Tensor const& slope) const override {
     return equation_.transposed(level, slope);
   }

@@ -113,13 +113,16 @@ class Agreement(Gpus):
 
     def test_nested_grids_with_the_cpu(self):
         self.generate()
-        options = ("--train.precision", "f64", "--network.coarse", "black_box")
-        self.train("gpu", *options)
-        self.train("cpu", *options, "--run.device", "cpu")
-        for there, here in zip(self.metrics("gpu"), self.metrics("cpu"), strict=True):
-            self.assertEqual(bool(there["loss"]), bool(here["loss"]))
-            if here["loss"]:
-                self.assert_close(float(there["loss"]), float(here["loss"]), 1e-9)
+        for directions in "0", "3":
+            options = ("--train.precision", "f64", "--network.coarse", "black_box",
+                       "--network.directions", directions)
+            gpu, cpu = "gpu" + directions, "cpu" + directions
+            self.train(gpu, *options)
+            self.train(cpu, *options, "--run.device", "cpu")
+            for there, here in zip(self.metrics(gpu), self.metrics(cpu), strict=True):
+                self.assertEqual(bool(there["loss"]), bool(here["loss"]))
+                if here["loss"]:
+                    self.assert_close(float(there["loss"]), float(here["loss"]), 1e-9)
 
     def test_slabs_with_the_cpu(self):
         self.generate()
@@ -177,7 +180,8 @@ class Benches(Gpus):
         single, again = ("--train.precision", "f32"), ("--train.recompute", "yes")
         nested = ("--network.coarse", "black_box")
         for options in ((16, *single), (32, *single), (32, *single, *again), (16,), (32,), (32, *again),
-                        (32, *single, *nested), (32, *nested)):
+                        (32, *single, *nested), (32, *nested),
+                        (32, *nested, "--network.directions", "4")):
             line = self.figures(*step, "--grid", *options)
             self.assert_close(line["peak_bytes"], line["predicted_bytes"] - PROGRAM_ON_GPU, 0.05)
 

@@ -31,6 +31,31 @@ class Nested(harness.Case):
         self.assertTrue(figures["converged"])
         self.succeed("export", "--config", "small.cfg", "--out", "m.pt", timeout=120)
 
+    def test_directions_do_no_harm_and_take_off_most_of_the_error(self):
+        self.succeed("generate", "--config", "small.cfg")
+        smooth = ("--network.smoothing", "8")
+        directions = (*smooth, "--network.directions", "4")
+        errors = {}
+        for options in smooth, directions:
+            self.untrained(*options)
+            errors[options] = [(r["grid"], float(r["energy_norm_error_mean"]))
+                               for r in self.metrics() if r["energy_gap_mean"]]
+        # Above the coarsest grid they cannot do harm, whatever the rate.
+        alone = errors[smooth][0][1]
+        coarse = [error for grid, error in errors[directions] if grid == "8^3"]
+        self.assertGreater(len(coarse), 1)
+        self.assertLess(max(coarse), alone)
+        self.assertGreater(max(error for grid, error in errors[smooth] if grid == "8^3"), alone)
+        trained = errors[directions][-1][1]
+        self.assertLess(trained, errors[smooth][-1][1] / 3)
+        figures = self.figures("evaluate", "--config", "small.cfg", *directions)
+        self.assertAlmostEqual(figures["energy_norm_error_mean"], trained, delta=0.1 * trained)
+        nu = str(next(self.scratch.glob("data/held_out/16x16x16/*.h5"))) + ":/nu[0]"
+        figures = self.figures("solve", "--nu", nu, "--model", "run/checkpoint.h5", "--compare")
+        self.assertTrue(figures["converged"])
+        self.succeed("export", "--config", "small.cfg", *directions, "--out", "m.pt", timeout=120)
+        self.assert_same_bits(*directions)
+
     def test_auto_is_what_it_chose(self):
         self.config({**NESTED, "network.coarse": "auto"})
         self.succeed("generate", "--config", "small.cfg")
@@ -84,6 +109,11 @@ class Nested(harness.Case):
                 (("--network.coarse", "x"), ["network.coarse", "auto, averaged, black_box"]),
                 (("--network.name", "unet"), ["network.name = multigrid", "network.coarse = averaged"]),
                 (("--network.smoothing", "0"), ["needs smoothing steps", "network.smoothing"]),
+                (("--network.directions", "17"), ["network.directions", "16"]),
+                (("--network.directions", "2", "--network.coarse", "averaged"),
+                 ["network.directions = 2", "network.coarse = black_box"]),
+                (("--network.directions", "2", "--network.channels", "8:8, 16:8"),
+                 ["cycle.levels", "nothing to learn", "Begin with 16"]),
                 (("--network.correction_scale", "x"), ["network.correction_scale", "be auto"]),
                 (("--network.channels", "16:8", "--cycle.levels", "16", "--cycle.steps", "5"),
                  ["at most 10 voxels", "network.channels"])):

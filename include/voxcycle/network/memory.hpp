@@ -98,8 +98,8 @@ class Tape {
   void meet(Grid3 const& grid);
   /// Features on the voxels of `grid`.
   Field features(Grid3 const& grid, std::int64_t channels);
-  /// One value a node, in the type of convolutions (that of a head) or of the solution.
-  Field nodal(Grid3 const& grid, std::int64_t value_bytes);
+  /// Values on nodes, in the type of convolutions (that of a head) or of the solution.
+  Field nodal(Grid3 const& grid, std::int64_t value_bytes, std::int64_t channels = 1);
   /// One value a voxel, of the type of the input, in each channel.
   Field voxels(Grid3 const& grid, std::int64_t channels);
   /// Memory of `copies` fields like this, but of one unit.

@@ -22,6 +22,10 @@ class PassEquation;
 /// with prolongation P and smoothing steps S, see NetworkOptions::coarse. head and down start at
 /// zero: a newly entered finer level reproduces the prolonged coarse solution before any training
 /// there. Grids that double the finest level have no block: u_n = S P u_{n/2}.
+///
+/// With NetworkOptions::directions the head makes several fields, and of all sums with S P uc that
+/// with the least energy is u_n (best_correction.hpp): no block can raise the energy. The coarsest
+/// level, which is solved directly, has no head then.
 class MultigridNetwork : public Network {
  public:
   MultigridNetwork(NetworkOptions const& options, std::shared_ptr<FrameCache> frames);

@@ -40,6 +40,12 @@ class NestedFields {
   /// As FieldSmoother's smooth and transposed.
   virtual at::Tensor smooth(int level, at::Tensor const& u) const = 0;
   virtual at::Tensor transposed(int level, at::Tensor const& slope) const = 0;
+  /// What smooth() makes of a change v of u. Changes are zero on Dirichlet nodes.
+  virtual at::Tensor smooth_change(int level, at::Tensor const& v) const = 0;
+  /// b - K u of the equation on `level`, 0 on Dirichlet nodes.
+  virtual at::Tensor residual(int level, at::Tensor const& u) const = 0;
+  /// K v of a change, 0 on Dirichlet nodes.
+  virtual at::Tensor product(int level, at::Tensor const& v) const = 0;
 };
 
 /// @param x       what the network sees of the unit, [n, inputs, nx, ny, nz], n > 0

@@ -45,6 +45,12 @@ class NestedEquation {
 
   /// Chebyshev-Jacobi steps on the equation of grid `level` (see Smoother).
   at::Tensor smooth(int level, at::Tensor const& u) const;
+  /// What smooth() makes of a change of u. @param v  zero on Dirichlet nodes, as the result
+  at::Tensor smooth_change(int level, at::Tensor const& v) const;
+  /// b - K u of grid `level` on free nodes, 0 on Dirichlet nodes.
+  at::Tensor residual(int level, at::Tensor const& u) const;
+  /// K v of grid `level` on free nodes, 0 on Dirichlet nodes. @param v  zero there, too
+  at::Tensor product(int level, at::Tensor const& v) const;
   /// The transpose of the linear map that smooth() is in the free values of u.
   at::Tensor transposed(int level, at::Tensor const& slope) const;
 

@@ -39,6 +39,9 @@ class Smoother {
   /// D q(D^-1 K) D^-1: what backpropagation through smooth() needs. Zero on Dirichlet nodes.
   at::Tensor transposed(at::Tensor const& slope) const;
 
+  /// b - K u on free nodes, 0 on Dirichlet nodes. @param u, b  as for smooth()
+  at::Tensor residual(at::Tensor const& u, std::optional<at::Tensor> const& b = std::nullopt) const;
+
   /// Books a smoother that is made, works once, in either direction, and goes.
   static void plan(BookedFields const& fields);
 

@@ -92,6 +92,8 @@ TEST_F(TrainerTest, SharedSpaceStaysClose) {
       options->dtype = at::kDouble;
       options->network.smoothing = 2;
       options->network.coarse = CoarseLevels::black_box;
+      options->network.channels = {{3, 8}, {6, 8}, {12, 8}};
+      options->network.directions = 2;
       for (auto& level : options->levels) level.batch = batch;
     }
     auto const summary = train(together, *comm_);

@@ -86,6 +86,11 @@ INSTANTIATE_TEST_SUITE_P(
                          "[network]\nchannels = 4:16, 8:16\n[train]\nunit_size = 1\n", 64},
                     Case{"averaged_without_block",
                          "[network]\nchannels = 4:16, 8:16, 16:12\ncoarse = averaged\n"},
+                    Case{"directions", "[network]\ndirections = 5\n"},
+                    Case{"directions_of_one_sample",
+                         "[network]\nchannels = 4:8, 8:8, 16:8, 32:4\ndirections = 8\n"
+                         "[train]\nprecision = f32\n",
+                         32, 1},
                     Case{"units_of_one", kNetwork + "[train]\nunit_size = 1\n"},
                     Case{"recompute", kNetwork + "[train]\nrecompute = yes\n"},
                     Case{"recompute_unet",

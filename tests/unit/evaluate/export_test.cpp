@@ -49,12 +49,14 @@ Source source_of(std::int64_t inputs) {
 std::shared_ptr<Network> random_network(std::string const& name, Norm norm, std::int64_t inputs,
                                         Boundary const& boundary, int smoothing = 0,
                                         Adaptation adaptation = Adaptation::no,
-                                        CoarseLevels coarse = CoarseLevels::averaged) {
+                                        CoarseLevels coarse = CoarseLevels::averaged,
+                                        std::int64_t directions = 0) {
   auto const network = make_network({.name = name,
                                      .inputs = inputs,
                                      .channels = {{4, 16}, {8, 8}, {16, 4}},
                                      .norm = norm,
                                      .coarse = coarse,
+                                     .directions = directions,
                                      .smoothing = smoothing,
                                      .depth = 2,
                                      .base_channels = 4,
@@ -148,6 +150,19 @@ TEST(Export, NestedGridsAreThoseOfTheNetwork) {
       expect_same_values(*network, model, box(8, 16, 12), inputs);
       expect_same_values(*network, model, box(32, 64, 48), inputs);  // above the finest block
     }
+  }
+}
+
+TEST(Export, CombinesDirectionsAsTheNetworkDoes) {
+  Boundary const boundary = parse_boundary(kMixedBoundary);
+  for (std::int64_t inputs : {1, 2}) {
+    SCOPED_TRACE(inputs);
+    auto const network = random_network("multigrid", Norm::none, inputs, boundary, 3,
+                                        Adaptation::no, CoarseLevels::black_box, 3);
+    auto model = load(export_network(*network, options_of(boundary, inputs, 3)));
+    for (std::int64_t n : {4, 8, 16}) expect_same_values(*network, model, Grid3::cube(n), inputs);
+    expect_same_values(*network, model, box(8, 16, 12), inputs);
+    expect_same_values(*network, model, box(32, 64, 48), inputs);  // above the finest block
   }
 }
 

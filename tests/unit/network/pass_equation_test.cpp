@@ -44,6 +44,11 @@ class Marked final : public NestedFields {
   at::Tensor transposed(int level, at::Tensor const& slope) const override {
     return slope * (level + 3.0);
   }
+  at::Tensor smooth_change(int level, at::Tensor const& v) const override {
+    return smooth(level, v);
+  }
+  at::Tensor residual(int level, at::Tensor const& u) const override { return -product(level, u); }
+  at::Tensor product(int level, at::Tensor const& v) const override { return v * (level + 1.0); }
 
  private:
   std::int64_t samples_, nodes_;
