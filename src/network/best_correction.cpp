@@ -103,13 +103,16 @@ struct BestCorrection : torch::autograd::Function<BestCorrection> {
     at::Tensor const of_u =
         nested.transposed(level, slope - nested.product(level, combination(v, y)));
     at::Tensor const of_weights = nested.transposed(level, residual);
-    std::vector<at::Tensor> of_directions;
+    auto shape = residual.sizes().vec();
+    shape[1] = weights.size(1);
+    at::Tensor const of_directions =
+        at::empty(shape, residual.options().dtype(context->saved_data["type"].toScalarType()));
     for (std::int64_t j = 0; j < weights.size(1); ++j) {
       at::Tensor const both =
           combination({of_u, of_weights}, at::stack({weights.select(1, j), y.select(1, j)}, 1));
-      of_directions.push_back(both.to(context->saved_data["type"].toScalarType()));
+      of_directions.narrow(1, j, 1).copy_(both);
     }
-    return {of_u, at::cat(of_directions, 1), {}, {}, {}};
+    return {of_u, of_directions, {}, {}, {}};
   }
 };
 
@@ -141,8 +144,10 @@ Field plan_best_correction(Tape& tape, Field const& u, Field const& directions,
   }
   auto keeping = held;
   keeping.push_back(kept.memory);
-  auto const back = [&tape, made, smooth, channels = directions.channels] {
-    auto const others = tape.of_unit(made, 4 + channels);
+  Field like = made;
+  like.memory.reset();
+  auto const back = [&tape, like, smooth] {
+    auto const others = tape.of_unit(like, 4);
     smooth();
   };
   return tape.record(made, {.inputs = {u, directions}, .kept = keeping, .workspace = back});

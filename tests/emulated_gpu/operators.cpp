@@ -125,6 +125,9 @@ void by_cpu(c10::OperatorHandle const& op, torch::jit::Stack* stack) {
   std::vector<c10::IValue> const originals = torch::jit::pop(*stack, schema.arguments().size());
   Arguments to_cpu(schema.name());
   for (auto const& value : originals) stack->push_back(to_cpu(value));
+  // Operators that write to arguments return references to them.
+  std::vector<c10::IValue> const kept(stack->end() - static_cast<std::ptrdiff_t>(originals.size()),
+                                      stack->end());
   at::Device const device = to_cpu.device();
   c10::ParallelGuard const serial(true);  // a GPU's bits do not depend on the host's threads
   op.callBoxed(stack);
