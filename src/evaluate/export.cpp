@@ -88,8 +88,7 @@ ScriptModule script_frame(ExportOptions const& options) {
   constexpr double squared_length = 8.0;  // of a Haar vector
   constexpr double diagonal = 1.0 / 3.0;  // of the voxel's matrix
   add(module, "top", spectrum.values.max().item<double>() * squared_length / diagonal);
-  module.define(export_script::frame);
-  module.define(export_script::nested);
+  module.define(std::string(export_script::frame) + export_script::nested);
   return module;
 }
 

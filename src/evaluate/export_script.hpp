@@ -11,7 +11,8 @@ namespace voxcycle::export_script {
 /// the Dirichlet faces as (axis, side, value), the last of which wins on shared edges.
 ///
 /// smooth: Chebyshev-Jacobi `steps` (keep, take; poisson/chebyshev_steps.hpp) on K(nu) u = b over
-/// the free nodes, u [n, 1, nx+1, ny+1, nz+1]. K of a voxel is diagonal in the Haar basis (see
+/// the free nodes, u [n, 1, nx+1, ny+1, nz+1]. stiffness: K u, with K given by nu [n, 1, nx, ny,
+/// nz] or by entries (see export_script::nested). K of a voxel is diagonal in the Haar basis (see
 /// poisson/energy.hpp): a convolution with `haar` [8, 1, 2, 2, 2], a product with h nu `spectrum`
 /// [1, 8, 1, 1, 1] and the transposed convolution. `top` is the largest eigenvalue of D^-1 K of a
 /// voxel. All is divided by h.
@@ -63,18 +64,21 @@ def jacobi(self, x: Tensor) -> Tensor:
     diagonal = torch.conv_transpose3d(torch.exp(x[:, 0:1]) / 3., corners, None, [1, 1, 1])
     return self.mask(x) / (self.top * diagonal)
 
-def stiffness(self, u: Tensor, x: Tensor) -> Tensor:
-    stress = torch.conv3d(u, self.haar, None, [1, 1, 1]) * self.spectrum * torch.exp(x[:, 0:1])
+def stiffness(self, matrix: Tensor, u: Tensor) -> Tensor:
+    if matrix.size(1) > 1:
+        return self.product(matrix, u)
+    stress = torch.conv3d(u, self.haar, None, [1, 1, 1]) * self.spectrum * matrix
     return torch.conv_transpose3d(stress, self.haar, None, [1, 1, 1])
 
-def smooth(self, u: Tensor, x: Tensor) -> Tensor:
-    weights = self.jacobi(x)
-    b = self.load(x)
+def steps_on(self, matrix: Tensor, weights: Tensor, b: Tensor, u: Tensor) -> Tensor:
     change = torch.zeros_like(u)
     for keep, take in self.steps:
-        change = keep * change + take * (weights * (b - self.stiffness(u, x)))
+        change = keep * change + take * (weights * (b - self.stiffness(matrix, u)))
         u = u + change
     return u
+
+def smooth(self, u: Tensor, x: Tensor) -> Tensor:
+    return self.steps_on(torch.exp(x[:, 0:1]), self.jacobi(x), self.load(x), u)
 )";
 
 /// What both models below share: the checks of their inputs.

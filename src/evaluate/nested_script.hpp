@@ -8,7 +8,7 @@ namespace voxcycle::export_script {
 ///
 ///     0  weights of the interpolation from the next coarser grid [n, 27, its nodes]
 ///     1  u on the coarsest grid; of the finest and those between, nothing
-///     2  entries of the matrix [n, 27, nodes]; of the finest, nothing: stiffness() has them
+///     2  entries of the matrix [n, 27, nodes]; of the finest, nu [n, 1, voxels] (see stiffness)
 ///     3  Jacobi weights, 4 the load
 ///
 /// Offsets are numbered by 9 (dx + 1) + 3 (dy + 1) + dz + 1: 13 is the node itself. Set up in
@@ -217,7 +217,8 @@ def nest(self, x: Tensor, levels: int) -> List[List[Tensor]]:
     nested: List[List[Tensor]] = []
     nothing = torch.zeros([0], device=x.device)
     load = self.load(x).double()
-    entries = self.entries_of_voxels(torch.exp(x[:, 0:1]))
+    nu = torch.exp(x[:, 0:1])
+    entries = self.entries_of_voxels(nu)
     for level in range(levels):
         weights = nothing
         solution = nothing
@@ -226,7 +227,7 @@ def nest(self, x: Tensor, levels: int) -> List[List[Tensor]]:
         else:
             solution = self.direct(entries, load, x).float()
         if level == 0:
-            nested.append([weights.float(), solution, nothing, self.jacobi(x), load.float()])
+            nested.append([weights.float(), solution, nu, self.jacobi(x), load.float()])
         else:
             jacobi = self.mask(x) / (self.top_of(entries) * entries.narrow(1, 13, 1)).float()
             nested.append([weights.float(), solution, entries.float(), jacobi, load.float()])
@@ -239,34 +240,21 @@ def nest(self, x: Tensor, levels: int) -> List[List[Tensor]]:
 def raised(self, level: List[Tensor], u: Tensor, x: Tensor) -> Tensor:
     return torch.where(self.mask(x) > 0, self.interpolated(level[0], u), self.lift(x))
 
-def stiffness_nested(self, level: List[Tensor], u: Tensor, x: Tensor) -> Tensor:
-    if level[2].numel() == 0:
-        return self.stiffness(u, x)
-    return self.product(level[2], u)
-
-def steps_on(self, level: List[Tensor], u: Tensor, load: Tensor, x: Tensor) -> Tensor:
-    change = torch.zeros_like(u)
-    for keep, take in self.steps:
-        residual = load - self.stiffness_nested(level, u, x)
-        change = keep * change + take * (level[3] * residual)
-        u = u + change
-    return u
-
-def smooth_nested(self, level: List[Tensor], u: Tensor, x: Tensor) -> Tensor:
-    return self.steps_on(level, u, level[4], x)
+def smooth_nested(self, level: List[Tensor], u: Tensor) -> Tensor:
+    return self.steps_on(level[2], level[3], level[4], u)
 
 def corrected(self, level: List[Tensor], u: Tensor, directions: Tensor, x: Tensor) -> Tensor:
     mask = self.mask(x)
-    u = self.smooth_nested(level, u, x)
-    residual = mask * (level[4] - self.stiffness_nested(level, u, x))
+    u = self.smooth_nested(level, u)
+    residual = mask * (level[4] - self.stiffness(level[2], u))
     v: List[Tensor] = []
     rows: List[Tensor] = []
     load: List[Tensor] = []
     for j in range(directions.size(1)):
         direction = mask * directions.narrow(1, j, 1)
-        v.append(self.steps_on(level, direction, torch.zeros_like(u), x))
+        v.append(self.steps_on(level[2], level[3], torch.zeros_like(u), direction))
     for a in v:
-        stress = self.stiffness_nested(level, a, x)
+        stress = self.stiffness(level[2], a)
         rows.append(torch.stack([self.dots(b.double(), stress.double()) for b in v], 1))
         load.append(self.dots(a.double(), residual.double()))
     matrix = torch.stack(rows, 1)

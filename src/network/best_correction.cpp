@@ -24,11 +24,6 @@ at::Tensor dots(at::Tensor const& a, at::Tensor const& b) {
   return at::mul(a, b).flatten(1).sum(1, /*keepdim=*/false, at::kDouble);
 }
 
-/// [n, m] of m values a sample.
-at::Tensor columns(std::vector<at::Tensor> const& values) {
-  return at::stack(values, 1);
-}
-
 /// sum_j weights_j fields_j of each sample.
 at::Tensor combination(variable_list const& fields, at::Tensor const& weights) {
   at::Tensor sum = at::zeros_like(fields.at(0));
@@ -69,12 +64,12 @@ struct BestCorrection : torch::autograd::Function<BestCorrection> {
       std::vector<at::Tensor> row;
       for (auto const& other : v) row.push_back(dots(other, stress));
       while (row.size() < static_cast<std::size_t>(count)) row.push_back(at::zeros_like(row[0]));
-      rows.push_back(columns(row));
+      rows.push_back(at::stack(row, 1));
       load.push_back(dots(v.back(), residual));
     }
     at::Tensor const lower = at::stack(rows, 1);
     at::Tensor const inverse = inverse_of(lower + lower.tril(-1).transpose(1, 2));
-    at::Tensor const weights = product(inverse, columns(load));
+    at::Tensor const weights = product(inverse, at::stack(load, 1));
     at::Tensor const best = smooth + combination(v, weights);
     context->saved_data["nested"] = as_value(nested);
     context->saved_data["level"] = std::int64_t{level};
@@ -99,7 +94,7 @@ struct BestCorrection : torch::autograd::Function<BestCorrection> {
     at::Tensor const slope = slopes.at(0).contiguous();
     std::vector<at::Tensor> along;
     for (auto const& field : v) along.push_back(dots(field, slope));
-    at::Tensor const y = product(inverse, columns(along));
+    at::Tensor const y = product(inverse, at::stack(along, 1));
     at::Tensor const of_u =
         nested.transposed(level, slope - nested.product(level, combination(v, y)));
     at::Tensor const of_weights = nested.transposed(level, residual);

@@ -27,7 +27,7 @@ Equation equation_of(CoarseLevels coarse) {
             .coarser = ", nested, level + 1",
             .coarsest = "nested[level][1]",
             .raised = "self.frame.raised(nested[level], u, x)",
-            .smoothed = "self.frame.smooth_nested(nested[level], u, x)"};
+            .smoothed = "self.frame.smooth_nested(nested[level], u)"};
   }
   return {.made = "",
           .parameters = "",

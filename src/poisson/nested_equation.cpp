@@ -105,7 +105,7 @@ at::Tensor NestedEquation::residual(int level, at::Tensor const& u) const {
 }
 
 at::Tensor NestedEquation::product(int level, at::Tensor const& v) const {
-  return levels_.at(level).smoother.residual(v).neg_();
+  return levels_.at(level).smoother.product(v);
 }
 
 at::Tensor NestedEquation::transposed(int level, at::Tensor const& slope) const {

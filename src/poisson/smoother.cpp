@@ -59,7 +59,16 @@ at::Tensor Smoother::transposed(at::Tensor const& slope) const {
 at::Tensor Smoother::residual(at::Tensor const& u, std::optional<at::Tensor> const& b) const {
   at::Tensor r = op_->apply(u).neg_();
   if (b) r.add_(*b);
-  return r.masked_fill_(jacobi_weights_ == 0, 0.0);
+  return on_free_nodes(r);
+}
+
+at::Tensor Smoother::product(at::Tensor const& u) const {
+  return on_free_nodes(op_->apply(u));
+}
+
+/// `field` itself, 0 on Dirichlet nodes from now on.
+at::Tensor Smoother::on_free_nodes(at::Tensor const& field) const {
+  return field.masked_fill_(jacobi_weights_ == 0, 0.0);
 }
 
 void Smoother::plan(BookedFields const& fields) {

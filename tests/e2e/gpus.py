@@ -35,6 +35,13 @@ class Gpus(harness.Case):
     def assert_close(self, found, expected, share):
         self.assertLessEqual(abs(found - expected), share * abs(expected))
 
+    def assert_close_losses(self, found, expected, share):
+        """Of the runs' directories."""
+        for there, here in zip(self.metrics(found), self.metrics(expected), strict=True):
+            self.assertEqual(bool(there["loss"]), bool(here["loss"]))
+            if here["loss"]:
+                self.assert_close(float(there["loss"]), float(here["loss"]), share)
+
 
 class SameBits(Gpus):
     def expect_same_bits(self, *options):
@@ -119,10 +126,7 @@ class Agreement(Gpus):
             gpu, cpu = "gpu" + directions, "cpu" + directions
             self.train(gpu, *options)
             self.train(cpu, *options, "--run.device", "cpu")
-            for there, here in zip(self.metrics(gpu), self.metrics(cpu), strict=True):
-                self.assertEqual(bool(there["loss"]), bool(here["loss"]))
-                if here["loss"]:
-                    self.assert_close(float(there["loss"]), float(here["loss"]), 1e-9)
+            self.assert_close_losses(gpu, cpu, 1e-9)
 
     def test_slabs_with_the_cpu(self):
         self.generate()
@@ -135,10 +139,7 @@ class Agreement(Gpus):
         self.assertIn("16^3: 2 processes a sample", said)
         self.assertEqual(own, shared, "by NCCL and through the host")
         self.train("cpu", *options, "--run.device", "cpu", ranks=2)
-        for there, here in zip(self.metrics("own"), self.metrics("cpu"), strict=True):
-            self.assertEqual(bool(there["loss"]), bool(here["loss"]))
-            if here["loss"]:
-                self.assert_close(float(there["loss"]), float(here["loss"]), 1e-9)
+        self.assert_close_losses("own", "cpu", 1e-9)
 
     def test_references_made_there(self):
         keys = ("--data.family", "inclusions", "--data.contrast", "1e4")

@@ -40,12 +40,16 @@ class Smoother {
   at::Tensor transposed(at::Tensor const& slope) const;
 
   /// b - K u on free nodes, 0 on Dirichlet nodes. @param u, b  as for smooth()
-  at::Tensor residual(at::Tensor const& u, std::optional<at::Tensor> const& b = std::nullopt) const;
+  at::Tensor residual(at::Tensor const& u, std::optional<at::Tensor> const& b) const;
+  /// K u there. @param u  as for smooth()
+  at::Tensor product(at::Tensor const& u) const;
 
   /// Books a smoother that is made, works once, in either direction, and goes.
   static void plan(BookedFields const& fields);
 
  private:
+  at::Tensor on_free_nodes(at::Tensor const& field) const;
+
   std::unique_ptr<LevelOperator> op_;
   at::Tensor jacobi_weights_;
   ChebyshevSteps steps_;

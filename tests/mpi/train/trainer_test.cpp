@@ -82,8 +82,10 @@ TrainOptions in_slabs(TrainOptions options, Communicator const& comm) {
 }
 
 TEST_F(TrainerTest, SharedSpaceStaysClose) {
-  for (std::int64_t batch : {5, 2}) {  // with 2, one of two groups has no unit
-    auto const name = std::to_string(batch);
+  for (auto const& [batch, directions] :
+       std::vector<std::pair<std::int64_t, std::int64_t>>{{5, 0}, {2, 0}, {5, 2}, {2, 2}}) {
+    // With a batch of 2, one of two groups has no unit.
+    auto const name = std::to_string(batch) + "-" + std::to_string(directions);
     auto together = in_slabs(options_for(root_, "space" + name), *comm_);
     auto alone =
         in_slabs(options_for(root_, "space-alone" + name + std::to_string(comm_->rank())), *comm_);
@@ -92,15 +94,15 @@ TEST_F(TrainerTest, SharedSpaceStaysClose) {
       options->dtype = at::kDouble;
       options->network.smoothing = 2;
       options->network.coarse = CoarseLevels::black_box;
-      options->network.channels = {{3, 8}, {6, 8}, {12, 8}};
-      options->network.directions = 2;
+      if (directions > 0) options->network.channels[3] = 8;  // the coarsest has none
+      options->network.directions = directions;
       for (auto& level : options->levels) level.batch = batch;
     }
     auto const summary = train(together, *comm_);
     comm_->barrier();
     auto const expected = train(alone, *self_);
     EXPECT_TRUE(summary.finished);
-    EXPECT_TRUE(at::allclose(final_values(together), final_values(alone), 1e-6, 1e-8)) << batch;
+    EXPECT_TRUE(at::allclose(final_values(together), final_values(alone), 1e-6, 1e-8)) << name;
     if (comm_->rank() > 0) continue;
     auto const found = figures(summary.rows), wanted = figures(expected.rows);
     EXPECT_EQ(found.size(), wanted.size());
