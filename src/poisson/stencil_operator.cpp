@@ -2,6 +2,7 @@
 #include "voxcycle/poisson/parallel.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "black_box.hpp"
 #include "device.hpp"
@@ -23,6 +24,10 @@ namespace {
 constexpr int lanczos_steps = 12;
 constexpr double allowance = 1.05;
 
+// As long as rows of small grids are short, several at a time: few calls of loops, and all that a
+// stretch meets 26 times stays in the first cache.
+constexpr std::int64_t stretch_nodes = 512;
+
 class StencilOperator : public LevelOperator {
  public:
   StencilOperator(Grid3 const& grid, at::Tensor const& couplings)
@@ -37,8 +42,8 @@ class StencilOperator : public LevelOperator {
       // (K u)_i = sum_j K_ij (u_j - u_i): constants are in the null space whatever the rounding.
       gather<scalar_t>(
           couplings_, out,
-          [&](scalar_t* row, scalar_t const* a, std::int64_t centre, std::int64_t other,
-              std::int64_t count) { loops.couple(row, a, u + other, u + centre, count); });
+          [&](scalar_t* sum, scalar_t const* a, std::int64_t centre, std::int64_t other,
+              std::int64_t count) { loops.couple(sum, a, u + other, u + centre, count); });
     });
     return out;
   }
@@ -49,8 +54,8 @@ class StencilOperator : public LevelOperator {
     AT_DISPATCH_FLOATING_TYPES(out.scalar_type(), "stencil_diagonal", [&] {
       gather<scalar_t>(
           couplings_, out,
-          [](scalar_t* row, scalar_t const* a, std::int64_t, std::int64_t, std::int64_t count) {
-            for (std::int64_t k = 0; k < count; ++k) row[k] -= a[k];
+          [](scalar_t* sum, scalar_t const* a, std::int64_t, std::int64_t, std::int64_t count) {
+            for (std::int64_t k = 0; k < count; ++k) sum[k] -= a[k];
           });
     });
     return out;
@@ -69,30 +74,36 @@ class StencilOperator : public LevelOperator {
     return {couplings_.size(0), 1, grid().nodes(0), grid().nodes(1), grid().nodes(2)};
   }
 
-  // Calls body(row of out, couplings, first node, the neighbour of that, how many) for each stretch
-  // of nodes along z and each of their neighbours; nodes are numbered through the batch.
+  // Calls body(first of out, couplings, first node, the neighbour of that, how many) for each
+  // stretch of nodes, some rows of one plane, and each of their neighbours; nodes are numbered
+  // through the batch. Inside a stretch the neighbour beyond the end of a row is a node of another
+  // row: nothing, as couplings that leave the grid are zero.
   template <class T, class Body>
   void gather(at::Tensor const& all, at::Tensor& out, Body const& body) const {
     std::int64_t const nx = grid().nodes(0), ny = grid().nodes(1), nz = grid().nodes(2);
     std::int64_t const nodes = grid().node_count();
+    std::int64_t const rows = std::clamp<std::int64_t>(stretch_nodes / nz, 1, ny);
+    std::int64_t const stretches = (ny + rows - 1) / rows;
     auto const* const couplings = all.const_data_ptr<T>();
     auto* const result = out.mutable_data_ptr<T>();
-    parallel_for(all.size(0) * nx * ny, 16 * nz, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(all.size(0) * nx * stretches, 16 * rows * nz, [&](auto begin, auto end) {
       for (std::int64_t i = begin; i < end; ++i) {
-        std::int64_t const sample = i / (nx * ny), x = i / ny % nx, y = i % ny;
-        std::int64_t const centre = i * nz;
-        std::fill(result + centre, result + centre + nz, T(0));
+        std::int64_t const plane = i / stretches, sample = plane / nx, x = plane % nx;
+        std::int64_t const from = i % stretches * rows, to = std::min(ny, from + rows);
+        std::fill(result + (plane * ny + from) * nz, result + (plane * ny + to) * nz, T(0));
         for (int t = 0; t < offset_count; ++t) {
           auto const [tx, ty, tz] = offset_of(t);
-          if (t == no_offset || x + tx < 0 || x + tx >= nx || y + ty < 0 || y + ty >= ny) continue;
-          std::int64_t const first = tz < 0 ? 1 : 0, count = nz - (tz != 0 ? 1 : 0);
+          if (t == no_offset || x + tx < 0 || x + tx >= nx) continue;
+          std::int64_t const y = std::max<std::int64_t>(from, ty < 0 ? 1 : 0);
+          std::int64_t const count = (std::min(to, ny - (ty > 0 ? 1 : 0)) - y) * nz - std::abs(tz);
+          if (count <= 0) continue;
+          std::int64_t const centre = (plane * ny + y) * nz + (tz < 0 ? 1 : 0);
           std::int64_t const other = centre + (tx * ny + ty) * nz + tz;
           // A coupling is stored at whichever of the two nodes comes first.
           int const slot = std::max(t, offset_count - 1 - t) - no_offset - 1;
           std::int64_t const owner = (t > no_offset ? centre : other) - sample * nodes;
-          body(result + centre + first,
-               couplings + (sample * coupling_count + slot) * nodes + owner + first, centre + first,
-               other + first, count);
+          body(result + centre, couplings + (sample * coupling_count + slot) * nodes + owner,
+               centre, other, count);
         }
       }
     });
