@@ -246,7 +246,7 @@ def smooth_nested(self, level: List[Tensor], u: Tensor) -> Tensor:
 def corrected(self, level: List[Tensor], u: Tensor, directions: Tensor, x: Tensor) -> Tensor:
     mask = self.mask(x)
     u = self.smooth_nested(level, u)
-    residual = mask * (level[4] - self.stiffness(level[2], u))
+    residual = level[4] - self.stiffness(level[2], u)
     v: List[Tensor] = []
     rows: List[Tensor] = []
     load: List[Tensor] = []

@@ -190,7 +190,8 @@ class Benches(Gpus):
         step = ("bench", "step", "--batch", "2", "--no-baseline", "--run.device", "cuda", "--grid",
                 "32", "--network.channels", "4:16, 8:16, 16:16, 32:8", "--run.space", "2",
                 "--run.space_above", "8")
-        for options in ((), ("--train.precision", "f32", "--train.recompute", "yes")):
+        for options in ((), ("--train.precision", "f32", "--train.recompute", "yes"),
+                        ("--network.directions", "4")):
             line = self.figures(*step, *options, ranks=2)
             self.assertEqual(line["processes_a_sample"], 2)
             self.assert_close(line["peak_bytes"], line["predicted_bytes"] - PROGRAM_ON_GPU, 0.05)

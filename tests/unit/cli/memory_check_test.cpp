@@ -91,6 +91,9 @@ INSTANTIATE_TEST_SUITE_P(
                          "[network]\nchannels = 4:8, 8:8, 16:8, 32:4\ndirections = 8\n"
                          "[train]\nprecision = f32\n",
                          32, 1},
+                    Case{"directions_of_a_thin_network",
+                         "[network]\nchannels = 4:4, 8:4, 16:4, 32:1\ndirections = 16\n"
+                         "[train]\nprecision = f32\n"},
                     Case{"units_of_one", kNetwork + "[train]\nunit_size = 1\n"},
                     Case{"recompute", kNetwork + "[train]\nrecompute = yes\n"},
                     Case{"recompute_unet",

@@ -188,6 +188,19 @@ TEST(MultigridNetwork, GridsAboveTheFinestBlockAreProlonged) {
   EXPECT_TRUE(at::equal(fine[0], expected));
 }
 
+TEST(MultigridNetwork, TheCoarsestLevelProposesNoDirections) {
+  auto const network = make_network({.channels = {{4, 4}, {8, 4}}, .directions = 3}, default_frame);
+  std::vector<std::int64_t> levels_with_head;
+  for (auto const& level : network->levels(Grid3::cube(8))) {
+    for (std::size_t k = 0; k < level.names.size(); ++k) {
+      if (level.names[k].find("head.weight") == std::string::npos) continue;
+      levels_with_head.push_back(level.level);
+      EXPECT_EQ(level.parameters[k].size(0), 3) << level.names[k];
+    }
+  }
+  EXPECT_EQ(levels_with_head, std::vector<std::int64_t>{8});
+}
+
 TEST(MultigridNetwork, RefusesGridsAndLevelsThatDoNotFit) {
   auto const network = small_network();
   EXPECT_NO_THROW(network->require_fits(Grid3::cube(64)));
