@@ -24,8 +24,8 @@ namespace {
 constexpr int lanczos_steps = 12;
 constexpr double allowance = 1.05;
 
-// As long as rows of small grids are short, several at a time: few calls of loops, and all that a
-// stretch meets 26 times stays in the first cache.
+// Rows of small grids are short: several at a time need fewer calls of loops, and what a stretch
+// reads and writes 26 times still fits the first-level cache.
 constexpr std::int64_t stretch_nodes = 512;
 
 class StencilOperator : public LevelOperator {
