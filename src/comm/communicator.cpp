@@ -11,6 +11,12 @@
 
 namespace voxcycle {
 
+bool Communicator::any(bool here) const {
+  at::Tensor found = at::full({1}, here ? 1 : 0, at::kInt);
+  all_reduce(found, ReduceOperation::max);
+  return found.item<int>() != 0;
+}
+
 std::vector<std::string> Communicator::all_gather_text(std::string const& text) const {
   at::Tensor length = at::full({1}, static_cast<std::int64_t>(text.size()), at::kLong);
   at::Tensor longest = length.clone();
@@ -29,9 +35,7 @@ std::vector<std::string> Communicator::all_gather_text(std::string const& text) 
 }
 
 void Communicator::agree_on_error(std::string const& error) const {
-  at::Tensor failed = at::full({1}, error.empty() ? 0 : 1, at::kInt);
-  all_reduce(failed, ReduceOperation::max);
-  if (failed.item<int>() == 0) return;
+  if (!any(!error.empty())) return;
   for (auto const& text : all_gather_text(error)) {
     if (!text.empty()) throw Error(text);
   }

@@ -41,6 +41,7 @@ BatchEvaluation MultiBatchLbfgs::look() {
   if (s_.defined()) {
     at::Tensor const y = (shares_.part(here.before) - after_).contiguous();
     if (!history_.add(s_, y)) ++report_.skipped;
+    s_ = at::Tensor();  // an iteration that is given up and done again learns it once
   }
   return here;
 }
@@ -83,14 +84,12 @@ LbfgsReport MultiBatchLbfgs::iterate() {
     if (descent.dropped) ++report_.resets;
     report_.value = search(descent, here.value);
     after_ = shares_.part(here.after).clone();
-  }
-  if (s_.defined()) {
-    failures_ = 0;
-  } else {
-    if (history_.count() > 0) ++report_.resets;
-    history_.clear();
-    if (++failures_ == kMostFailures && report_.stop == LbfgsStop::none) {
-      report_.stop = LbfgsStop::no_descent;
+    if (s_.defined()) {
+      failures_ = 0;
+    } else {
+      if (history_.count() > 0) ++report_.resets;
+      history_.clear();
+      if (++failures_ == kMostFailures) report_.stop = LbfgsStop::no_descent;
     }
   }
   ++number_;

@@ -15,7 +15,7 @@
 namespace voxcycle {
 namespace {
 
-constexpr std::int64_t kPositions = 6;
+constexpr std::int64_t kPositions = 7;
 
 constexpr std::string_view kCarried = "carried/";
 
@@ -42,9 +42,13 @@ void add_all(ArchiveWriter& archive, std::string const& prefix, NamedArrays cons
 void add_header(ArchiveWriter& archive, CheckpointHeader const& header) {
   archive.add_text("identity", header.identity);
   archive.add_text("metrics", header.metrics);
-  std::vector<std::int64_t> const position{header.stage,       header.step,
-                                           header.global_step, header.averaged_updates,
-                                           header.work,        header.finished ? 1 : 0};
+  std::vector<std::int64_t> const position{header.stage,
+                                           header.step,
+                                           header.global_step,
+                                           header.averaged_updates,
+                                           header.work,
+                                           header.finished ? 1 : 0,
+                                           header.evaluation_due ? 1 : 0};
   archive.add("position", std::span<std::int64_t const>(position), {kPositions});
   std::vector<double> const seconds{header.seconds, header.stage_seconds};
   archive.add("seconds", std::span<double const>(seconds), {2});
@@ -113,7 +117,8 @@ CheckpointReader::CheckpointReader(std::string const& path)
   header.metrics = impl_->archive.read_text("metrics");
   auto const position = impl_->archive.read_int64("position");
   auto const seconds = impl_->archive.read_double("seconds");
-  VOXCYCLE_REQUIRE(position.size() == kPositions && seconds.size() == 2,
+  bool const is_older = position.size() == kPositions - 1;  // without the last
+  VOXCYCLE_REQUIRE((position.size() == kPositions || is_older) && seconds.size() == 2,
                    path << " is no checkpoint of this version. Train again, with --fresh.");
   header.stage = static_cast<int>(position[0]);
   header.step = position[1];
@@ -121,6 +126,7 @@ CheckpointReader::CheckpointReader(std::string const& path)
   header.averaged_updates = position[3];
   header.work = position[4];
   header.finished = position[5] != 0;
+  header.evaluation_due = is_older ? header.step == 0 : position[6] != 0;
   header.seconds = seconds[0];
   header.stage_seconds = seconds[1];
 }

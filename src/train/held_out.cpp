@@ -3,6 +3,7 @@
 
 #include "voxcycle/grid/units.hpp"
 #include "voxcycle/poisson/errors.hpp"
+#include "voxcycle/train/stop_signal.hpp"
 
 #include "train/network_input.hpp"
 #include <ATen/ATen.h>
@@ -44,7 +45,13 @@ HeldOutErrors evaluate_held_out(Mesh const& all, Network& network, HeldOutSample
   at::Tensor errors = at::zeros({3, samples.count}, at::kDouble);
   auto const units = units_of_rank(samples.count, options.unit_size, mesh.groups(), mesh.group());
   double done = 0;
+  bool stopped = false;
   for (auto const& unit : units) {
+    if (options.stop_wanted) {
+      stopped = options.stop_wanted();
+      if (mesh.space) stopped = mesh.space->any(stopped);  // they compute together
+      if (stopped) break;
+    }
     HeldOutSet const set = samples.read(unit.begin, unit.end);
     at::Tensor const u = predict(mesh, network, set.grid, set.nu, set.f, options.dtype);
     if (options.after_share) options.after_share(++done / static_cast<double>(units.size()));
@@ -55,6 +62,7 @@ HeldOutErrors evaluate_held_out(Mesh const& all, Network& network, HeldOutSample
     errors[1].narrow(0, unit.begin, unit.size()).copy_(of_unit.energy_gap);
     errors[2].narrow(0, unit.begin, unit.size()).copy_(of_unit.energy_norm_error);
   }
+  if (options.stop_wanted && mesh.all.any(stopped)) throw StopRequested();
   mesh.all.all_reduce(errors, ReduceOperation::sum);
   return {errors[0], errors[1], errors[2]};
 }

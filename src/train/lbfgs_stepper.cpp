@@ -5,12 +5,14 @@
 #include "voxcycle/optim/lbfgs.hpp"
 #include "voxcycle/optim/multi_batch_lbfgs.hpp"
 #include "voxcycle/train/sample_objective.hpp"
+#include "voxcycle/train/stop_signal.hpp"
 
 #include <limits>
 #include <variant>
 
 #include "train/stepper.hpp"
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 namespace voxcycle {
 namespace {
@@ -52,6 +54,23 @@ SampleObjective::Open opener(StageSetup const& setup, std::int64_t batch) {
   };
 }
 
+/// Weights and running statistics of a network, to come back to.
+class NetworkValues {
+ public:
+  explicit NetworkValues(Network& network) : now_(network.parameters()) {
+    auto const buffers = network.buffers();
+    now_.insert(now_.end(), buffers.begin(), buffers.end());
+    for (auto const& tensor : now_) then_.push_back(tensor.detach().clone());
+  }
+  void restore() const {
+    at::NoGradGuard const no_grad;
+    for (std::size_t k = 0; k < now_.size(); ++k) now_[k].copy_(then_[k]);
+  }
+
+ private:
+  std::vector<at::Tensor> now_, then_;
+};
+
 class LbfgsStepper final : public Stepper {
   template <class Body>
   auto each(Body const& body) {
@@ -70,14 +89,21 @@ class LbfgsStepper final : public Stepper {
         objective_({setup.mesh, setup.state.network(), setup.loss, setup.reducer,
                     setup.stage.plan.grid, precision(options_.dtype), options_.unit_size,
                     options_.source.kind, options_.layout, setup.stage.plan.recompute},
-                   parameters_, plan_, options_.lbfgs.statistics, opener(setup, plan_.batch)) {}
+                   parameters_, plan_, options_.lbfgs.statistics, opener(setup, plan_.batch),
+                   setup.stop_wanted) {}
 
   StepResult step(StageMoment const&) override {
     StepTimes const before = objective_.times();
     std::int64_t const seen = objective_.samples_seen();
     Timer const timer;
-    if (std::holds_alternative<std::monostate>(method_)) begin();
-    report_ = each([](auto& method) { return method.iterate(); });
+    NetworkValues const values(setup_.state.network());
+    try {
+      if (std::holds_alternative<std::monostate>(method_)) begin();
+      report_ = each([](auto& method) { return method.iterate(); });
+    } catch (StopRequested const&) {
+      values.restore();
+      throw;
+    }
     averaged_.set_horizon(1.0);  // a search goes down all the time: nothing to average
     averaged_.update();
     StepResult result{

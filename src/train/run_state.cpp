@@ -140,6 +140,7 @@ void RunState::end_stage(NamedArrays carried) {
   }
   ++position_.stage;
   position_.step = 0;
+  position_.evaluation_due = true;
   position_.stage_seconds = 0.0;
   position_.finished = position_.stage == static_cast<int>(stages_.size());
   gaps_.clear();

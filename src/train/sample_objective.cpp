@@ -4,6 +4,7 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/timer.hpp"
 #include "voxcycle/grid/units.hpp"
+#include "voxcycle/train/stop_signal.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -39,12 +40,14 @@ SamplePlan SamplePlan::of(LbfgsStageOptions const& options, LevelPlan const& pla
 }
 
 SampleObjective::SampleObjective(BatchContext const& context, FlatParameters const& parameters,
-                                 SamplePlan const& plan, Statistics statistics, Open open)
+                                 SamplePlan const& plan, Statistics statistics, Open open,
+                                 StopWanted stop_wanted)
     : context_(context),
       parameters_(parameters),
       plan_(plan),
       statistics_(statistics),
-      open_(std::move(open)) {}
+      open_(std::move(open)),
+      stop_wanted_(std::move(stop_wanted)) {}
 
 double SampleObjective::pass(std::int64_t number, bool training, Take const& take) {
   std::int64_t const first = plan_.first(number);
@@ -56,6 +59,10 @@ double SampleObjective::pass(std::int64_t number, bool training, Take const& tak
   double sum = 0.0;
   std::int64_t const batches = unit_count(plan_.samples, plan_.batch);
   for (std::int64_t k = 0; k < batches; ++k) {
+    if (stop_wanted_ && stop_wanted_()) {
+      prefetch_.reset();  // in the middle of the samples
+      throw StopRequested();
+    }
     Timer const timer;
     LocalBatch const batch = prefetch_->next();
     times_.data += timer.seconds();

@@ -30,7 +30,8 @@ struct StageMoment {
 class Stepper {
  public:
   virtual ~Stepper() = default;
-  /// One step; averaged weights then know it, too. **Collective**. @throws Error (see train)
+  /// One step; averaged weights then know it, too. **Collective**. @throws Error (see train);
+  /// StopRequested on all ranks if it was given up: then all is as it was before it.
   virtual StepResult step(StageMoment const& moment) = 0;
   /// Why the method can go no further; empty while it can.
   virtual std::string stopped() const { return {}; }
@@ -52,8 +53,9 @@ struct StageSetup {
   RunState& state;
   GradientReducer& reducer;
   Loss const& loss;
-  Budget budget;                     ///< resolved
-  std::function<Mixture()> samples;  ///< opens the stage's training samples
+  Budget budget;                      ///< resolved
+  std::function<Mixture()> samples;   ///< opens the stage's training samples
+  std::function<bool()> stop_wanted;  ///< whether any rank was asked to stop. **Collective**
 };
 
 /// Names accepted by make_stepper.

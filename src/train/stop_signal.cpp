@@ -2,12 +2,19 @@
 #include "voxcycle/train/stop_signal.hpp"
 
 #include <array>
+#include <atomic>
+#include <cerrno>
 #include <csignal>
+#include <cstring>
+
+#include <unistd.h>
 
 namespace voxcycle {
 namespace {
 
 volatile std::sig_atomic_t stop_requested = 0;
+std::atomic<char const*> answer = nullptr;
+static_assert(std::atomic<char const*>::is_always_lock_free, "read in a signal handler");
 constexpr std::array<int, 4> kSignals{SIGINT, SIGTERM, SIGUSR1, SIGHUP};
 
 extern "C" void request_stop(int number) {
@@ -15,13 +22,20 @@ extern "C" void request_stop(int number) {
     std::signal(number, SIG_DFL);
     std::raise(number);
   }
+  int const error = errno;
+  char const* const text = answer;
+  if (stop_requested == 0 && text != nullptr) {
+    [[maybe_unused]] auto const written = write(STDERR_FILENO, text, std::strlen(text));
+  }
+  errno = error;
   stop_requested = 1;
 }
 
 }  // namespace
 
-StopSignal::StopSignal() {
+StopSignal::StopSignal(char const* text) {
   stop_requested = 0;
+  answer = text;
   for (int number : kSignals) {
     auto const before = std::signal(number, request_stop);
     if (number == SIGHUP && before == SIG_IGN) std::signal(number, SIG_IGN);
@@ -29,6 +43,7 @@ StopSignal::StopSignal() {
 }
 
 StopSignal::~StopSignal() {
+  answer = nullptr;
   for (int number : kSignals) {
     auto const before = std::signal(number, SIG_DFL);
     if (before == SIG_IGN) std::signal(number, SIG_IGN);

@@ -26,6 +26,9 @@
 namespace voxcycle {
 namespace {
 
+constexpr char kStopAnswer[] =
+    "\nstopping with a checkpoint after this step; Ctrl-C again ends it at once, without one\n";
+
 /// Weight of the newest step in the mean that the progress line shows.
 constexpr double kStepMeanWeight = 0.1;
 
@@ -48,6 +51,8 @@ struct Wishes {
   bool checkpoint = false;
 };
 
+enum class MayStop { no, yes };
+
 class Trainer {
  public:
   Trainer(TrainOptions const& options, Communicator const& comm)
@@ -55,7 +60,8 @@ class Trainer {
         comm_(comm),
         state_(options, comm, plan_stages(options.path, options.levels)),
         reducer_(comm, state_.network().parameters(), options.reduction),
-        progress_(comm.rank() == 0 ? StatusLine::Visible::yes : StatusLine::Visible::no) {
+        progress_(comm.rank() == 0 ? StatusLine::Visible::yes : StatusLine::Visible::no),
+        stop_(comm.rank() == 0 ? kStopAnswer : nullptr) {
     require_agreement(comm_, {{"config", text_hash(o_.identity)},
                               {"run directory", o_.directory},
                               {"threads a process", std::to_string(at::get_num_threads())},
@@ -93,11 +99,13 @@ class Trainer {
   }
   bool run_stage(Stage const& stage);
   void step(Stage const& stage, Budget const& budget, Stepper& stepper);
-  void evaluate(Stage const& stage, HeldOutSamples const& held_out);
+  void evaluate(Stage const& stage, HeldOutSamples const& held_out, MayStop may_stop);
   /// Adds the seconds that `work` takes to `sum`.
   template <class Work>
   static void clock(double& sum, Work const& work);
   Wishes agree();
+  /// Leaves a checkpoint of the stage in progress.
+  void save(Stepper& stepper);
 
   TrainOptions const& o_;
   Communicator const& comm_;
@@ -163,13 +171,17 @@ void Trainer::clock(double& sum, Work const& work) {
   sum += timer.seconds();
 }
 
-void Trainer::evaluate(Stage const& stage, HeldOutSamples const& held_out) {
+/// @throws StopRequested on all ranks if it was given up: it is due still.
+void Trainer::evaluate(Stage const& stage, HeldOutSamples const& held_out, MayStop may_stop) {
   HeldOutErrors errors;
+  HeldOutOptions options{.dtype = evaluation_type(stage.plan.grid, o_.dtype),
+                         .unit_size = o_.unit_size};
+  if (may_stop == MayStop::yes) options.stop_wanted = [this] { return stop_.requested(); };
+  state_.position().evaluation_due = true;
   clock(evaluation_, [&] {
-    errors = evaluate_held_out(
-        *mesh_, state_.averaged().network(), held_out,
-        {.dtype = evaluation_type(stage.plan.grid, o_.dtype), .unit_size = o_.unit_size});
+    errors = evaluate_held_out(*mesh_, state_.averaged().network(), held_out, options);
   });
+  state_.position().evaluation_due = false;
   clock(checkpoint_, [&] { state_.add_errors(errors); });  // may keep the best weights
   progress_.finish();
   log_info(format("%s after %ld steps: relative L2 %s, energy gap %s, energy-norm error %s",
@@ -238,6 +250,12 @@ void Trainer::step(Stage const& stage, Budget const& budget, Stepper& stepper) {
   });
 }
 
+void Trainer::save(Stepper& stepper) {
+  // A method that has done nothing yet begins anew.
+  bool const has_state = state_.position().step > 0;
+  clock(checkpoint_, [&] { state_.save(has_state ? stepper.state() : NamedArrays{}); });
+}
+
 /// @return whether to go on with the next stage (false: a stop was requested)
 bool Trainer::run_stage(Stage const& stage) {
   auto& at = state_.position();
@@ -246,36 +264,46 @@ bool Trainer::run_stage(Stage const& stage) {
   auto const loss = make_loss(o_.loss, loss_problem(stage));
   auto const held_out = held_out_samples(shard_directory(o_.data, "held_out", plan.grid));
   Budget const budget = stage_budget(o_, plan, samples_of(stage).samples());
-  StageSetup const setup{o_, stage, mesh_->on(plan.grid), state_, reducer_, *loss, budget, [&] {
-                           return samples_of(stage);
-                         }};
+  StageSetup const setup{o_,
+                         stage,
+                         mesh_->on(plan.grid),
+                         state_,
+                         reducer_,
+                         *loss,
+                         budget,
+                         [&] { return samples_of(stage); },
+                         [&] { return comm_.any(stop_.requested()); }};
   auto const stepper = make_stepper(setup);
   state_.begin_stage([&](CheckpointReader const& checkpoint) { stepper->restore(checkpoint); });
   step_seconds_ = 0.0;
   data_watch_.begin_stage();
-  if (at.step == 0) evaluate(stage, held_out);
-
   since_checkpoint_.restart();
-  double progress = progress_of(budget, at.step, at.stage_seconds);
   bool stop_wanted = false;  // in the step that ends the stage
-  while (progress < 1.0 && !has_stalled(state_.gaps(), plan.stall) && stepper->stopped().empty()) {
-    step(stage, budget, *stepper);
-    ++session_steps_;
-    Wishes const wishes = agree();
-    double const before = progress;
-    progress = progress_of(budget, at.step, at.stage_seconds);
-    bool const ended = !stepper->stopped().empty();
-    if (ended || evaluation_due(stage, before, progress)) evaluate(stage, held_out);
-    stop_wanted = wishes.stop;
-    if (wishes.stop && !ended) {
-      progress_.finish();
-      clock(checkpoint_, [&] { state_.save(stepper->state()); });
-      return false;
+  try {
+    if (at.evaluation_due) evaluate(stage, held_out, MayStop::yes);
+    double progress = progress_of(budget, at.step, at.stage_seconds);
+    while (progress < 1.0 && !has_stalled(state_.gaps(), plan.stall) &&
+           stepper->stopped().empty()) {
+      step(stage, budget, *stepper);
+      ++session_steps_;
+      Wishes const wishes = agree();
+      double const before = progress;
+      progress = progress_of(budget, at.step, at.stage_seconds);
+      bool const ended = !stepper->stopped().empty();  // no checkpoint knows that
+      if (ended || evaluation_due(stage, before, progress)) {
+        evaluate(stage, held_out, ended ? MayStop::no : MayStop::yes);
+      }
+      stop_wanted = wishes.stop;
+      if (wishes.stop && !ended) throw StopRequested();
+      if (wishes.checkpoint) {
+        save(*stepper);
+        since_checkpoint_.restart();
+      }
     }
-    if (wishes.checkpoint) {
-      clock(checkpoint_, [&] { state_.save(stepper->state()); });
-      since_checkpoint_.restart();
-    }
+  } catch (StopRequested const&) {
+    progress_.finish();
+    save(*stepper);
+    return false;
   }
   progress_.finish();
   if (!stepper->summary().empty()) log_info(stepper->summary());

@@ -46,6 +46,7 @@ class Resume(harness.Case):
         """As `interrupt`; the program itself says how to go on, and no script takes it for done."""
         result = self.interrupt(number, after, **where)
         self.assertEqual(result.status, harness.STOPPED, result.text)
+        self.assertIn("stopping with a checkpoint", result.err)
         self.assertIn("the same command goes on from the checkpoint in run", result.out)
 
     def finish(self, directory="run", ranks=0):

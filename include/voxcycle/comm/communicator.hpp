@@ -62,6 +62,8 @@ class Communicator {
   /// Ends all ranks at once; for the one catch in main.
   [[noreturn]] virtual void abort(int code) const noexcept = 0;
 
+  /// Whether any rank says so. **Collective**.
+  bool any(bool here) const;
   /// The ranks' texts in rank order. **Collective**.
   std::vector<std::string> all_gather_text(std::string const& text) const;
   /// Makes an error that one rank knows common to all: throws on every rank, with the text of the

@@ -24,6 +24,7 @@ struct CheckpointHeader {
   std::int64_t work = 0;       ///< voxels processed so far
   std::int64_t averaged_updates = 0;
   bool finished = false;
+  bool evaluation_due = true;  ///< at this step, on held-out samples
 };
 
 /// Whether two identities say the same, blanks apart ("10,10" and "10, 10").

@@ -24,6 +24,8 @@ struct HeldOutOptions {
   std::int64_t unit_size = 2;
   /// Called now and then with the share of this rank's samples that is done, (0, 1].
   std::function<void(double)> after_share{};
+  /// Asked before every unit, on each rank for itself; empty: never.
+  std::function<bool()> stop_wanted{};
 };
 
 /// Of convolutions in evaluations: float32, which shows errors below 0.1 % that bf16 hides, but
@@ -32,6 +34,7 @@ at::ScalarType evaluation_type(Grid3 const& grid, at::ScalarType training);
 
 /// Runs the network (with running statistics) on all held-out samples, shared out over the ranks in
 /// units, and compares with the references; each rank reads its own samples alone. **Collective**.
+/// @throws StopRequested on all ranks where one of them wants to stop.
 HeldOutErrors evaluate_held_out(Mesh const& all, Network& network, HeldOutSamples const& samples,
                                 HeldOutOptions const& options = {});
 

@@ -44,15 +44,20 @@ struct SamplePlan {
 /// With Statistics::running the means taken by freeze_statistics hold throughout, and evaluation
 /// computes exactly what is minimised; but activations lose their normalisation on the way.
 ///
-/// **Collective** members: evaluate, value, second_moments, freeze_statistics.
+/// **Collective** members: evaluate, value, second_moments, freeze_statistics. Each throws
+/// StopRequested on all ranks, in the middle of a pass, where a stop is wanted; weights and running
+/// statistics are then those of the pass.
 class SampleObjective final : public Objective, public BatchObjective {
  public:
   using Statistics = LbfgsStageOptions::Statistics;
   /// Reads positions [first, first + count) again and again in batches.
   using Open = std::function<std::unique_ptr<Prefetcher>(std::int64_t first, std::int64_t count)>;
+  /// Whether to give up; asked before every batch, the same answer on all ranks. **Collective**.
+  using StopWanted = std::function<bool()>;
 
   SampleObjective(BatchContext const& context, FlatParameters const& parameters,
-                  SamplePlan const& plan, Statistics statistics, Open open);
+                  SamplePlan const& plan, Statistics statistics, Open open,
+                  StopWanted stop_wanted = {});
 
   std::int64_t size() const override { return parameters_.size(); }
   at::Tensor point() const override { return parameters_.values(); }
@@ -82,6 +87,7 @@ class SampleObjective final : public Objective, public BatchObjective {
   SamplePlan const plan_;
   Statistics const statistics_;
   Open const open_;
+  StopWanted const stop_wanted_;
   std::unique_ptr<Prefetcher> prefetch_;
   std::int64_t first_ = -1;  ///< position that prefetch_ begins at
   StepTimes times_;

@@ -1,20 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <exception>
+
 namespace voxcycle {
 
 /// Turns SIGINT, SIGTERM, SIGHUP (the terminal is gone; ignored under nohup) and SIGUSR1 (Slurm's
-/// warning before the time limit) into a request to stop after the current step, with a checkpoint.
-/// A second SIGINT ends the program at once.
+/// warning before the time limit) into a request to stop with a checkpoint: after the current step
+/// of a first-order method, or in the middle of what may take minutes (an iteration of L-BFGS, an
+/// evaluation), which is then done again when the run goes on. A second SIGINT ends the program at
+/// once.
 class StopSignal {
  public:
-  StopSignal();
+  /// @param text  written to standard error when the first request comes, null: nothing; it has to
+  ///              outlive this
+  explicit StopSignal(char const* text = nullptr);
   ~StopSignal();
   StopSignal(StopSignal const&) = delete;
   StopSignal& operator=(StopSignal const&) = delete;
 
   /// Whether this process was asked to stop.
   bool requested() const;
+};
+
+/// Thrown on all ranks where work is given up because one of them was asked to stop.
+class StopRequested : public std::exception {
+ public:
+  char const* what() const noexcept override { return "asked to stop"; }
 };
 
 }  // namespace voxcycle

@@ -80,6 +80,13 @@ TEST(Communicator, SplitsIntoGroupsInRankOrder) {
   EXPECT_EQ(sum.item<float>(), static_cast<float>(part->size()));
 }
 
+TEST(Communicator, KnowsWhetherAnyRankSaysSo) {
+  auto const comm = make_mpi_communicator();
+  EXPECT_FALSE(comm->any(false));
+  EXPECT_TRUE(comm->any(comm->rank() == comm->size() - 1));
+  EXPECT_TRUE(comm->any(true));
+}
+
 TEST(Communicator, MakesOneRanksErrorCommon) {
   auto const comm = make_mpi_communicator();
   EXPECT_NO_THROW(comm->agree_on_error(""));

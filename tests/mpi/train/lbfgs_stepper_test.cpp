@@ -4,7 +4,9 @@
 #include "voxcycle/train/trainer.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 
 #include "training_runs.hpp"
@@ -125,6 +127,32 @@ TEST_F(LbfgsStepperTest, StoppedRunsGoOnWithTheSameBits) {
     }
     EXPECT_GT(sessions, 2);
     EXPECT_TRUE(at::equal(final_values(parted), final_values(whole))) << batch;
+  }
+}
+
+TEST_F(LbfgsStepperTest, IterationsGivenUpAreDoneAgainWithTheSameBits) {
+  for (std::int64_t batch : {0, 10}) {
+    auto const name = "given-up" + std::to_string(batch);
+    auto whole = with_lbfgs(root_, name, 9);
+    auto parted = with_lbfgs(root_, name + "-parts", 9);
+    whole.lbfgs.batch = parted.lbfgs.batch = batch;
+    train(whole, *comm_);
+    // Now here, now there within an iteration, which reads 26 samples or more.
+    std::atomic<std::int64_t> reads = 0;
+    int const sessions = train_in_sessions(parted, *comm_, [&](TrainOptions& options, int session) {
+      if (comm_->rank() < comm_->size() - 1) return;
+      reads = 0;
+      std::int64_t const last = (30 + 4 * session) / comm_->size();
+      options.fresh_samples = [&, last, data = options.data](Grid3 const& grid) {
+        return std::make_unique<WatchedSource>(stored_samples(shard_directory(data, "train", grid)),
+                                               [&, last] {
+                                                 if (++reads == last) std::raise(SIGUSR1);
+                                               });
+      };
+    });
+    EXPECT_GT(sessions, 3) << batch;
+    EXPECT_TRUE(at::equal(final_values(parted), final_values(whole))) << batch;
+    EXPECT_EQ(stored_figures(parted), stored_figures(whole)) << batch;
   }
 }
 

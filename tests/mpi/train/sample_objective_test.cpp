@@ -4,6 +4,7 @@
 #include "voxcycle/io/shard.hpp"
 #include "voxcycle/train/frame.hpp"
 #include "voxcycle/train/loss.hpp"
+#include "voxcycle/train/stop_signal.hpp"
 
 #include <filesystem>
 #include <limits>
@@ -34,25 +35,28 @@ std::shared_ptr<Network> small_network(at::ScalarType dtype) {
 class SmallLoss {
  public:
   SmallLoss(Communicator const& comm, std::string const& data, SamplePlan const& plan,
-            Statistics statistics, at::ScalarType dtype)
+            Statistics statistics, at::ScalarType dtype,
+            SampleObjective::StopWanted const& stop_wanted = {})
       : network_(small_network(dtype)),
         loss_(make_loss("energy_normalised", {grid_, {}, {}})),
         reducer_(comm, network_->parameters(), GradientMode::exact),
         parameters_(groups()),
-        objective_({comm, *network_, *loss_, reducer_, grid_, dtype, 2}, parameters_, plan,
-                   statistics, [&comm, data, batch = plan.batch](auto first, auto count) {
-                     std::vector<std::unique_ptr<SampleSource>> sets;
-                     sets.push_back(stored_samples(shard_directory(data, "train", Grid3::cube(8))));
-                     return std::make_unique<Prefetcher>(
-                         Mixture(std::move(sets), {1.0}, {}),
-                         PrefetchOptions{.batch = batch,
-                                         .unit_size = 2,
-                                         .steps = std::numeric_limits<std::int64_t>::max(),
-                                         .first_position = first,
-                                         .period = count,
-                                         .ranks = comm.size(),
-                                         .rank = comm.rank()});
-                   }) {
+        objective_(
+            {comm, *network_, *loss_, reducer_, grid_, dtype, 2}, parameters_, plan, statistics,
+            [&comm, data, batch = plan.batch](auto first, auto count) {
+              std::vector<std::unique_ptr<SampleSource>> sets;
+              sets.push_back(stored_samples(shard_directory(data, "train", Grid3::cube(8))));
+              return std::make_unique<Prefetcher>(
+                  Mixture(std::move(sets), {1.0}, {}),
+                  PrefetchOptions{.batch = batch,
+                                  .unit_size = 2,
+                                  .steps = std::numeric_limits<std::int64_t>::max(),
+                                  .first_position = first,
+                                  .period = count,
+                                  .ranks = comm.size(),
+                                  .rank = comm.rank()});
+            },
+            stop_wanted) {
     // Heads start at zero, where most gradients are zero.
     at::manual_seed(1);
     start = objective_.point();
@@ -124,6 +128,19 @@ TEST_F(SampleObjectiveTest, TheSameWeightsGiveTheSameBitsWhateverWasEvaluatedBet
     EXPECT_TRUE(at::equal(problem.statistics(), means));
     EXPECT_EQ(objective.value(0, problem.start.clone()), first.value);
   }
+}
+
+TEST_F(SampleObjectiveTest, GivesUpBetweenBatchesAndBeginsTheNextPassAtItsBeginning) {
+  int left = 2;
+  SmallLoss problem(*comm_, root_ + "/data", all_, Statistics::batch, at::kFloat,
+                    [&] { return left-- == 0; });
+  auto& objective = problem.objective();
+  EXPECT_THROW(objective.evaluate(problem.start.clone()), StopRequested);
+  EXPECT_EQ(objective.samples_seen(), 10);
+  left = -1;
+  auto expected = make(all_, Statistics::batch, at::kFloat);
+  EXPECT_EQ(objective.value(0, problem.start.clone()),
+            expected.objective().value(0, expected.start.clone()));
 }
 
 TEST_F(SampleObjectiveTest, HasTheBitsOfOneRank) {

@@ -2,6 +2,7 @@
 // Small trainings, and what they leave, for comparisons.
 #pragma once
 
+#include "voxcycle/dataset/sample_source.hpp"
 #include "voxcycle/field/family.hpp"
 #include "voxcycle/io/shard.hpp"
 #include "voxcycle/train/checkpoint.hpp"
@@ -10,7 +11,10 @@
 
 #include <cmath>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ATen/ATen.h>
@@ -69,6 +73,37 @@ inline TrainOptions options_for(std::string const& root, std::string const& run)
   return options;
 }
 
+/// Calls back before every sample that is read, in the thread that reads.
+class WatchedSource final : public SampleSource {
+ public:
+  WatchedSource(std::unique_ptr<SampleSource> source, std::function<void()> before_read)
+      : source_(std::move(source)), before_read_(std::move(before_read)) {}
+  ShardInfo const& info() const override { return source_->info(); }
+  ShardSample read(std::int64_t index, ReadReference reference) override {
+    before_read_();
+    return source_->read(index, reference);
+  }
+
+ private:
+  std::unique_ptr<SampleSource> source_;
+  std::function<void()> before_read_;
+};
+
+/// Trains in sessions until the run is finished. @return how many it took
+inline int train_in_sessions(TrainOptions const& options, Communicator const& comm,
+                             std::function<void(TrainOptions&, int session)> const& prepare) {
+  constexpr int most = 60;
+  for (int session = 0; session < most; ++session) {
+    auto changed = options;
+    prepare(changed, session);
+    bool const finished = train(changed, comm).finished;
+    comm.barrier();
+    if (finished) return session + 1;
+  }
+  ADD_FAILURE() << "not finished after " << most << " sessions";
+  return most;
+}
+
 /// All values of a finished run: weights, running statistics, averages.
 inline at::Tensor final_values(TrainOptions const& options) {
   auto const network = make_network(options.network, options.boundary, options.source);
@@ -99,6 +134,12 @@ inline std::vector<double> figures(std::vector<MetricRow> const& rows) {
     }
   }
   return values;
+}
+
+/// The same of a run's checkpoint, once all ranks have ended it.
+inline std::vector<double> stored_figures(TrainOptions const& options) {
+  return figures(
+      metrics_from_csv(CheckpointReader(checkpoint_path(options.directory)).header().metrics));
 }
 
 }  // namespace voxcycle
