@@ -95,8 +95,9 @@ struct BestCorrection : torch::autograd::Function<BestCorrection> {
     std::vector<at::Tensor> along;
     for (auto const& field : v) along.push_back(dots(field, slope));
     at::Tensor const y = product(inverse, at::stack(along, 1));
-    at::Tensor const of_u =
-        nested.transposed(level, slope - nested.product(level, combination(v, y)));
+    at::Tensor rest = nested.product(level, combination(v, y));
+    at::sub_out(rest, slope, rest);
+    at::Tensor const of_u = nested.transposed(level, std::exchange(rest, {}));
     at::Tensor const of_weights = nested.transposed(level, residual);
     auto shape = residual.sizes().vec();
     shape[1] = weights.size(1);
@@ -134,18 +135,21 @@ Field plan_best_correction(Tape& tape, Field const& u, Field const& directions,
   Field const made = tape.nodal(u.grid, u.value);
   Field const kept = tape.nodal(u.grid, u.value, directions.channels + 1);  // and the residual
   {
-    auto const others = tape.of_unit(made, 4);
+    auto const direction = tape.of_unit(made);
     smooth();
   }
   auto keeping = held;
   keeping.push_back(kept.memory);
   Field like = made;
   like.memory.reset();
-  auto const back = [&tape, like, smooth] {
-    auto const others = tape.of_unit(like, 4);
+  auto const through_steps = [&tape, like, smooth] {
+    auto const others = tape.of_unit(like, 2);
     smooth();
   };
-  return tape.record(made, {.inputs = {u, directions}, .kept = keeping, .workspace = back});
+  auto const combining = [&tape, like] { tape.of_unit(like, 2); };
+  return tape.record(
+      made,
+      {.inputs = {u, directions}, .kept = keeping, .first = through_steps, .workspace = combining});
 }
 
 }  // namespace voxcycle

@@ -47,6 +47,12 @@ Ledger::Held Tape::of_unit(Field const& like, std::int64_t copies) {
                        copies * options_.unit * like.channels * like.points * like.value);
 }
 
+Ledger::Held Tape::of_others(Field const& like) {
+  std::int64_t const others = options_.samples - options_.unit;
+  return ledger_->hold("slopes of " + like.grid.label(),
+                       others * like.channels * like.points * like.value);
+}
+
 Field Tape::record(Field output, Operation operation) {
   if (!options_.gradient) return output;
   output.maker = static_cast<int>(operations_.size());
@@ -115,6 +121,12 @@ void Tape::backward(Field const& u, Ledger::Held const& slope) {
     if (operation.recompute) {
       auto const left = operation.recompute();
       gradients_.insert(gradients_.end(), left.begin(), left.end());
+    }
+    if (operation.first) {
+      // The slopes of the other units are there when the last unit's turn comes.
+      std::vector<Ledger::Held> others;
+      for (auto const& input : operation.inputs) others.push_back(of_others(input));
+      operation.first();
     }
     std::vector<Ledger::Held> made;
     for (auto const& input : operation.inputs) {

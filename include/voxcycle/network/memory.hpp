@@ -84,6 +84,7 @@ class Tape {
     std::vector<Ledger::Held> kept = {};   ///< for backward
     bool passes_on = false;                ///< the slope itself is the inputs' slope
     std::int64_t weights = 0;              ///< that get a gradient
+    std::function<void()> first = {};      ///< needed before a unit's slopes are made; may be empty
     std::function<void()> workspace = {};  ///< needed beside its slopes; may be empty
     /// What has to be done before its slopes are made; gives the weights' gradients that this left.
     std::function<std::vector<Ledger::Held>()> recompute = {};
@@ -104,6 +105,8 @@ class Tape {
   Field voxels(Grid3 const& grid, std::int64_t channels);
   /// Memory of `copies` fields like this, but of one unit.
   Ledger::Held of_unit(Field const& like, std::int64_t copies = 1);
+  /// Memory of the slope of a field like this in all units but one.
+  Ledger::Held of_others(Field const& like);
 
   /// Makes `output` the result of an operation on all units.
   Field record(Field output, Operation operation);
