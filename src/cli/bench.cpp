@@ -23,12 +23,12 @@ struct Subject {
 
 /// One line a subject, in the order of the help.
 std::vector<Subject> const kSubjects{
-    {"energy", bench_energy, {"grid"}},
-    {"step", bench_step, {"grid", "batch", "reduction", "no-baseline", "profile"}},
-    {"loss", bench_loss, {"grid", "batch"}},
-    {"conv", bench_conv, {"grid", "batch", "channels"}},
+    {"energy", bench_energy, {"grid", "repeats"}},
+    {"step", bench_step, {"grid", "batch", "reduction", "no-baseline", "profile", "repeats"}},
+    {"loss", bench_loss, {"grid", "batch", "repeats"}},
+    {"conv", bench_conv, {"grid", "batch", "channels", "repeats"}},
     {"reference", bench_reference, {"grid", "field"}},
-    {"io", bench_io, {"grid", "batch", "samples"}},
+    {"io", bench_io, {"grid", "batch", "samples", "repeats"}},
 };
 
 std::vector<std::string> bench_names() {
@@ -64,6 +64,10 @@ std::int64_t bench_number(Invocation const& call, std::string const& name, std::
   return *value;
 }
 
+std::int64_t bench_repeats(Invocation const& call) {
+  return bench_number(call, "repeats", 11);
+}
+
 int bench_report(Invocation const& call, json::Members const& members) {
   if (call.comm.rank() != 0) return 0;
   auto const line = json::object(members) + "\n";
@@ -86,6 +90,8 @@ Command bench_command() {
         "step: events of one more step for Perfetto; shares of time in the line"},
        {"samples", "N", "io: of the shard (default: 32)"},
        {"field", "NAME", "reference: only fields whose names begin so"},
+       {"repeats", "N",
+        "all but reference: rounds that medians are of (default: 11; step: what fits a minute)"},
        {"json", "FILE", "where the line goes as well"}},
       bench,
       bench_names()};

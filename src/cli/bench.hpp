@@ -13,9 +13,7 @@
 
 namespace voxcycle {
 
-/// Medians are of so many rounds, in each of which all that is compared runs once; rounds before
-/// them warm up.
-inline constexpr int kBenchRepeats = 11;
+/// Rounds before those that count.
 inline constexpr int kBenchWarmUps = 2;
 
 /// Seconds that `work` takes. @param gpu  number of the GPU that does it, or -1
@@ -28,6 +26,9 @@ double seconds_of(Work const& work, int gpu = -1) {
 
 /// The number of --name, or `otherwise`. @throws Error if it is not positive.
 std::int64_t bench_number(Invocation const& call, std::string const& name, std::int64_t otherwise);
+
+/// Medians are of so many rounds (--repeats), in each of which all that is compared runs once.
+std::int64_t bench_repeats(Invocation const& call);
 
 /// Prints the members as one line of JSON on rank 0 and writes it to --json. @return 0
 int bench_report(Invocation const& call, json::Members const& members);

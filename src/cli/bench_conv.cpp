@@ -49,6 +49,7 @@ std::vector<Way> ways_on(at::Device device) {
 struct Size {
   std::int64_t n;  ///< voxels an axis
   std::int64_t batch;
+  std::int64_t repeats;
 };
 
 /// A layer set up in one way, and the seconds that it took.
@@ -102,7 +103,7 @@ std::string measure(Layer const& layer, Size const& size, DeviceChoice& place) {
   for (auto const& way : ways) {
     trials.push_back(std::make_unique<Trial>(layer, way, size, place));
   }
-  for (int turn = 0; turn < kBenchWarmUps + kBenchRepeats; ++turn) {
+  for (int turn = 0; turn < kBenchWarmUps + size.repeats; ++turn) {
     for (auto const& trial : trials) trial->measure(turn);
   }
   auto const& baseline = *trials.back();
@@ -127,7 +128,8 @@ std::string measure(Layer const& layer, Size const& size, DeviceChoice& place) {
 }  // namespace
 
 int bench_conv(Invocation const& call) {
-  Size const size{bench_number(call, "grid", 32), bench_number(call, "batch", 2)};
+  Size const size{bench_number(call, "grid", 32), bench_number(call, "batch", 2),
+                  bench_repeats(call)};
   std::int64_t const channels = bench_number(call, "channels", 16);
   DeviceChoice place(call.config, call.comm);
   if (call.comm.rank() == 0) {
@@ -149,7 +151,7 @@ int bench_conv(Invocation const& call) {
                              {"batch", std::to_string(size.batch)},
                              {"reduction", json::text(call.config.text("train.reduction"))},
                              {"threads", std::to_string(at::get_num_threads())},
-                             {"repeats", std::to_string(kBenchRepeats)},
+                             {"repeats", std::to_string(size.repeats)},
                              {"layers", json::array(lines)}});
 }
 

@@ -52,7 +52,8 @@ int bench_energy(Invocation const& call) {
   at::Tensor const to = at::ones({bytes / 2}, at::kByte).to(device);
   int const calls = device.is_cuda() ? 20 : 1;
   std::vector<double> kernel, copied;
-  for (int k = 0; k < kBenchRepeats + kBenchWarmUps; ++k) {
+  std::int64_t const repeats = bench_repeats(call);
+  for (int k = 0; k < repeats + kBenchWarmUps; ++k) {
     double const a = seconds_a_call(device, calls, [&] { energy_and_gradient(u, nu, grid); });
     double const b = seconds_a_call(device, calls, [&] { copy_bytes(from, to); });
     if (k < kBenchWarmUps) continue;
@@ -64,7 +65,7 @@ int bench_energy(Invocation const& call) {
                              {"grid", std::to_string(n)},
                              {"precision", json::text(precision_name(dtype))},
                              {"threads", std::to_string(at::get_num_threads())},
-                             {"repeats", std::to_string(kBenchRepeats)},
+                             {"repeats", std::to_string(repeats)},
                              {"seconds_median", json::number(median(kernel))},
                              {"copy_seconds_median", json::number(median(copied))},
                              {"ratio_to_copy", json::number(median(kernel) / median(copied))},

@@ -121,6 +121,7 @@ int bench_io(Invocation const& call) {
   Grid3 const grid = Grid3::cube(bench_number(call, "grid", 64));
   std::int64_t const batch = bench_number(call, "batch", 8);
   std::int64_t const samples = bench_number(call, "samples", 32);
+  std::int64_t const repeats = bench_repeats(call);
   TrainOptions const options = train_options(call.config);
   ShardInfo const info = shard_info(call.config, grid, samples);
   auto const references = info.has_reference ? ReadReference::yes : ReadReference::no;
@@ -141,7 +142,7 @@ int bench_io(Invocation const& call) {
   write();
   std::string bytes = read_file(shard);
   Measured writing{"write"}, reading{"read"}, prefetching{"prefetch"};
-  for (int k = 0; k < kBenchRepeats + kBenchWarmUps; ++k) {
+  for (int k = 0; k < repeats + kBenchWarmUps; ++k) {
     double const written = seconds_of(write);
     double const written_plainly = seconds_of([&] { write_file_atomically(plain, bytes); });
     double const found = seconds_of(read);
@@ -161,7 +162,7 @@ int bench_io(Invocation const& call) {
                         {"samples", std::to_string(samples)},
                         {"batch", std::to_string(batch)},
                         {"bytes", std::to_string(bytes.size())},
-                        {"repeats", std::to_string(kBenchRepeats)}};
+                        {"repeats", std::to_string(repeats)}};
   for (auto const* measured : {&writing, &reading, &prefetching}) {
     measured->report(samples, bytes.size(), members);
   }

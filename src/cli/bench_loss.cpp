@@ -34,7 +34,8 @@ int bench_loss(Invocation const& call) {
     units.push_back({u, nu, at::rand_like(nu), at::rand_like(u)});
   }
   std::vector<std::vector<double>> seconds(losses.size());
-  for (int k = 0; k < kBenchRepeats + kBenchWarmUps; ++k) {
+  std::int64_t const repeats = bench_repeats(call);
+  for (int k = 0; k < repeats + kBenchWarmUps; ++k) {
     for (std::size_t l = 0; l < losses.size(); ++l) {
       auto const evaluate_all = [&] {
         for (auto const& unit : units) losses[l]->evaluate(unit);
@@ -51,7 +52,7 @@ int bench_loss(Invocation const& call) {
                         {"batch", std::to_string(batch)},
                         {"precision", json::text(precision_name(dtype))},
                         {"threads", std::to_string(at::get_num_threads())},
-                        {"repeats", std::to_string(kBenchRepeats)}};
+                        {"repeats", std::to_string(repeats)}};
   for (std::size_t l = 0; l < losses.size(); ++l) {
     double const taken = median(seconds[l]);
     members.emplace_back(names[l] + "_seconds_median", json::number(taken));

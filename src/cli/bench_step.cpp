@@ -52,16 +52,17 @@ void warm_up(Contender& contender) {
   }
 }
 
-/// Fewer rounds of steps that take long, the same number on all ranks.
-int rounds_of(StepTrial& trial, Communicator const& comm) {
+/// Unless --repeats tells: fewer rounds of steps that take long, the same number on all ranks.
+std::int64_t rounds_of(Invocation const& call, StepTrial& trial) {
+  if (call.has("repeats")) return bench_repeats(call);
   constexpr double most_seconds = 60.0;
   double const step = seconds_of([&] { trial.step(); });
-  auto const rounds = static_cast<std::int64_t>(most_seconds / step);
-  return static_cast<int>(-largest_of(comm, -std::clamp<std::int64_t>(rounds, 1, kBenchRepeats)));
+  auto const fitting = static_cast<std::int64_t>(most_seconds / step);
+  return -largest_of(call.comm, -std::clamp<std::int64_t>(fitting, 1, bench_repeats(call)));
 }
 
-void take_turns(std::vector<Contender>& contenders, int rounds, Communicator const& comm) {
-  for (int k = 0; k < rounds; ++k) {
+void take_turns(std::vector<Contender>& contenders, std::int64_t rounds, Communicator const& comm) {
+  for (std::int64_t k = 0; k < rounds; ++k) {
     for (auto& contender : contenders) {
       comm.barrier();
       StepResult result;
@@ -149,7 +150,7 @@ int bench_step(Invocation const& call) {
     variant.reduction = parse_reduction(names.front());
     enter("baseline_", baseline_of(options));
   }
-  int const rounds = rounds_of(*contenders.front().trial, call.comm);
+  std::int64_t const rounds = rounds_of(call, *contenders.front().trial);
   take_turns(contenders, rounds, call.comm);
 
   auto const& first = contenders.front();

@@ -161,8 +161,9 @@ class Benches(Gpus):
         self.assertIn("process 1: GPU 1 (emulated GPU)", result.err)
 
     def test_all_that_compute(self):
-        for name, *options in (("energy",), ("step", "--batch", "2"), ("loss",), ("conv",),
-                               ("reference", "--field", "kl")):
+        few = ("--repeats", "2")
+        for name, *options in (("energy", *few), ("step", "--batch", "2", *few), ("loss", *few),
+                               ("conv", *few), ("reference", "--field", "kl")):
             with self.subTest(bench=name):
                 line = self.figures("bench", name, "--grid", "8", "--run.device", "cuda", *options)
                 self.assertEqual(line["device"], "GPU 0 (emulated GPU)")
@@ -176,8 +177,8 @@ class Benches(Gpus):
         self.assertGreater(json.loads(result.out.splitlines()[-1])["seconds_median"], 0)
 
     def test_memory_is_what_was_planned(self):
-        step = ("bench", "step", "--batch", "2", "--no-baseline", "--run.device", "cuda",
-                "--network.channels", "4:16, 8:16, 16:16, 32:8")
+        step = ("bench", "step", "--batch", "2", "--no-baseline", "--repeats", "1", "--run.device",
+                "cuda", "--network.channels", "4:16, 8:16, 16:16, 32:8")
         single, again = ("--train.precision", "f32"), ("--train.recompute", "yes")
         nested = ("--network.coarse", "black_box")
         for options in ((16, *single), (32, *single), (32, *single, *again), (16,), (32,), (32, *again),
@@ -187,8 +188,8 @@ class Benches(Gpus):
             self.assert_close(line["peak_bytes"], line["predicted_bytes"] - PROGRAM_ON_GPU, 0.05)
 
     def test_memory_of_slabs_is_what_was_planned(self):
-        step = ("bench", "step", "--batch", "2", "--no-baseline", "--run.device", "cuda", "--grid",
-                "32", "--run.space", "2", "--run.space_above", "8")
+        step = ("bench", "step", "--batch", "2", "--no-baseline", "--repeats", "1", "--run.device",
+                "cuda", "--grid", "32", "--run.space", "2", "--run.space_above", "8")
         wide = ("--network.channels", "4:16, 8:16, 16:16, 32:8")
         single = ("--train.precision", "f32")
         # What directions keep for the backward pass is most of it.

@@ -79,7 +79,7 @@ class Info(harness.Case):
     def test_bench_measures_side_by_side(self):
         self.succeed("bench", "energy", "--grid", "16", "--json", "energy.json")
         line = json.loads((self.scratch / "energy.json").read_text())
-        self.assertEqual(line["grid"], 16)
+        self.assertEqual((line["grid"], line["repeats"]), (16, 11))
         self.assertGreater(line["ratio_to_copy"], 0)
         self.assertEqual(line["device"], "the CPU")
         on_gpu = self.run_program("bench", "energy", "--grid", "16", "--run.device", "cuda")
@@ -90,8 +90,9 @@ class Info(harness.Case):
         wrong = self.run_program("bench", "energy", "--run.device", "tpu")
         self.assertIn("Choose one of auto, cpu, cuda", wrong.err)
         self.succeed("bench", "step", "--grid", "8", "--batch", "4", "--reduction", "exact,fast",
-                     "--json", "step.json", ranks=2)
+                     "--repeats", "4", "--json", "step.json", ranks=2)
         line = json.loads((self.scratch / "step.json").read_text())
+        self.assertEqual(line["repeats"], 4)
         self.assertEqual(line["processes"], 2)
         self.assertGreater(line["exact_seconds_median"], 0)
         self.assertAlmostEqual(line["baseline_seconds_median"] / line["exact_seconds_median"],
@@ -103,8 +104,11 @@ class Info(harness.Case):
         events = json.loads((self.scratch / "trace.json").read_text())["traceEvents"]
         names = {event.get("name") for event in events}
         self.assertLessEqual({"aten::convolution", "aten::convolution_backward"}, names)
-        self.succeed("bench", "conv", "--grid", "8", "--channels", "4", "--json", "conv.json")
-        layers = json.loads((self.scratch / "conv.json").read_text())["layers"]
+        self.succeed("bench", "conv", "--grid", "8", "--channels", "4", "--repeats", "3", "--json",
+                     "conv.json")
+        line = json.loads((self.scratch / "conv.json").read_text())
+        layers = line["layers"]
+        self.assertEqual(line["repeats"], 3)
         self.assertEqual([layer["layer"] for layer in layers],
                          ["stem", "same", "joined", "down", "up", "head"])
         for layer in layers:
@@ -119,8 +123,10 @@ class Info(harness.Case):
                 self.assertLessEqual(solve["iterations"], 40)
                 self.assertGreater(solve["ratio_to_apply"], 1)
         self.succeed("bench", "io", "--grid", "8", "--samples", "5", "--batch", "2", "--json",
-                     "io.json", "--data.directory", "new/data", "--data.train_references", "yes")
+                     "io.json", "--data.directory", "new/data", "--data.train_references", "yes",
+                     "--repeats", "2")
         line = json.loads((self.scratch / "io.json").read_text())
+        self.assertEqual(line["repeats"], 2)
         # nu float32, u_ref float64 of five samples, and some hundred bytes about them.
         arrays = 5 * (8**3 * 4 + 9**3 * 8)
         self.assertLess(arrays, line["bytes"])
@@ -141,6 +147,8 @@ class Info(harness.Case):
             (("bench", "energy", "--grid", "16abc"), "--grid '16abc' is no positive number. Give"),
             (("bench", "loss", "--profile", "t.json"), "--profile means nothing to bench loss, which"),
             (("bench", "energy", "--grid", "0"), "--grid '0' is no positive number. Give"),
+            (("bench", "loss", "--repeats", "-1"), "--repeats '-1' is no positive number. Give"),
+            (("bench", "reference", "--repeats", "2"), "--repeats means nothing to bench reference"),
             (("bench", "step", "--grid", "8", "--reduction", "both"),
              "--reduction 'both' is unknown. Choose exact, fast or exact,fast."),
             (("verify", "--ranks", "1,2x"), "--ranks: '2x' is no number of processes. Give"),
