@@ -152,7 +152,7 @@ int run_train(Invocation const& call) {
     if (call.comm.rank() == 0) std::fputs(text.c_str(), stdout);
     return 0;
   }
-  require_start(options);
+  if (!resumes(options)) require_start(options);
   auto const memory = require_training_memory(options, call.config, call.comm, place.memory());
   auto const lock = prepare_directory(options, call.config, call.comm);
   log_info(format("training on %d %s of %d %s, %s", call.comm.size(),

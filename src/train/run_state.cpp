@@ -70,6 +70,11 @@ RunState::RunState(TrainOptions const& options, Communicator const& comm, std::v
 
 void require_start(TrainOptions const& options) {
   if (options.start.empty()) return;
+  std::error_code none;  // of a directory that is not there
+  VOXCYCLE_REQUIRE(!std::filesystem::equivalent(options.start, options.directory, none),
+                   "train.start = '" << options.start
+                                     << "' is the run's own directory, which a new run would "
+                                        "overwrite. Choose another run.directory.");
   std::string const path = checkpoint_path(options.start);
   VOXCYCLE_REQUIRE(std::filesystem::exists(path) && CheckpointReader(path).header().finished,
                    "train.start = '" << options.start

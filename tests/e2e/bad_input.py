@@ -330,6 +330,13 @@ class Runs(Refusal):
                           expect=["cycle.rate = 5e-2", "cycle.rate = 2e-2", "--fresh"])
         self.assertEqual(self.contents(), before, "a refused training leaves the run as it was")
 
+    def test_a_run_does_not_start_from_itself(self):
+        self.succeed("train", "--config", "small.cfg")
+        before = self.contents()
+        for fresh in ((), ("--fresh",)):
+            self.refuse_train("--train.start", "./run", *fresh, expect=["train.start", "run.directory"])
+            self.assertEqual(self.contents(), before)
+
     def test_damaged_checkpoint(self):
         self.succeed("train", "--config", "small.cfg")
         checkpoint = self.scratch / "run" / "checkpoint.h5"
