@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What the batch scripts share. Slurm sends them USR1 a minute before the time limit
 # (--signal=B:USR1@60); voxcycle then stops with a checkpoint and the job goes back into the queue,
-# where it goes on from there. Work that takes longer to stop, such as an iteration of L-BFGS, goes
-# on from its last checkpoint. After a preemption or a node failure (--requeue) it goes on from the
+# where it goes on from there. After a preemption or a node failure (--requeue) it goes on from the
 # last checkpoint, at most train.checkpoint_seconds old.
 
 voxcycle=${VOXCYCLE:-build/release/voxcycle}

@@ -8,6 +8,7 @@
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/evaluate/study.hpp"
+#include "voxcycle/train/stop_signal.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -109,6 +110,7 @@ int ablate(Invocation const& call) {
   std::optional<DirectoryLock> lock;
   if (!only_run) lock.emplace(call.config.text("ablate.directory"), "ablate.directory");
   auto const chosen = only_run ? std::vector<PlannedRun>{run_of(runs, call.flags.at("run"))} : runs;
+  StopSignal const stop;  // from the first shard to the last run
   if (!generate_missing_shards(chosen, call.comm)) {
     std::printf("stopped; the same command goes on, finished shards are kept\n");
     return kStopped;

@@ -32,6 +32,7 @@ constexpr std::chrono::milliseconds kPause{20};
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGUSR1);
   if (::getppid() != parent) ::_exit(kNotStarted);  // it died before it could be watched
+  ::signal(SIGPIPE, SIG_DFL);
   int const empty = ::open("/dev/null", O_RDONLY);
   ::dup2(empty, STDIN_FILENO);
   ::dup2(log, STDOUT_FILENO);

@@ -195,7 +195,8 @@ std::vector<ConfigKey> all_config_keys() {
        "(0, 1)"},
 
       {"ablate.directory", "runs/ablation", "where a study's runs and its report go"},
-      {"ablate.jobs", "1", "runs at once, >= 1; they share this process's threads"},
+      {"ablate.jobs", "1",
+       "runs at once, >= 1; they share this process's threads (run.threads: of a process)"},
       {"ablate.processes", "1", "processes a run, >= 1"},
       {"ablate.launcher", kLauncher, "what starts the {} processes of a run; unused for 1 process"},
       {"ablate.baseline", "", "case that times are compared with; empty: the first"},

@@ -106,6 +106,18 @@ bool Lbfgs::move() {
 }
 
 LbfgsReport Lbfgs::iterate() {
+  auto const mark = history_.mark();
+  auto const resets = report_.resets;
+  try {
+    return advance();
+  } catch (...) {  // given up: to be done again
+    history_.return_to(mark);
+    report_.resets = resets;
+    throw;
+  }
+}
+
+LbfgsReport Lbfgs::advance() {
   report_.evaluations = 0;
   report_.step_length = 0.0;
   if (!x_.defined()) begin();

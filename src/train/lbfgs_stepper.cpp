@@ -137,6 +137,7 @@ class LbfgsStepper final : public Stepper {
       method.restore([&](std::string const& name) { return checkpoint.optimizer_array(name); });
       return 0;
     });
+    report_ = each([](auto& method) { return method.report(); });
   }
 
  private:

@@ -3,6 +3,7 @@
 """A training that was stopped, or killed, ends as if it had never been: the same losses, the same
 weights, on any number of processes."""
 
+import os
 import shutil
 import signal
 
@@ -132,6 +133,21 @@ class Resume(harness.Case):
         process.send(signal.SIGHUP)
         self.assertEqual(process.wait(60).status, 0)
         self.assertTrue((self.scratch / "run" / "DONE").exists())
+
+    def test_outlives_the_reader_of_its_output(self):
+        # Ctrl-C ends a `| tee`, too. No checkpoint but the one of the stop.
+        reader, writer = os.pipe()
+        process = self.start(*self.command("run"), "--train.checkpoint_seconds", "1000",
+                             in_child=lambda: (os.dup2(writer, 1), os.dup2(writer, 2)))
+        os.close(writer)
+        log = self.scratch / "run" / "log.txt"
+        self.wait_until(process, lambda: log.exists() and "after 0 steps" in log.read_text())
+        os.close(reader)
+        process.send(signal.SIGINT)
+        process.wait(20)
+        result = self.finish()
+        self.assertRegex(result.err, r"going on with stage 1 after \d+ of its steps")
+        self.expect_as_uninterrupted()
 
     def test_a_directory_has_one_training_at_a_time(self):
         process = self.start(*self.command("run"))

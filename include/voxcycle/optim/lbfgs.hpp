@@ -60,8 +60,10 @@ class Lbfgs {
   /// One step. The first also evaluates where the variables stand, twice.
   /// **Collective**. @throws Error for an objective that is not finite there, or whose second value
   /// at the same point differs from the first (it is no function: dropout, resampling).
+  /// What the objective throws leaves all but the variables as it was before.
   LbfgsReport iterate();
 
+  LbfgsReport const& report() const { return report_; }
   LbfgsHistory const& history() const { return history_; }
   /// All that a resumed run needs besides the point. **Collective**.
   NamedArrays state() const;
@@ -69,6 +71,7 @@ class Lbfgs {
 
  private:
   void begin();
+  LbfgsReport advance();
   bool move();
   void revisit(at::Tensor const& x, double value);
 

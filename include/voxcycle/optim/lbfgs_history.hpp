@@ -45,6 +45,16 @@ class LbfgsHistory {
   /// with a root mean square of `first_step`. **Collective**. @param g  part of the gradient
   Descent descend(at::Tensor const& g, double first_step);
   void clear() { count_ = 0; }
+  /// Takes back what descend() and clear() did since the last pair was added.
+  struct Mark {
+    std::int64_t count;
+    double gamma;
+  };
+  Mark mark() const { return {count_, gamma_}; }
+  void return_to(Mark const& mark) {
+    count_ = mark.count;
+    gamma_ = mark.gamma;
+  }
 
   std::int64_t count() const { return count_; }
   /// Bytes that this rank's pairs take when all are there.

@@ -28,6 +28,7 @@ class MultiBatchLbfgs {
   /// in a row ends the method. **Collective**. @throws Error as Lbfgs, and for a batch that is not
   /// finite.
   LbfgsReport iterate();
+  LbfgsReport const& report() const { return report_; }
 
   LbfgsHistory const& history() const { return history_; }
   NamedArrays state() const;  ///< as Lbfgs

@@ -9,7 +9,8 @@ namespace voxcycle {
 /// warning before the time limit) into a request to stop with a checkpoint: after the current step
 /// of a first-order method, or in the middle of what may take minutes (an iteration of L-BFGS, an
 /// evaluation), which is then done again when the run goes on. A second SIGINT ends the program at
-/// once.
+/// once. While this lives SIGPIPE is ignored: the Ctrl-C that it answers may have ended who reads
+/// the output (`| tee`). One within the life of another is the same request.
 class StopSignal {
  public:
   /// @param text  written to standard error when the first request comes, null: nothing; it has to

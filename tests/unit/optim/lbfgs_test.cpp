@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <stdexcept>
 
 #include "test_functions.hpp"
 #include <ATen/ATen.h>
@@ -238,6 +239,31 @@ TEST_F(LbfgsTest, GoesOnFromItsStateWithTheSameBits) {
     auto const [parted, count] = run(first, 23 - first);
     EXPECT_TRUE(at::equal(parted, whole)) << first;
     EXPECT_EQ(count, evaluations);
+  }
+}
+
+TEST_F(LbfgsTest, AnIterationGivenUpInItsSecondSearchIsDoneAgainAsAWhole) {
+  // From the sixth iteration on the value is infinite everywhere else, until the search along the
+  // scaled gradient has begun.
+  bool blocked = false;
+  std::int64_t left = -1;
+  FunctionObjective objective(rosenbrock_start(5, Start::ramp), [&](at::Tensor const& x) {
+    auto here = rosenbrock(x);
+    if (blocked && left-- == 0) throw std::runtime_error("given up");
+    if (blocked && left > 0) here = {std::numeric_limits<double>::infinity(), {}};
+    return here;
+  });
+  auto method = make(objective, {.first_step = 1e-3});
+  for (int k = 0; k < 5; ++k) method.iterate();
+  auto const before = method.state();
+  blocked = true;
+  left = LineSearchOptions{}.most_evaluations + 1;  // the last but one is back at the start
+  EXPECT_THROW(method.iterate(), std::runtime_error);
+  auto const after = method.state();
+  ASSERT_EQ(after.size(), before.size()) << "the history is gone";
+  for (std::size_t k = 0; k < after.size(); ++k) {
+    EXPECT_EQ(after[k].first, before[k].first);
+    EXPECT_TRUE(at::equal(after[k].second, before[k].second)) << after[k].first;
   }
 }
 
