@@ -90,9 +90,12 @@ void DeviceChoice::use_gpu(Config const& config, CudaReport const& report, GpuSh
   name_ = format("GPU %d (%s)", share.device, gpu.name.c_str());
   at::globalContext().setAllowTF32CuDNN(false);
   at::globalContext().setAllowTF32CuBLAS(false);
-  bool const exact = config.text("train.reduction") == "exact";
-  at::globalContext().setDeterministicCuDNN(exact);
-  at::globalContext().setBenchmarkCuDNN(!exact);
+  use_reproducible_convolutions(config.text("train.reduction") == "exact");
+}
+
+void use_reproducible_convolutions(bool reproducible) {
+  at::globalContext().setDeterministicCuDNN(reproducible);
+  at::globalContext().setBenchmarkCuDNN(!reproducible);
 }
 
 }  // namespace voxcycle

@@ -26,6 +26,9 @@ struct GpuShare {
 /// @param gpus  how many `rank` sees, > 0
 GpuShare gpu_share(std::vector<std::string> const& seen, int rank, int gpus);
 
+/// On GPUs: algorithms that give the same bits every time, or the fastest of all.
+void use_reproducible_convolutions(bool reproducible);
+
 /// Where a command computes, as run.device says, and what connects its processes there: the
 /// launcher's communicator, or NCCL beside it where every process has a GPU of its own.
 class DeviceChoice {

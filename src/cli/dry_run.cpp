@@ -41,12 +41,9 @@ double longest(Communicator const& comm, double seconds) {
 
 double time_step(TrainOptions const& options, LevelPlan const& plan, std::int64_t batch,
                  Communicator const& comm) {
-  bool const searches = plan.optimizer == kLbfgs;  // timed as what it does most: batch gradients
-  TrainOptions chosen = options;
-  if (searches && options.dtype == at::kBFloat16) chosen.dtype = at::kFloat;
-  StepTrial trial(chosen, plan.grid,
+  StepTrial trial(options, plan.grid,
                   {.batch = batch,
-                   .optimizer = searches ? "sgd" : plan.optimizer,
+                   .optimizer = plan.optimizer,
                    .reduction = options.reduction,
                    .recompute = plan.recompute},
                   comm);

@@ -57,8 +57,11 @@ void show_gpus() {
     line("torch CUDA", version_or_none(torch.runtime, cuda_version_text) + ", cuDNN " +
                            version_or_none(torch.cudnn, library_version_text) + ", NCCL " +
                            version_or_none(torch.nccl, library_version_text));
-    problem =
-        torch_cuda_problem(torch, report, {.bfloat16_convolutions = true, .nccl_header = nccl});
+    problem = torch_cuda_problem(torch, report, {.bfloat16_convolutions = true});
+    if (problem.empty() && nccl != 0) {
+      auto const between = torch_cuda_problem(torch, report, {.nccl_header = nccl});
+      line("NCCL use", between.empty() ? "ready" : between);
+    }
   }
   line("GPU use", problem.empty() ? "ready" : problem);
 }

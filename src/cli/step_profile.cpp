@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <set>
-#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include <torch/csrc/autograd/profiler_kineto.h>
@@ -41,18 +41,20 @@ double convolutions_on_cpu(Events const& events) {
 
 /// Kernels and copies bear the number of the operator that launched them.
 void add_gpu_times(Events const& events, Profile& profile) {
-  std::unordered_map<std::uint64_t, std::string> operators;
+  // Calls of the CUDA runtime are among the events of the CPU and have numbers of another count.
+  std::unordered_set<std::uint64_t> convolutions;
   for (auto const& event : events) {
-    if (event.deviceType() == c10::kCPU) operators.emplace(event.correlationId(), event.name());
+    if (event.deviceType() == c10::kCPU && contains(event.name(), "convolution")) {
+      convolutions.insert(event.correlationId());
+    }
   }
   double busy = 0.0;
   for (auto const& event : events) {
     if (event.deviceType() != c10::kCUDA) continue;
     auto const name = event.name();
-    auto const launched_by = operators.find(event.linkedCorrelationId());
     double const seconds = seconds_of(event);
     busy += seconds;
-    if (launched_by != operators.end() && contains(launched_by->second, "convolution")) {
+    if (convolutions.count(event.linkedCorrelationId()) > 0) {
       profile.convolutions += seconds;
     } else if (contains(name, "voxcycle")) {
       profile.own_kernels += seconds;

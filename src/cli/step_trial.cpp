@@ -11,8 +11,10 @@
 namespace voxcycle {
 namespace {
 
-OptimizerOptions named(OptimizerOptions options, std::string const& name) {
-  options.name = name;
+TrainOptions timed(TrainOptions options, StepTrial::Variant const& variant) {
+  bool const searches = variant.optimizer == kLbfgs;
+  options.optimizer.name = searches ? "sgd" : variant.optimizer;
+  if (searches && options.dtype == at::kBFloat16) options.dtype = at::kFloat;
   return options;
 }
 
@@ -26,15 +28,15 @@ std::shared_ptr<Network> network_on_device(TrainOptions const& options) {
 
 StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant const& variant,
                      Communicator const& comm)
-    : options_(options),
+    : options_(timed(options, variant)),
       grid_(grid),
       mesh_(Mesh(comm, options.slabs).on(grid)),
       network_(network_on_device(options)),
       averaged_(*network_, make_network(options.network, network_->frames())),
       reducer_(comm, network_->parameters(), variant.reduction),
-      optimizer_(make_optimizer(named(options.optimizer, variant.optimizer), groups())),
+      optimizer_(make_optimizer(options_.optimizer, groups())),
       loss_(make_loss(options.loss, {grid, options.boundary, options.source, options.device})),
-      context_{{mesh_, *network_, *loss_, reducer_, grid, options.dtype, options.unit_size,
+      context_{{mesh_, *network_, *loss_, reducer_, grid, options_.dtype, options.unit_size,
                 options.source.kind, options.layout, variant.recompute},
                *optimizer_,
                averaged_,
@@ -43,16 +45,19 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
   network_->require_fits(grid);
   release_freed_memory(grid.voxel_count());
   auto const& n = grid.voxels;
+  auto const pinned = [&](at::Tensor const& field) {  // as the batches of training
+    return options.device.is_cuda() ? field.pin_memory() : field;
+  };
   at::Generator const random = at::detail::createCPUGenerator(options.seed);
   for (auto const& unit :
        units_of_rank(variant.batch, options.unit_size, mesh_.groups(), mesh_.group())) {
-    data_.nu.push_back(at::exp(at::randn({unit.size(), 1, n[0], n[1], n[2]}, random)));
+    data_.nu.push_back(pinned(at::exp(at::randn({unit.size(), 1, n[0], n[1], n[2]}, random))));
     if (options.source.kind == SourceKind::sampled) {
-      data_.f.push_back(at::randn(data_.nu.back().sizes(), random));
+      data_.f.push_back(pinned(at::randn(data_.nu.back().sizes(), random)));
     }
     if (loss_->needs_reference()) {
       data_.u_ref.push_back(
-          at::rand({unit.size(), 1, n[0] + 1, n[1] + 1, n[2] + 1}, random, at::kDouble));
+          pinned(at::rand({unit.size(), 1, n[0] + 1, n[1] + 1, n[2] + 1}, random, at::kDouble)));
     }
     data_.origin.emplace_back(unit.size());
   }

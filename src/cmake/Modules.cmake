@@ -81,7 +81,7 @@ function(voxcycle_device module)
   endif()
   target_sources(voxcycle_${module} PRIVATE ${PROJECT_SOURCE_DIR}/src/${module}/device/cuda.cpp)
   target_link_libraries(voxcycle_${module} PRIVATE cudart)
-  if(VOXCYCLE_CUDA_VERSION VERSION_GREATER_EQUAL 12.8)
+  if(VOXCYCLE_CUDA_VERSION VERSION_GREATER_EQUAL 13) # older drivers do not know what 12.8 compresses
     set(small --compress-mode=size) # the kernels are in many tests, and those in bundles
   endif()
   foreach(kernel IN LISTS ARGN)

@@ -123,7 +123,7 @@ class Methods {
   std::optional<at::Tensor> load(Sample const& s) const {
     if (s.f.defined()) return load_of_source(s.f.to(at::kDouble), problem_.grid);
     if (options_.source.is_zero()) return std::nullopt;
-    return load_of_source(options_.source.value, problem_.grid);
+    return load_of_source(options_.source.value, problem_.grid).to(device());
   }
 
   Communicator const& comm_;

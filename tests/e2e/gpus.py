@@ -105,6 +105,15 @@ class Agreement(Gpus):
             self.assertEqual((a["method"], a["converged"]), (b["method"], b["converged"]))
             self.assertLess(abs(a["rel_l2_mean"] - b["rel_l2_mean"]), 1e-5)
 
+        sourced = ("--problem.source", "2", "--data.directory", "sourced", "--cycle.steps", "1, 1")
+        self.generate(*sourced)
+        self.train("sourced", *sourced)
+        evaluate = ("evaluate", "--config", "small.cfg", "--run.directory", "sourced", *sourced)
+        there = self.figures(*evaluate, "--compare")
+        here = self.figures(*evaluate, *on_cpu, "--compare")
+        for a, b in zip(there["compare"]["methods"], here["compare"]["methods"]):
+            self.assertLess(abs(a["rel_l2_mean"] - b["rel_l2_mean"]), 1e-4, a["method"])
+
         model = str(self.scratch / "gpu/checkpoint.h5")
         solve = ("solve", "--nu", self.held_out(), "--model", model)
         for task in ((), ("--certify",), ("--conductivity",)):

@@ -180,6 +180,10 @@ class Info(harness.Case):
         self.assertAlmostEqual(sum(line[f"{part}_share"] for part in (
             "data", "forward", "loss", "backward", "reduction", "update")), 1, delta=0.01)
         self.assertNotIn("speedup", line)
+        # L-BFGS is timed as the gradients that it asks for.
+        line = json.loads(self.succeed("bench", "step", "--grid", "8", "--batch", "2", "--no-baseline",
+                                       "--repeats", "1", "--train.optimizer", "lbfgs").out)
+        self.assertGreater(line["seconds_median"], 0)
 
     def test_command_line_wins_over_file_wins_over_default(self):
         self.config({"cycle.batch": "6", "train.loss": "energy"})

@@ -4,13 +4,14 @@
 #
 # usage: run_all.sh [PROGRAMS [RESULTS.json]]
 #
+# The results are written after every test and benchmark, should the call be ended before its end.
 # PROGRAMS is a build directory (default: build/release) or the bin/ of a bundle. Status: 0 if all
 # passed, 1 if something failed, 77 if no GPU can be used (with the reason).
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 programs=${1:-$here/../../build/release}
 results=${2:-gpu_results.json}
-limit=570 # seconds for all
+limit=${VOXCYCLE_GPU_TEST_SECONDS:-570} # for all
 
 voxcycle=$programs/voxcycle
 if [[ ! -x $voxcycle ]]; then
@@ -42,6 +43,15 @@ timed() {
   status=$? seconds=$((SECONDS - begin))
 }
 
+lines=()
+while IFS= read -r line; do lines+=("\"$(quote "$line")\""); done <<<"$info"
+# write_results FINISHED: what there is so far.
+write_results() {
+  printf '{"info": [%s],\n"tests": [%s],\n"benches": [%s],\n"seconds": %d, "finished": %s, "passed": %s}\n' \
+    "$(join "${lines[@]}")" "$(join "${tests[@]}")" "$(join "${benches[@]}")" "$SECONDS" "$1" \
+    "$([[ $failed == 0 && $1 == true ]] && echo true || echo false)" >"$results"
+}
+
 tests=() benches=() failed=0
 program=$programs/tests/gpu_tests
 [[ -x $program ]] || program=$programs/gpu_tests
@@ -59,6 +69,7 @@ while read -r suite; do
   esac
   echo "$suite $word ($seconds s)"
   tests+=("{\"test\": \"${suite%.}\", \"result\": \"$word\", \"seconds\": $seconds}")
+  write_results false
 done < <(grep -o '^[^ ]*\.' <<<"$listed")
 ((${#tests[@]})) || {
   echo "run_all.sh: $program lists no tests (nothing would be tested)." >&2
@@ -73,6 +84,7 @@ bench() {
   rm -f "$scratch/line.json"
   timed "$voxcycle" bench "$@" --run.device cuda --json "$scratch/line.json"
   [[ -s $scratch/line.json ]] && benches+=("$(cat "$scratch/line.json")")
+  write_results false
   ((status == 0)) && return
   echo "bench $*: status $status"
   failed=1
@@ -86,6 +98,7 @@ check() {
   ((status == 0)) || word="failed ($status)" failed=1
   echo "$name: $word ($seconds s)"
   tests+=("{\"test\": \"$name\", \"result\": \"$word\", \"seconds\": $seconds}")
+  write_results false
 }
 # The most telling first: if the time should not suffice, it is the rest that is missing.
 default=4:64,8:64,16:32,32:16 # smoothing steps alone on finer grids
@@ -151,10 +164,6 @@ for grid in 64 128 256 512; do
   bench energy --grid "$grid" --train.precision f64
 done
 
-lines=()
-while IFS= read -r line; do lines+=("\"$(quote "$line")\""); done <<<"$info"
-printf '{"info": [%s],\n"tests": [%s],\n"benches": [%s],\n"seconds": %d, "passed": %s}\n' \
-  "$(join "${lines[@]}")" "$(join "${tests[@]}")" "$(join "${benches[@]}")" "$SECONDS" \
-  "$([[ $failed == 0 ]] && echo true || echo false)" >"$results"
+write_results true
 echo "results: $results ($SECONDS s)"
 exit "$failed"
