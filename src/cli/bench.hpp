@@ -45,7 +45,7 @@ int bench_step(Invocation const& call);
 /// float32, on the CPU or a GPU.
 int bench_conv(Invocation const& call);
 
-/// Each loss on random fields, unit by unit as the step does, against the default one, on the CPU
+/// Each loss on random fields, unit by unit as the step does, against energy_normalised, on the CPU
 /// or a GPU.
 int bench_loss(Invocation const& call);
 

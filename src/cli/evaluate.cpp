@@ -65,9 +65,9 @@ std::string budget_text(Config const& config) {
   return join(limits, "; ");
 }
 
-/// @param tolerance  relative residual that the references were solved to
+/// @param samples  of the evaluation, which may be of another family than those of the training
 ReportInput report_input(Config const& config, CheckpointHeader const& header,
-                         Evaluation const& evaluation, double tolerance) {
+                         Evaluation const& evaluation, ShardInfo const& samples) {
   TrainOptions const options = train_options(config);
   ReportInput input;
   input.title = "voxcycle: " + options.directory;
@@ -79,7 +79,7 @@ ReportInput report_input(Config const& config, CheckpointHeader const& header,
   input.summary = {
       {"equation", "-div(nu grad u) = f; f: " + to_string(options.source) +
                        "; faces x-, x+, y-, y+, z-, z+: " + to_string(options.boundary)},
-      {"coefficients", make_family(family_options(config))->signature()},
+      {"trained on", make_family(family_options(config))->signature()},
       {"cycle", config.text("cycle.name") + ": " + path},
       {"budget", budget_text(config) + ", batches of " + config.text("cycle.batch")},
       {"network", describe_network(config)},
@@ -89,10 +89,10 @@ ReportInput report_input(Config const& config, CheckpointHeader const& header,
       {"weights", "averages in " + evaluation.weights},
       {"training time", format_seconds(header.seconds) +
                             (header.finished ? "" : " so far (the run is not finished)")},
-      {"held-out samples", std::to_string(evaluation.samples.size()) + " at " + evaluation.grid +
-                               ", network in " + evaluation.precision +
+      {"held-out samples", std::to_string(evaluation.samples.size()) + " of " + samples.family +
+                               " at " + evaluation.grid + ", network in " + evaluation.precision +
                                ", references by multigrid-preconditioned conjugate gradients to " +
-                               format("%g", tolerance)},
+                               format("%g", samples.reference_tolerance)},
       {"program",
        std::string("voxcycle ") + build_info::version + ", commit " + build_info::commit},
   };
@@ -163,9 +163,14 @@ int evaluate(Invocation const& call) {
   std::string const split = call.has("split") ? call.flags.at("split") : "held_out";
   VOXCYCLE_REQUIRE(split == "held_out" || split == "train",
                    "--split " << split << " is no split. Choose held_out or train.");
+  std::string const shards = shard_directory(options.data, split, grid);
+  VOXCYCLE_REQUIRE(
+      split == "held_out" || !made_on_the_fly(call.config) || std::filesystem::exists(shards),
+      "--split train: the training samples are made on the fly, without references. Set "
+      "data.on_the_fly = no, data.train_references = yes and another data.directory, and run "
+      "voxcycle generate.");
   auto const out = outputs_of(call, options.directory, grid, split == "held_out");
   require_shards(call.config, split, grid);
-  std::string const shards = shard_directory(options.data, split, grid);
   auto const samples = held_out_samples(shards);
   auto const visible = call.comm.rank() == 0 ? StatusLine::Visible::yes : StatusLine::Visible::no;
   auto evaluation = [&] {
@@ -199,8 +204,7 @@ int evaluate(Invocation const& call) {
   write_file_atomically(out.json, evaluation_json(evaluation));
   write_file_atomically(out.csv, evaluation_csv(evaluation));
   if (!out.report.empty()) {
-    auto input = report_input(written, checkpoint.header(), evaluation,
-                              ShardSet(shards).info().reference_tolerance);
+    auto input = report_input(written, checkpoint.header(), evaluation, ShardSet(shards).info());
     input.comparison = evaluation.comparison;
     input.samples = pictures_of_samples(call.comm, *network, samples, evaluation, dtype);
     write_file_atomically(out.report, render_report(input));

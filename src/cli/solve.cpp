@@ -68,7 +68,8 @@ std::optional<at::Tensor> source_field(Invocation const& call, Grid3 const& grid
   }
   auto options = field_options(call);
   if (text.find(".vtkhdf") != std::string::npos) options.axes = "xyz";  // it has its own
-  auto field = read_voxel_field(text, options);
+  // Without a name it would be nu.
+  auto field = read_voxel_field(text.ends_with(".vtkhdf") ? text + ":f" : text, options);
   VOXCYCLE_REQUIRE(field.grid.voxels == grid.voxels,
                    text << ": the source is on " << field.grid.name() << " voxels, the coefficient "
                         << "on " << grid.name() << ". Give both on the same grid.");
@@ -217,7 +218,8 @@ Command solve_command() {
            {"precision", "KIND", "the network's, bf16 or f32 (default: as it was trained)"},
            {"tol", "T", "relative residual to reach (default: 1e-8)"},
            {"iterations", "N", "most iterations (default: 500)"},
-           {"f", "NUMBER|FILE", "source (or problem.source; default: 0)"},
+           {"f", "NUMBER|FILE",
+            "source (or problem.source; default: 0); of FILE.vtkhdf the cell array f"},
            {"bc", "A,B,...", "faces x-, x+, y-, y+, z-, z+: a value or flux (or problem.boundary)"},
            {"certify", "", "stop after bounding the error of the network's solution"},
            {"compare", "", "solve also from the lift: what did the network save?"},

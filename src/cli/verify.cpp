@@ -105,7 +105,7 @@ int verify(Invocation const& call) {
   std::printf("%s\nfast mode drifts by at most %.0f ulps of the loss (%.1e relative)\n",
               identical ? "identical: every step has the same bits on every number of processes"
                         : ("NOT identical, first difference: " + first_difference).c_str(),
-              drift, drift * 0x1.0p-53);
+              drift, drift * 0x1.0p-52);
   if (call.has("json")) {
     write_file_atomically(
         call.flags.at("json"),

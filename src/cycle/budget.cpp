@@ -11,8 +11,8 @@ Budget resolve_epochs(Budget const& budget, std::int64_t samples, std::int64_t b
   Budget resolved = budget;
   resolved.epochs = 0.0;
   if (budget.epochs <= 0.0) return resolved;
-  auto const steps = static_cast<std::int64_t>(
-      std::ceil(budget.epochs * static_cast<double>(samples) / static_cast<double>(batch)));
+  double const exact = budget.epochs * static_cast<double>(samples) / static_cast<double>(batch);
+  auto const steps = static_cast<std::int64_t>(std::ceil(exact * (1.0 - 1e-12)));
   resolved.steps = budget.steps == 0 ? steps : std::min(budget.steps, steps);
   return resolved;
 }

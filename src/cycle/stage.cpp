@@ -58,8 +58,10 @@ double level_rate_factor(Stage const& stage, std::int64_t level) {
 }
 
 bool evaluation_due(Stage const& stage, double before, double after) {
-  double const count = stage.plan.evaluations;
-  return std::floor(after * count) > std::floor(before * count);
+  auto const passed = [count = static_cast<double>(stage.plan.evaluations)](double progress) {
+    return std::floor(progress * count + 1e-9);  // 29 of 100 steps are 0.29 - 3e-17
+  };
+  return passed(after) > passed(before);
 }
 
 }  // namespace voxcycle

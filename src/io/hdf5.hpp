@@ -151,6 +151,8 @@ class File {
   Dataset create_dataset(std::string const& name, Number number, Shape const& shape);
   /// Whether there is an array or group of that name, if the groups around it are there.
   bool has(std::string const& name) const;
+  /// Whether `name`, without a leading slash, leads to a dataset, be it by links.
+  bool has_dataset(std::string const& name) const;
   Dataset open_dataset(std::string const& name) const;
   /// @throws Error for an array of anything but integers or floating-point numbers.
   NumberArray open_numbers(std::string const& name) const;

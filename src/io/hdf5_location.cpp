@@ -4,8 +4,6 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
 
-#include <algorithm>
-
 namespace voxcycle::hdf5 {
 
 std::optional<Location> parse_location(std::string const& text) {
@@ -15,10 +13,10 @@ std::optional<Location> parse_location(std::string const& text) {
 }
 
 void require_dataset(File const& file, std::string const& dataset) {
+  if (file.has_dataset(dataset)) return;
   auto const names = file.dataset_names();
-  VOXCYCLE_REQUIRE(std::find(names.begin(), names.end(), dataset) != names.end(),
-                   file.path() << ": there is no dataset /" << dataset << ". It holds: "
-                               << (names.empty() ? "none" : "/" + join(names, ", /")) << '.');
+  throw Error(file.path() + ": there is no dataset /" + dataset +
+              ". It holds: " + (names.empty() ? "none" : "/" + join(names, ", /")) + '.');
 }
 
 }  // namespace voxcycle::hdf5

@@ -16,6 +16,7 @@ namespace voxcycle {
 namespace {
 
 constexpr char const* kRoot = "VTKHDF";
+std::string const kCellData = "VTKHDF/CellData/";
 constexpr char const* kExtension = ".vtkhdf";
 constexpr std::array<double, 9> kIdentity{1, 0, 0, 0, 1, 0, 0, 0, 1};
 
@@ -74,16 +75,15 @@ std::string name_in(std::string const& location) {
   auto const colon = location.rfind(std::string(kExtension) + ':');
   if (colon == std::string::npos) return "";
   auto name = location.substr(colon + std::string(kExtension).size() + 1);
-  std::string const full = "/VTKHDF/CellData/";
+  std::string const full = "/" + kCellData;
   return name.starts_with(full) ? name.substr(full.size()) : name;
 }
 
 /// Names of the arrays in CellData.
 std::vector<std::string> cell_arrays(hdf5::File const& file) {
-  std::string const prefix = std::string(kRoot) + "/CellData/";
   std::vector<std::string> names;
   for (auto const& name : file.dataset_names()) {
-    if (name.starts_with(prefix)) names.push_back(name.substr(prefix.size()));
+    if (name.starts_with(kCellData)) names.push_back(name.substr(kCellData.size()));
   }
   return names;
 }
@@ -98,7 +98,7 @@ std::string choose_array(hdf5::File const& file, std::string const& wanted) {
                        : has("nu")          ? "nu"
                        : names.size() == 1U ? names.front()
                                             : "";
-  VOXCYCLE_REQUIRE(has(chosen),
+  VOXCYCLE_REQUIRE(has(chosen) || (!wanted.empty() && file.has_dataset(kCellData + wanted)),
                    file.path() << ": there is no cell array '" << (chosen.empty() ? "nu" : chosen)
                                << "'. It holds: " << (names.empty() ? "none" : join(names))
                                << "; name one as FILE.vtkhdf:NAME.");
@@ -139,7 +139,7 @@ StoredField read_vtkhdf_field(std::string const& location) {
   auto const extent = root.read_number_attribute("WholeExtent", 6);
   auto const spacing = root.read_number_attribute("Spacing", 3);
   auto const name = choose_array(file, name_in(location));
-  auto const array = file.open_numbers(std::string(kRoot) + "/CellData/" + name);
+  auto const array = file.open_numbers(kCellData + name);
   StoredField field;
   field.reversed = true;
   field.shape = array.shape();

@@ -23,6 +23,7 @@ class Sgd final : public Optimizer {
       if (active.parameters.empty()) continue;
       std::vector<at::Tensor> velocities;
       for (auto place : active.places) {
+        if (options_.momentum == 0.0) break;  // torch then takes none
         velocities.push_back(in_memory_order(velocities_[g][place]));
       }
       at::_fused_sgd_(active.parameters, active.gradients, velocities, /*weight_decay=*/0.0,

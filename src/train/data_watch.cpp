@@ -29,10 +29,13 @@ double DataWatch::share() const {
 std::string DataWatch::warning(double greatest_share) {
   if (told_ || greatest_share <= kToleratedShare) return {};
   told_ = true;
-  return format(
-      "training waited for data %.0f %% of the last %zu steps' time (reading the shards is slower "
-      "than training). Put data.directory on a faster disk, say one of this machine.",
-      100.0 * greatest_share, kSteps);
+  auto const* problem = made_on_the_fly_
+                            ? "making the samples is slower than training). Store them: set "
+                              "data.on_the_fly = no and run voxcycle generate."
+                            : "reading the shards is slower than training). Put data.directory on "
+                              "a faster disk, say one of this machine.";
+  return format("training waited for data %.0f %% of the last %zu steps' time (%s",
+                100.0 * greatest_share, kSteps, problem);
 }
 
 }  // namespace voxcycle

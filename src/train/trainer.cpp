@@ -38,11 +38,14 @@ void require_inputs(TrainOptions const& options, Loss const& loss, ShardInfo con
   VOXCYCLE_REQUIRE(!loss.needs_reference() || options.augmentation == Augmentation::none,
                    "loss " << name << " compares with reference solutions, and those of turned "
                            << "fields are others. Set data.augmentation = none.");
-  VOXCYCLE_REQUIRE(info.has_reference || !loss.needs_reference(),
-                   "loss " << name << " compares with reference solutions, but the training shards "
-                           << "of grid " << info.grid.name() << " hold none. Set "
-                           << "data.train_references = yes and another data.directory, and run "
-                              "voxcycle generate.");
+  VOXCYCLE_REQUIRE(
+      info.has_reference || !loss.needs_reference(),
+      "loss " << name << " compares with reference solutions, but the training shards "
+              << "of grid " << info.grid.name() << " hold none"
+              << (options.more_data.empty() ? "" : " (in data.directory or in data.more)")
+              << ". Set "
+              << "data.train_references = yes and another data.directory, and run "
+                 "voxcycle generate.");
 }
 
 /// What is due after a step, on all ranks.
@@ -61,7 +64,8 @@ class Trainer {
         state_(options, comm, plan_stages(options.path, options.levels)),
         reducer_(comm, state_.network().parameters(), options.reduction),
         progress_(comm.rank() == 0 ? StatusLine::Visible::yes : StatusLine::Visible::no),
-        stop_(comm.rank() == 0 ? kStopAnswer : nullptr) {
+        stop_(comm.rank() == 0 ? kStopAnswer : nullptr),
+        data_watch_(static_cast<bool>(options.fresh_samples)) {
     require_agreement(comm_, {{"config", text_hash(o_.identity)},
                               {"run directory", o_.directory},
                               {"threads a process", std::to_string(at::get_num_threads())},
@@ -98,11 +102,15 @@ class Trainer {
     return {stage.plan.grid, o_.boundary, o_.source, o_.device};
   }
   bool run_stage(Stage const& stage);
+  void take_steps(Stage const& stage, Budget const& budget, HeldOutSamples const& held_out,
+                  Stepper& stepper);
   void step(Stage const& stage, Budget const& budget, Stepper& stepper);
   void evaluate(Stage const& stage, HeldOutSamples const& held_out, MayStop may_stop);
   /// Adds the seconds that `work` takes to `sum`.
   template <class Work>
   static void clock(double& sum, Work const& work);
+  /// Whether this rank was.
+  bool asked_to_stop() const;
   Wishes agree();
   /// Leaves a checkpoint of the stage in progress.
   void save(Stepper& stepper);
@@ -191,16 +199,18 @@ void Trainer::evaluate(Stage const& stage, HeldOutSamples const& held_out, MaySt
                   format_percent(errors.energy_norm_error.mean().item<double>()).c_str()));
 }
 
+bool Trainer::asked_to_stop() const {
+  return stop_.requested() || (o_.stop_after_steps > 0 && session_steps_ >= o_.stop_after_steps);
+}
+
 /// Whether any rank was asked to stop, and whether any waits for data. All ranks take rank 0's
 /// clock, so that budgets in seconds end, rates fall and checkpoints are written at the same step
 /// everywhere.
 Wishes Trainer::agree() {
   auto& at = state_.position();
-  bool const enough = o_.stop_after_steps > 0 && session_steps_ >= o_.stop_after_steps;
-  bool const local = stop_.requested() || enough;
   double const never = -std::numeric_limits<double>::infinity();
   bool const leads = comm_.rank() == 0;
-  at::Tensor vote = at::tensor({local ? 1.0 : 0.0, leads ? at.seconds : never,
+  at::Tensor vote = at::tensor({asked_to_stop() ? 1.0 : 0.0, leads ? at.seconds : never,
                                 leads ? at.stage_seconds : never, leads ? step_seconds_ : never,
                                 leads ? since_checkpoint_.seconds() : never, data_watch_.share()},
                                at::kDouble);
@@ -256,9 +266,34 @@ void Trainer::save(Stepper& stepper) {
   clock(checkpoint_, [&] { state_.save(has_state ? stepper.state() : NamedArrays{}); });
 }
 
+/// From where the stage stands to its end. @throws StopRequested on all ranks, with a state that a
+/// checkpoint can hold.
+void Trainer::take_steps(Stage const& stage, Budget const& budget, HeldOutSamples const& held_out,
+                         Stepper& stepper) {
+  auto& at = state_.position();
+  if (at.evaluation_due) evaluate(stage, held_out, MayStop::yes);
+  double progress = progress_of(budget, at.step, at.stage_seconds);
+  while (progress < 1.0 && !has_stalled(state_.gaps(), stage.plan.stall) &&
+         stepper.stopped().empty()) {
+    step(stage, budget, stepper);
+    ++session_steps_;
+    Wishes const wishes = agree();
+    double const before = progress;
+    progress = progress_of(budget, at.step, at.stage_seconds);
+    bool const ended = !stepper.stopped().empty();  // no checkpoint knows that
+    if (ended || evaluation_due(stage, before, progress)) {
+      evaluate(stage, held_out, ended ? MayStop::no : MayStop::yes);
+    }
+    if (wishes.stop && !ended) throw StopRequested();
+    if (wishes.checkpoint) {
+      save(stepper);
+      since_checkpoint_.restart();
+    }
+  }
+}
+
 /// @return whether to go on with the next stage (false: a stop was requested)
 bool Trainer::run_stage(Stage const& stage) {
-  auto& at = state_.position();
   auto const& plan = stage.plan;
   release_freed_memory(plan.grid.voxel_count());  // of coarser grids
   auto const loss = make_loss(o_.loss, loss_problem(stage));
@@ -278,28 +313,8 @@ bool Trainer::run_stage(Stage const& stage) {
   step_seconds_ = 0.0;
   data_watch_.begin_stage();
   since_checkpoint_.restart();
-  bool stop_wanted = false;  // in the step that ends the stage
   try {
-    if (at.evaluation_due) evaluate(stage, held_out, MayStop::yes);
-    double progress = progress_of(budget, at.step, at.stage_seconds);
-    while (progress < 1.0 && !has_stalled(state_.gaps(), plan.stall) &&
-           stepper->stopped().empty()) {
-      step(stage, budget, *stepper);
-      ++session_steps_;
-      Wishes const wishes = agree();
-      double const before = progress;
-      progress = progress_of(budget, at.step, at.stage_seconds);
-      bool const ended = !stepper->stopped().empty();  // no checkpoint knows that
-      if (ended || evaluation_due(stage, before, progress)) {
-        evaluate(stage, held_out, ended ? MayStop::no : MayStop::yes);
-      }
-      stop_wanted = wishes.stop;
-      if (wishes.stop && !ended) throw StopRequested();
-      if (wishes.checkpoint) {
-        save(*stepper);
-        since_checkpoint_.restart();
-      }
-    }
+    take_steps(stage, budget, held_out, *stepper);
   } catch (StopRequested const&) {
     progress_.finish();
     save(*stepper);
@@ -311,7 +326,7 @@ bool Trainer::run_stage(Stage const& stage) {
   bool const last = next == state_.stages().size();  // of a run that others may start from
   bool const wanted = last || state_.stages()[next].plan.optimizer == kLbfgs;
   clock(checkpoint_, [&] { state_.end_stage(wanted ? stepper->second_moments() : NamedArrays{}); });
-  return !stop_wanted;
+  return !comm_.any(asked_to_stop());
 }
 
 }  // namespace

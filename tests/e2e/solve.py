@@ -138,6 +138,10 @@ class Figures(Solve):
             with self.subTest(way=name):
                 self.assertEqual(figures["grid"], [8, 12, 16])
                 self.assertEqual(figures["flow_into_faces"], expected["flow_into_faces"])
+        # As a source it would be its coefficient; of the names this asks for the source's.
+        self.refuse("--nu", "first.vtkhdf", "--f", "first.vtkhdf", *boundary,
+                    expect=["there is no cell array 'f'. It holds: nu"])
+        self.solve("first.vtkhdf", "--f", "first.vtkhdf:nu", *boundary)
         single = self.solve(self.write("s.npy", numpy_file(f4, size, "<f4")), *boundary)
         for a, b in zip(single["flow_into_faces"], expected["flow_into_faces"]):
             self.assertAlmostEqual(a, b, delta=1e-4 * (1 + abs(b)))

@@ -122,7 +122,7 @@ std::vector<StudyGroup> groups_of(Study const& study);
 /// error's logarithm); NaN if the run does not end so.
 double seconds_to_target(StudyRun const& run, StudyMetric metric, double target);
 
-/// {"title", "baseline", "target", "runs": [...], "groups": [...]}: see the README.
+/// {"title", "baseline", "target_metric", "target_error", "runs": [...], "groups": [...]}.
 std::string study_json(Study const& study);
 /// One line an evaluation of a run, with a header.
 std::string study_csv(Study const& study);

@@ -16,6 +16,8 @@ class DataWatch {
   static constexpr std::size_t kSteps = 50;        ///< looked at together
   static constexpr double kToleratedShare = 0.10;  ///< of their time
 
+  explicit DataWatch(bool made_on_the_fly = false) : made_on_the_fly_(made_on_the_fly) {}
+
   /// Forgets the steps so far, and will not count the first to come: no batch was read ahead of it.
   void begin_stage();
   void add(StepTimes const& times);
@@ -30,6 +32,7 @@ class DataWatch {
   struct Seconds {
     double waited, whole;
   };
+  bool made_on_the_fly_;
   std::deque<Seconds> steps_;
   bool first_ = true;  ///< of the stage
   bool told_ = false;

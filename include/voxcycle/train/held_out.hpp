@@ -29,7 +29,7 @@ struct HeldOutOptions {
 };
 
 /// Of convolutions in evaluations: float32, which shows errors below 0.1 % that bf16 hides, but
-/// above 256^3, where it may not fit, the type of training.
+/// above 256^3, where it may not fit, train.precision.
 at::ScalarType evaluation_type(Grid3 const& grid, at::ScalarType training);
 
 /// Runs the network (with running statistics) on all held-out samples, shared out over the ranks in

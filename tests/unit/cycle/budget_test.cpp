@@ -13,6 +13,7 @@ TEST(Budget, EpochsBecomeStepsThatCoverThem) {
   EXPECT_EQ(resolve_epochs({.steps = 50, .epochs = 1}, 96, 8).steps, 12);
   EXPECT_EQ(resolve_epochs({.seconds = 3}, 96, 8).steps, 0);
   EXPECT_EQ(resolve_epochs({.epochs = 1e-9}, 96, 8).steps, 1);
+  EXPECT_EQ(resolve_epochs({.epochs = 1.1}, 100, 10).steps, 11);  // 1.1 * 100 > 110 in float64
 }
 
 TEST(Budget, TheFirstLimitReachedEndsTheVisit) {

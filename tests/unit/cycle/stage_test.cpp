@@ -54,6 +54,17 @@ TEST(Stage, EvaluationsAreSpreadAndEndTheStage) {
   }
 }
 
+TEST(Stage, AsManyEvaluationsAsStepsAreOneAStep) {
+  auto levels = three_levels();
+  levels[0].budget.steps = levels[0].evaluations = 100;
+  auto const stage = plan_stages({0}, levels)[0];
+  for (std::int64_t done = 1; done <= 100; ++done) {
+    EXPECT_TRUE(evaluation_due(stage, progress_of(stage.plan.budget, done - 1, 0.0),
+                               progress_of(stage.plan.budget, done, 0.0)))
+        << done;
+  }
+}
+
 TEST(Stage, RefusesStagesWithoutABudgetNamingThem) {
   auto levels = three_levels();
   levels[1].budget = {};

@@ -13,6 +13,7 @@
 #include "shard_files.hpp"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <hdf5.h>
 
 namespace voxcycle {
 namespace {
@@ -179,6 +180,33 @@ TEST(FieldFile, Hdf5DatasetsByPath) {
   refuse(path + ":/nu", {path, "/nu", "It holds: /flat, /integers, /mine/single, /samples"});
   refuse("none.h5:/nu", {"none.h5", "no such file"});
   refuse(written("text.h5", "no HDF5") + ":/nu", {"text.h5", "HDF5"});
+}
+
+TEST(FieldFile, Hdf5DatasetsByLinks) {
+  auto const path = path_of("links.h5"), other = path_of("linked.h5");
+  for (auto const& name : {path, other}) {
+    ArchiveWriter writer;
+    writer.add("mine/single", values_xyz<float>(), {2, 3, 4});
+    writer.save(name);
+  }
+  hid_t const file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  auto const soft = [&](char const* target, char const* name) {
+    ASSERT_GE(H5Lcreate_soft(target, file, name, H5P_DEFAULT, H5P_DEFAULT), 0);
+  };
+  soft("/mine/single", "nu");
+  soft("/mine", "yours");
+  soft("/nothing", "broken");
+  ASSERT_GE(H5Lcreate_hard(file, "mine/single", file, "twin", H5P_DEFAULT, H5P_DEFAULT), 0);
+  ASSERT_GE(
+      H5Lcreate_external("linked.h5", "/mine/single", file, "elsewhere", H5P_DEFAULT, H5P_DEFAULT),
+      0);
+  H5Fclose(file);
+  for (char const* name : {":/nu", ":/yours/single", ":/twin", ":/elsewhere", ":/mine/single"}) {
+    expect_field(read_voxel_field(path + name), name);
+  }
+  refuse(path + ":/broken", {"there is no dataset /broken", "/mine/single"});
+  refuse(path + ":/mine", {"there is no dataset /mine."});
+  refuse(path + ":/broken/nu", {"there is no dataset /broken/nu"});
 }
 
 TEST(FieldFile, DamagedNumpyFiles) {

@@ -67,6 +67,13 @@ TEST(Optimizer, SgdWithMomentumEqualsTorch) {
   });
 }
 
+TEST(Optimizer, SgdWithoutMomentumEqualsTorch) {
+  compare({.name = "sgd", .momentum = 0.0}, [](auto const& p) {
+    return two_groups<torch::optim::SGD>(p, torch::optim::SGDOptions(0.01),
+                                         torch::optim::SGDOptions(0.001));
+  });
+}
+
 TEST(Optimizer, MuonMovesMatricesAlongTheirOrthogonalFactor) {
   at::manual_seed(4);
   for (std::vector<std::int64_t> const& shape :

@@ -63,5 +63,10 @@ TEST(DataWatch, WarnsOnceAboveATenth) {
   EXPECT_EQ(watch.warning(0.9), "");
 }
 
+TEST(DataWatch, AdvisesWhatFitsWhereSamplesComeFrom) {
+  EXPECT_NE(DataWatch(false).warning(0.5).find("a faster disk"), std::string::npos);
+  EXPECT_NE(DataWatch(true).warning(0.5).find("data.on_the_fly = no"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace voxcycle
