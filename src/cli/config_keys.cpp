@@ -42,7 +42,8 @@ std::vector<ConfigKey> all_config_keys() {
       {"data.directory", "data/run", "where the shards are: <split>/<grid>/shard-*.h5"},
       {"data.family", "kl", "coefficient family: kl, grf, inclusions, file"},
       {"data.modes", "4", "kl: number of modes, 1 to 6"},
-      {"data.omega_range", "3", "kl: omega lies in [-range, range]^modes, > 0"},
+      {"data.omega_range", "3",
+       "kl: omega lies in [-range, range]^modes, > 0, modes * range <= 80"},
       {"data.covariance", "exponential",
        "grf: covariance of log nu: exponential, exp(-r/length), or gaussian, "
        "exp(-(r/length)^2/2)"},
@@ -188,8 +189,8 @@ std::vector<ConfigKey> all_config_keys() {
        "of sync_batch under lbfgs: batch (of each fixed batch), running (their means at the start "
        "of the visit)"},
       {"lbfgs.batch", "0",
-       "samples an iteration looks at, for sets too large for full passes, a multiple of "
-       "cycle.batch; 0: all of the fixed set"},
+       "samples an iteration looks at, for sets too large for full passes: a multiple of "
+       "cycle.batch, twice it or more, with lbfgs.samples = 0; 0: all of the fixed set"},
       {"lbfgs.overlap", "0.25",
        "share of lbfgs.batch that the next iteration looks at, too, and learns curvature from, "
        "(0, 1)"},

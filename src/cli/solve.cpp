@@ -211,7 +211,7 @@ int solve(Invocation const& call) {
 Command solve_command() {
   return {"solve",
           "solution, its error, flows and pictures for a coefficient field in a file",
-          {{"nu", "FILE", "FILE.h5:/path, FILE.vtkhdf[:name], FILE.npy or FILE:nx,ny,nz:type"},
+          {{"nu", "FILE", "FILE.h5:/path[k], FILE.vtkhdf[:name], FILE.npy or FILE:nx,ny,nz:type"},
            {"axes", "xyz", "what the axes of stored arrays are, first index first, e.g. zyx"},
            {"spacing", "HX,HY,HZ", "edges of a voxel (default: the file's, else longest edge 1)"},
            {"model", "FILE", "checkpoint of a network to start from (default: none)"},

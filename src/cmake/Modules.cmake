@@ -1,6 +1,6 @@
 # voxcycle_module(name DEPENDS module... LIBRARIES target...)
 #   A static library from src/<name>/*.cpp; DEPENDS are modules, LIBRARIES the third parties it owns.
-#   The allowed DEPENDS are the table in README; the test style.layers checks the includes themselves.
+#   The allowed DEPENDS are the table in tests/style/layers.py, which checks the includes themselves.
 
 # Torch's headers cost 7 s a file: they are compiled once and reused, ATen by what computes on tensors,
 # torch's modules and autograd as well by what holds the network. Never <torch/torch.h> as a whole: GCC
