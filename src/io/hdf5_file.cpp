@@ -124,10 +124,6 @@ bool File::has(std::string const& name) const {
 
 bool File::has_dataset(std::string const& name) const {
   auto const lock = enter();
-  // H5Oexists_by_name looks at the last link alone: each group on the way has to be there.
-  for (auto end = name.find('/'); end != std::string::npos; end = name.find('/', end + 1)) {
-    if (!leads_to_object(handle_.get(), name.substr(0, end))) return false;
-  }
   if (!leads_to_object(handle_.get(), name)) return false;
   Handle const object = checked(H5Oopen(handle_.get(), name.c_str(), H5P_DEFAULT), H5Oclose, label_,
                                 "cannot open " + name, kDamageAdvice);
