@@ -26,7 +26,6 @@ namespace {
 struct Contender {
   std::string prefix;  ///< of its entries in the line
   std::unique_ptr<StepTrial> trial;
-  GradientMode reduction = GradientMode::exact;
   double first_loss = 0.0;
   std::vector<double> seconds{};
   StepTimes parts{};
@@ -46,14 +45,9 @@ TrainOptions baseline_of(TrainOptions options) {
   return options;
 }
 
-StepResult step(Contender& contender) {
-  use_reproducible_convolutions(contender.reduction == GradientMode::exact);
-  return contender.trial->step();
-}
-
 void warm_up(Contender& contender) {
   for (int k = 0; k < kBenchWarmUps; ++k) {
-    double const loss = step(contender).loss;
+    double const loss = contender.trial->step().loss;
     if (k == 0) contender.first_loss = loss;
   }
 }
@@ -72,7 +66,7 @@ void take_turns(std::vector<Contender>& contenders, std::int64_t rounds, Communi
     for (auto& contender : contenders) {
       comm.barrier();
       StepResult result;
-      contender.seconds.push_back(seconds_of([&] { result = step(contender); }));
+      contender.seconds.push_back(seconds_of([&] { result = contender.trial->step(); }));
       contender.parts += result.times;
     }
   }

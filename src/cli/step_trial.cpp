@@ -5,6 +5,7 @@
 #include "voxcycle/grid/units.hpp"
 #include "voxcycle/train/frame.hpp"
 
+#include "cli/device_choice.hpp"
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 
@@ -15,6 +16,7 @@ TrainOptions timed(TrainOptions options, StepTrial::Variant const& variant) {
   bool const searches = variant.optimizer == kLbfgs;
   options.optimizer.name = searches ? "sgd" : variant.optimizer;
   if (searches && options.dtype == at::kBFloat16) options.dtype = at::kFloat;
+  options.reduction = variant.reduction;
   return options;
 }
 
@@ -61,6 +63,11 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
     }
     data_.origin.emplace_back(unit.size());
   }
+}
+
+StepResult StepTrial::step() {
+  use_reproducible_convolutions(options_.reduction == GradientMode::exact);
+  return train_step(context_, data_, 1e-4);
 }
 
 std::vector<ParameterGroup> StepTrial::groups() const {

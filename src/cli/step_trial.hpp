@@ -23,15 +23,16 @@ class StepTrial {
   StepTrial(TrainOptions const& options, Grid3 const& grid, Variant const& variant,
             Communicator const& comm);
 
-  /// One step at a rate that changes little. **Collective**.
-  StepResult step() { return train_step(context_, data_, 1e-4); }
+  /// One step at a rate that changes little, by convolutions as reproducible as the variant's
+  /// reduction. **Collective**.
+  StepResult step();
   /// Values that a step trains.
   std::int64_t parameters() const;
 
  private:
   std::vector<ParameterGroup> groups() const;
 
-  TrainOptions options_;
+  TrainOptions options_;  ///< with the variant's
   Grid3 grid_;
   Mesh mesh_;
   std::shared_ptr<Network> network_;

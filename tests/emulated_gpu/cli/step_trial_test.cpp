@@ -7,6 +7,7 @@
 
 #include "../../../src/cli/options.hpp"
 #include "../memory.hpp"
+#include <ATen/Context.h>
 #include <gtest/gtest.h>
 
 namespace voxcycle {
@@ -35,6 +36,27 @@ Counts counts_of_step(Grid3 const& grid, std::int64_t batch) {
   trial.step();
   auto const after = counts();
   return {after.host_waits - before.host_waits, after.launches - before.launches};
+}
+
+TEST(StepTrialOnGpu, ConvolutionsAreAsReproducibleAsTheReduction) {
+  auto const comm = make_self_communicator();
+  auto options = train_options(Config());
+  options.network.channels = {{4, 8}, {8, 8}};
+  options.device = at::Device(at::kCUDA, 0);
+  auto const trial_with = [&](GradientMode reduction) {
+    StepTrial::Variant const variant{
+        .batch = 2, .optimizer = options.optimizer.name, .reduction = reduction};
+    return std::make_unique<StepTrial>(options, Grid3::cube(8), variant, *comm);
+  };
+  auto const exact = trial_with(GradientMode::exact), fast = trial_with(GradientMode::fast);
+  for (int turn = 0; turn < 2; ++turn) {
+    exact->step();
+    EXPECT_TRUE(at::globalContext().deterministicCuDNN());
+    EXPECT_FALSE(at::globalContext().benchmarkCuDNN());
+    fast->step();
+    EXPECT_FALSE(at::globalContext().deterministicCuDNN());
+    EXPECT_TRUE(at::globalContext().benchmarkCuDNN());
+  }
 }
 
 TEST(StepTrialOnGpu, TheHostSeldomWaits) {
