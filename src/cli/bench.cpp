@@ -91,7 +91,8 @@ Command bench_command() {
        {"samples", "N", "io: of the shard (default: 32)"},
        {"field", "NAME", "reference: only fields whose names begin so"},
        {"repeats", "N",
-        "all but reference: rounds that medians are of (default: 11; step: what fits a minute)"},
+        "all but reference: rounds that medians are of (default: 11; of step no more than fit a "
+        "minute)"},
        {"json", "FILE", "where the line goes as well"}},
       bench,
       bench_names()};
