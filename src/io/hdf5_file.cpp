@@ -16,12 +16,6 @@ herr_t collect_dataset(hid_t, char const* name, H5O_info_t const* info, void* na
   return 0;
 }
 
-/// Whether a link of this name is there and its target, too.
-bool leads_to_object(hid_t file, std::string const& name) {
-  return H5Lexists(file, name.c_str(), H5P_DEFAULT) > 0 &&
-         H5Oexists_by_name(file, name.c_str(), H5P_DEFAULT) > 0;
-}
-
 /// File access options: the file goes with all that is open in it.
 Handle file_access(std::string const& path) {
   Handle access = checked(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, path, "cannot set options", "");
@@ -124,7 +118,11 @@ bool File::has(std::string const& name) const {
 
 bool File::has_dataset(std::string const& name) const {
   auto const lock = enter();
-  if (!leads_to_object(handle_.get(), name)) return false;
+  // The link, and what it leads to.
+  if (H5Lexists(handle_.get(), name.c_str(), H5P_DEFAULT) <= 0 ||
+      H5Oexists_by_name(handle_.get(), name.c_str(), H5P_DEFAULT) <= 0) {
+    return false;
+  }
   Handle const object = checked(H5Oopen(handle_.get(), name.c_str(), H5P_DEFAULT), H5Oclose, label_,
                                 "cannot open " + name, kDamageAdvice);
   return H5Iget_type(object.get()) == H5I_DATASET;

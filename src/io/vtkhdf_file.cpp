@@ -91,14 +91,11 @@ std::vector<std::string> cell_arrays(hdf5::File const& file) {
 /// The array named, else nu, else the only one.
 std::string choose_array(hdf5::File const& file, std::string const& wanted) {
   auto const names = cell_arrays(file);
-  auto const has = [&](std::string const& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  };
-  std::string chosen = !wanted.empty()      ? wanted
-                       : has("nu")          ? "nu"
-                       : names.size() == 1U ? names.front()
-                                            : "";
-  VOXCYCLE_REQUIRE(has(chosen) || (!wanted.empty() && file.has_dataset(kCellData + wanted)),
+  std::string chosen = !wanted.empty()                      ? wanted
+                       : file.has_dataset(kCellData + "nu") ? "nu"
+                       : names.size() == 1U                 ? names.front()
+                                                            : "";
+  VOXCYCLE_REQUIRE(!chosen.empty() && file.has_dataset(kCellData + chosen),
                    file.path() << ": there is no cell array '" << (chosen.empty() ? "nu" : chosen)
                                << "'. It holds: " << (names.empty() ? "none" : join(names))
                                << "; name one as FILE.vtkhdf:NAME.");

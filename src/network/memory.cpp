@@ -125,7 +125,9 @@ void Tape::backward(Field const& u, Ledger::Held const& slope) {
     if (operation.first) {
       // The slopes of the other units are there when the last unit's turn comes.
       std::vector<Ledger::Held> others;
-      for (auto const& input : operation.inputs) others.push_back(of_others(input));
+      for (auto const& input : operation.inputs) {
+        if (input.maker >= 0) others.push_back(of_others(input));
+      }
       operation.first();
     }
     std::vector<Ledger::Held> made;

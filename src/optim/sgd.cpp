@@ -22,9 +22,10 @@ class Sgd final : public Optimizer {
       auto const active = active_lists(groups_[g]);
       if (active.parameters.empty()) continue;
       std::vector<at::Tensor> velocities;
-      for (auto place : active.places) {
-        if (options_.momentum == 0.0) break;  // torch then takes none
-        velocities.push_back(in_memory_order(velocities_[g][place]));
+      if (options_.momentum > 0.0) {  // without, torch takes none
+        for (auto place : active.places) {
+          velocities.push_back(in_memory_order(velocities_[g][place]));
+        }
       }
       at::_fused_sgd_(active.parameters, active.gradients, velocities, /*weight_decay=*/0.0,
                       options_.momentum, rate * groups_[g].rate_factor, /*dampening=*/0.0,

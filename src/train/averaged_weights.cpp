@@ -7,7 +7,6 @@
 #include <ATen/core/grad_mode.h>
 
 namespace voxcycle {
-namespace {
 
 std::vector<at::Tensor> all_values(Network const& network) {
   auto values = network.parameters();
@@ -15,8 +14,6 @@ std::vector<at::Tensor> all_values(Network const& network) {
   values.insert(values.end(), buffers.begin(), buffers.end());
   return values;
 }
-
-}  // namespace
 
 AveragedWeights::AveragedWeights(Network const& network, std::shared_ptr<Network> average)
     : average_(std::move(average)), from_(all_values(network)), to_(all_values(*average_)) {

@@ -57,9 +57,7 @@ SampleObjective::Open opener(StageSetup const& setup, std::int64_t batch) {
 /// Weights and running statistics of a network, to come back to.
 class NetworkValues {
  public:
-  explicit NetworkValues(Network& network) : now_(network.parameters()) {
-    auto const buffers = network.buffers();
-    now_.insert(now_.end(), buffers.begin(), buffers.end());
+  explicit NetworkValues(Network const& network) : now_(all_values(network)) {
     for (auto const& tensor : now_) then_.push_back(tensor.detach().clone());
   }
   void restore() const {

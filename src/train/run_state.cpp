@@ -113,11 +113,9 @@ void RunState::open() {
 }
 
 std::string RunState::place() const {
-  auto tensors = network_->parameters();
-  for (auto const& buffer : network_->buffers()) tensors.push_back(buffer);
   return format("stage %d, step %ld%s, weights %s", position_.stage + 1,
                 static_cast<long>(position_.step), position_.finished ? ", finished" : "",
-                tensors_hash(tensors).c_str());
+                tensors_hash(all_values(*network_)).c_str());
 }
 
 void RunState::restore_weights(CheckpointReader const& checkpoint) {

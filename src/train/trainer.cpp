@@ -43,8 +43,7 @@ void require_inputs(TrainOptions const& options, Loss const& loss, ShardInfo con
       "loss " << name << " compares with reference solutions, but the training shards "
               << "of grid " << info.grid.name() << " hold none"
               << (options.more_data.empty() ? "" : " (in data.directory or in data.more)")
-              << ". Set "
-              << "data.train_references = yes and another data.directory, and run "
+              << ". Set data.train_references = yes and another data.directory, and run "
                  "voxcycle generate.");
 }
 

@@ -9,6 +9,9 @@
 
 namespace voxcycle {
 
+/// A network's parameters, then its running statistics: the tensors themselves.
+std::vector<at::Tensor> all_values(Network const& network);
+
 /// Exponential moving average of a network's weights and running statistics, held in a second
 /// network of the same shape that is used for evaluation. Averaging halves the error while the rate
 /// is high; its horizon follows the stage's length.
