@@ -11,6 +11,7 @@
 #include "voxcycle/train/data_watch.hpp"
 #include "voxcycle/train/held_out.hpp"
 #include "voxcycle/train/progress.hpp"
+#include "voxcycle/train/step_clock.hpp"
 #include "voxcycle/train/stop_signal.hpp"
 
 #include <filesystem>
@@ -29,8 +30,9 @@ namespace {
 constexpr char kStopAnswer[] =
     "\nstopping with a checkpoint after this step; Ctrl-C again ends it at once, without one\n";
 
-/// Weight of the newest step in the mean that the progress line shows.
-constexpr double kStepMeanWeight = 0.1;
+/// Share of a visit limited in seconds that its first step counts for where no step before it tells
+/// how long it will take: its rate is that early in the warm-up, and not 0.
+constexpr double kUnknownShare = 0.01;
 
 /// @throws Error unless training shards hold what the loss looks at.
 void require_inputs(TrainOptions const& options, Loss const& loss, ShardInfo const& info) {
@@ -126,7 +128,7 @@ class Trainer {
   double checkpoint_ = 0.0;  ///< seconds
   DataWatch data_watch_;
   Timer since_checkpoint_;
-  double step_seconds_ = 0.0;  ///< recent mean
+  StepClock step_clock_;
   std::int64_t session_steps_ = 0;
 };
 
@@ -209,15 +211,16 @@ Wishes Trainer::agree() {
   auto& at = state_.position();
   double const never = -std::numeric_limits<double>::infinity();
   bool const leads = comm_.rank() == 0;
-  at::Tensor vote = at::tensor({asked_to_stop() ? 1.0 : 0.0, leads ? at.seconds : never,
-                                leads ? at.stage_seconds : never, leads ? step_seconds_ : never,
-                                leads ? since_checkpoint_.seconds() : never, data_watch_.share()},
-                               at::kDouble);
+  at::Tensor vote =
+      at::tensor({asked_to_stop() ? 1.0 : 0.0, leads ? at.seconds : never,
+                  leads ? at.stage_seconds : never, leads ? step_clock_.mean() : never,
+                  leads ? since_checkpoint_.seconds() : never, data_watch_.share()},
+                 at::kDouble);
   comm_.all_reduce(vote, ReduceOperation::max);
   auto const* value = vote.const_data_ptr<double>();
   at.seconds = value[1];
   at.stage_seconds = value[2];
-  step_seconds_ = value[3];
+  step_clock_.agree_on(value[3]);
   auto const slow_data = data_watch_.warning(value[5]);
   if (leads && !slow_data.empty()) {
     progress_.finish();
@@ -230,7 +233,8 @@ Wishes Trainer::agree() {
 void Trainer::step(Stage const& stage, Budget const& budget, Stepper& stepper) {
   auto& at = state_.position();
   double const progress = progress_of(budget, at.step, at.stage_seconds);
-  double const share = std::max(1e-9, progress_of(budget, 1, step_seconds_));
+  double const known_share = progress_of(budget, 1, step_clock_.expected());
+  double const share = known_share > 0.0 ? known_share : kUnknownShare;
   Timer timer;
   StepResult result;
   try {
@@ -244,18 +248,18 @@ void Trainer::step(Stage const& stage, Budget const& budget, Stepper& stepper) {
   data_watch_.add(result.times);
   ++at.step;
   ++at.global_step;
-  at.work += result.samples * stage.plan.grid.voxel_count();
+  std::int64_t const voxels = result.samples * stage.plan.grid.voxel_count();
+  at.work += voxels;
   at.seconds += timer.seconds();
   at.stage_seconds += timer.seconds();
-  step_seconds_ +=
-      (step_seconds_ == 0.0 ? 1.0 : kStepMeanWeight) * (timer.seconds() - step_seconds_);
+  step_clock_.add(timer.seconds(), voxels);
   state_.add_loss(result);
   if (o_.after_step) o_.after_step({stage.number, at.step, result.loss, state_.network()});
   progress_.show([&] {
     return progress_text(
         {stage.number, static_cast<int>(state_.stages().size()), stage.plan.grid.label(), at.step,
          budget.steps, progress_of(budget, at.step, at.stage_seconds), result.loss,
-         state_.gaps().back(), result.rate, step_seconds_, result.samples, result.search});
+         state_.gaps().back(), result.rate, step_clock_.mean(), result.samples, result.search});
   });
 }
 
@@ -309,7 +313,7 @@ bool Trainer::run_stage(Stage const& stage) {
                          [&] { return comm_.any(stop_.requested()); }};
   auto const stepper = make_stepper(setup);
   state_.begin_stage([&](CheckpointReader const& checkpoint) { stepper->restore(checkpoint); });
-  step_seconds_ = 0.0;
+  step_clock_.begin_stage(plan.batch * plan.grid.voxel_count());
   data_watch_.begin_stage();
   since_checkpoint_.restart();
   try {
