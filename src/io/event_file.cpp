@@ -66,25 +66,33 @@ std::string event_now() {
   return key(1, Wire::fixed64) + little_endian(wall_time());
 }
 
+/// The same of a step: step = 2.
+std::string event_at(std::int64_t step) {
+  return event_now() + key(2, Wire::varint) + varint(static_cast<std::uint64_t>(step));
+}
+
+constexpr char const* kPrefix = "events.out.tfevents.";
+constexpr char const* kSuffix = ".voxcycle";
+
 }  // namespace
 
-EventFile::EventFile(std::string const& directory) {
+EventFile::EventFile(std::string const& directory, std::int64_t first_step) {
   std::error_code code;
   std::filesystem::create_directories(directory, code);
-  std::string const name =
-      format("events.out.tfevents.%010ld.voxcycle", static_cast<long>(wall_time()));
+  std::string const name = kPrefix + format("%010ld", static_cast<long>(wall_time())) + kSuffix;
   path_ = (std::filesystem::path(directory) / name).string();
   out_.open(path_, std::ios::binary | std::ios::app);
   VOXCYCLE_REQUIRE(out_, "cannot write " << path_ << ": " << std::strerror(errno)
                                          << ". Check the directory and its permissions.");
   write_record(event_now() + bytes_field(3, "brain.Event:2"));  // file_version
+  // session_log with status START: readers drop points of this step and later ones.
+  write_record(event_at(first_step) + bytes_field(7, key(1, Wire::varint) + varint(1)));
 }
 
 void EventFile::add_scalar(std::string const& tag, std::int64_t step, double value) {
   std::string const point = bytes_field(1, tag) +  // Summary.Value: tag, simple_value
                             key(2, Wire::fixed32) + little_endian(static_cast<float>(value));
-  write_record(event_now() + key(2, Wire::varint) + varint(static_cast<std::uint64_t>(step)) +
-               bytes_field(5, bytes_field(1, point)));  // Event.summary, Summary.value
+  write_record(event_at(step) + bytes_field(5, bytes_field(1, point)));  // summary, its value
 }
 
 void EventFile::write_record(std::string const& message) {
@@ -93,6 +101,16 @@ void EventFile::write_record(std::string const& message) {
   out_.flush();
   VOXCYCLE_REQUIRE(
       out_, "cannot write " << path_ << ": " << std::strerror(errno) << ". Free some space.");
+}
+
+void remove_event_files(std::string const& directory) {
+  std::error_code none;  // of a directory that is not there
+  for (auto const& entry : std::filesystem::directory_iterator(directory, none)) {
+    auto const name = entry.path().filename().string();
+    if (name.starts_with(kPrefix) && name.ends_with(kSuffix)) {
+      std::filesystem::remove(entry.path());
+    }
+  }
 }
 
 }  // namespace voxcycle

@@ -89,7 +89,11 @@ RunRecord::~RunRecord() = default;
 
 void RunRecord::add(MetricRow const& row, std::int64_t global_step) {
   rows_.push_back(row);
-  if (!events_) events_ = std::make_unique<Events>(Events{EventFile(directory_)});
+  if (!events_) {
+    // An evaluation belongs to a step whose loss may stand in an earlier file.
+    std::int64_t const first = global_step + (std::isnan(row.loss) ? 1 : 0);
+    events_ = std::make_unique<Events>(Events{EventFile(directory_, first)});
+  }
   auto const scalar = [&](std::string const& tag, double value) {
     if (!std::isnan(value)) events_->file.add_scalar(tag, global_step, value);
   };
@@ -101,8 +105,10 @@ void RunRecord::add(MetricRow const& row, std::int64_t global_step) {
   scalar("held_out/energy_norm_error", row.energy_norm_error_mean);
 }
 
-void RunRecord::save() const {
-  write_file_atomically(directory_ + "/metrics.csv", metrics_to_csv(rows_));
+std::string RunRecord::save() const {
+  auto text = metrics_to_csv(rows_);
+  write_file_atomically(directory_ + "/metrics.csv", text);
+  return text;
 }
 
 }  // namespace voxcycle

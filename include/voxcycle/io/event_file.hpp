@@ -11,7 +11,9 @@ namespace voxcycle {
 /// Event message, masked CRC-32C). Appends to `directory`/events.out.tfevents.<time>.voxcycle.
 class EventFile {
  public:
-  explicit EventFile(std::string const& directory);
+  /// @param first_step  what earlier files hold of this step and later ones counts no more: a run
+  ///                    that goes on from a checkpoint makes these steps again
+  EventFile(std::string const& directory, std::int64_t first_step);
   /// Adds one point of the curve `tag`. @throws Error if the disk is full.
   void add_scalar(std::string const& tag, std::int64_t step, double value);
 
@@ -20,5 +22,8 @@ class EventFile {
   std::string path_;
   std::ofstream out_;
 };
+
+/// Removes the directory's event files: they are of a run that is not gone on with.
+void remove_event_files(std::string const& directory);
 
 }  // namespace voxcycle

@@ -62,25 +62,36 @@ TEST(EventFile, HoldsTheRecordsOfTensorBoard) {
   std::string const directory = fresh_directory("events") + "/made/on/demand";
   double const before =
       static_cast<double>(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()));
-  EventFile file(directory);
+  EventFile file(directory, 3);
   file.add_scalar("loss", 3, 0.5);
   file.add_scalar("a/b", 300, -2.0);
   std::string const path = only_file(directory);
   EXPECT_THAT(fs::path(path).filename().string(),
               testing::MatchesRegex("events\\.out\\.tfevents\\.[0-9]+\\.voxcycle"));
   std::vector<std::string> const messages = messages_of(slurp(path));  // flushed after each point
-  ASSERT_EQ(messages.size(), 3U);
+  ASSERT_EQ(messages.size(), 4U);
   for (std::string const& message : messages) {
     EXPECT_EQ(message[0], '\x09') << "wall_time";
     EXPECT_NEAR(number_at<double>(message, 1), before, 60.0) << "seconds since 1970";
   }
   using namespace std::string_literals;
-  // Event: step = 2 (varint), file_version = 3, summary = 5; Summary: value = 1;
-  // Value: tag = 1, simple_value = 2 (float). Written down from event.proto and summary.proto.
+  // Event: step = 2 (varint), file_version = 3, summary = 5, session_log = 7;
+  // Summary: value = 1; Value: tag = 1, simple_value = 2 (float); SessionLog: status = 1, START
+  // = 1. Written down from event.proto and summary.proto.
   EXPECT_EQ(messages[0].substr(9), "\x1a\x0d"s + "brain.Event:2");
-  EXPECT_EQ(messages[1].substr(9), "\x10\x03\x2a\x0d\x0a\x0b\x0a\x04loss\x15\x00\x00\x00\x3f"s);
-  EXPECT_EQ(messages[2].substr(9),
+  EXPECT_EQ(messages[1].substr(9), "\x10\x03\x3a\x02\x08\x01"s);
+  EXPECT_EQ(messages[2].substr(9), "\x10\x03\x2a\x0d\x0a\x0b\x0a\x04loss\x15\x00\x00\x00\x3f"s);
+  EXPECT_EQ(messages[3].substr(9),
             "\x10\xac\x02\x2a\x0c\x0a\x0a\x0a\x03"s + "a/b\x15\x00\x00\x00\xc0"s);
+}
+
+TEST(EventFile, OnlyEventFilesAreRemoved) {
+  std::string const directory = fresh_directory("forgotten");
+  { EventFile const file(directory, 1); }
+  spit(directory + "/events.out.tfevents.123.other", "of another program");
+  remove_event_files(directory);
+  EXPECT_EQ(fs::path(only_file(directory)).filename(), "events.out.tfevents.123.other");
+  remove_event_files(directory + "/not/there");
 }
 
 TEST(EventFile, ChecksumIsCastagnolis) {
@@ -91,7 +102,7 @@ TEST(EventFile, ChecksumIsCastagnolis) {
 
 TEST(EventFile, AFullDiskIsReported) {
   std::string const directory = fresh_directory("full");
-  EventFile file(directory);
+  EventFile file(directory, 1);
   file.add_scalar("loss", 1, 1.0);
   SmallDisk const disk(100);
   EXPECT_THAT([&] { file.add_scalar("loss", 2, 1.0); },
@@ -101,7 +112,7 @@ TEST(EventFile, AFullDiskIsReported) {
 TEST(EventFile, ADirectoryThatCannotBeIsReported) {
   std::string const directory = fresh_directory("blocked");
   spit(directory + "/file", "");
-  EXPECT_THAT([&] { EventFile{directory + "/file"}; },
+  EXPECT_THAT([&] { EventFile(directory + "/file", 1); },
               ThrowsMessage<Error>(HasSubstr("cannot write " + directory + "/file")));
 }
 
