@@ -8,6 +8,8 @@
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/evaluate/study.hpp"
+#include "voxcycle/train/frame.hpp"
+#include "voxcycle/train/memory.hpp"
 #include "voxcycle/train/stop_signal.hpp"
 
 #include <algorithm>
@@ -20,6 +22,7 @@
 #include "cli/ablate_runs.hpp"
 #include "cli/generate.hpp"
 #include "cli/options.hpp"
+#include "cli/sample_sets.hpp"
 
 namespace voxcycle {
 namespace {
@@ -35,15 +38,32 @@ PlannedRun const& run_of(std::vector<PlannedRun> const& runs, std::string const&
   return runs[number - 1];
 }
 
-/// All of a run's options, so that a wrong value shows before the first run and not hours later.
-void require_valid(std::vector<PlannedRun> const& runs) {
+/// @throws Error as `check` does, naming the run.
+template <class Check>
+void require_of_each(std::vector<PlannedRun> const& runs, Check const& check) {
   for (auto const& run : runs) {
     try {
-      require_start(train_options(run.config));
+      check(run);
     } catch (Error const& error) {
       throw Error(format("run %d, %s: ", run.number, run.label.c_str()) + error.what());
     }
   }
+}
+
+/// All that a run is made of, so that a wrong value shows before the first run and not hours later.
+void require_valid(PlannedRun const& run) {
+  auto const options = train_options(run.config);
+  make_family(family_options(run.config));
+  auto const network = make_network(options.network, options.boundary, options.source);
+  for (auto const& stage : plan_stages(options.path, options.levels)) {
+    network->require_fits(stage.plan.grid);
+    plan_memory(options, stage.plan, {});  // knows losses and optimisers
+  }
+}
+
+/// Where a run is to begin with, unless it has begun.
+void require_start_of(PlannedRun const& run) {
+  if (progress_of(run) == RunProgress::not_begun) require_start(train_options(run.config));
 }
 
 /// What only the report reads, likewise.
@@ -57,13 +77,23 @@ void require_report_options(Config const& config) {
   config.integer("ablate.spectrum_samples", 0, 1 << 20);
 }
 
+/// Whether the run's shards are what training asks for, without a look at each sample.
+bool has_shards(PlannedRun const& run) {
+  try {
+    require_training_shards(run.config, train_options(run.config));
+  } catch (Error const&) {
+    return false;  // generate says why
+  }
+  return true;
+}
+
 /// @return whether they are there now (false: a stop was requested)
 bool generate_missing_shards(std::vector<PlannedRun> const& runs, Communicator const& comm) {
   std::set<std::string> done;
   for (auto const& run : runs) {
     if (progress_of(run) == RunProgress::finished) continue;
     if (!done.insert(data_identity(run.config)).second) continue;
-    if (!generate_shards(run.config, comm)) return false;
+    if (!generate_shards(run.config, comm).complete) return false;
   }
   return true;
 }
@@ -97,7 +127,7 @@ int ablate(Invocation const& call) {
   auto const options = runs_options(call.config);
   auto const runs = plan_study(call.config);
   require_report_options(call.config);
-  require_valid(runs);
+  require_of_each(runs, require_valid);
   if (only_list) {
     print_list(runs);
     return 0;
@@ -110,8 +140,11 @@ int ablate(Invocation const& call) {
   std::optional<DirectoryLock> lock;
   if (!only_run) lock.emplace(call.config.text("ablate.directory"), "ablate.directory");
   auto const chosen = only_run ? std::vector<PlannedRun>{run_of(runs, call.flags.at("run"))} : runs;
+  if (!only_data) require_of_each(chosen, require_start_of);
   StopSignal const stop;  // from the first shard to the last run
-  if (!generate_missing_shards(chosen, call.comm)) {
+  // Tasks of an array would each read all data.
+  bool const known = only_run && has_shards(chosen.front());
+  if (!known && !generate_missing_shards(chosen, call.comm)) {
     std::printf("stopped; the same command goes on, finished shards are kept\n");
     return kStopped;
   }

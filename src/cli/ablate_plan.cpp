@@ -101,6 +101,23 @@ void require_distinct_keys(ConfigStudy const& study) {
   }
 }
 
+/// A value given with the command would lose against those of the study.
+void require_not_overridden(Config const& config) {
+  auto const require = [&](std::string const& key, std::string const& in, std::string const& cure) {
+    VOXCYCLE_REQUIRE(!config.overridden(key), "--" << key << " has no effect: " << key
+                                                   << " stands in [" << in << "]. Give --" << cure
+                                                   << '.' << key << " instead.");
+  };
+  for (auto const& alternatives : config.study().vary) {
+    require(alternatives.key, "vary", "vary");
+  }
+  for (auto const& one : config.study().cases) {
+    for (auto const& [key, value] : one.settings) {
+      require(key, "case." + one.name, "case." + one.name);
+    }
+  }
+}
+
 void require_baseline(std::string const& baseline, std::vector<ConfigCase> const& cases) {
   if (baseline.empty()) return;
   std::vector<std::string> names;
@@ -120,6 +137,7 @@ std::vector<PlannedRun> plan_study(Config const& config) {
                    "the config describes no study. Add a section [vary] with lines like "
                    "'run.seed = 1 | 2', or sections [case.NAME]; configs/ablation.cfg is one.");
   require_distinct_keys(study);
+  require_not_overridden(config);
   require_baseline(config.text("ablate.baseline"), study.cases);
   auto const cases = study.cases.empty() ? std::vector<ConfigCase>{{}} : study.cases;
   std::vector<PlannedRun> runs;

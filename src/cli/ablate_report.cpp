@@ -92,12 +92,13 @@ std::string group_table(Study const& study) {
       text += "not finished\n";
       continue;
     }
-    text += format(
-        "%12s %12s %12s %14s %9s", format_percent(group.rel_l2.mean).c_str(),
-        format_percent(group.energy_gap.mean).c_str(),
-        format_percent(group.energy_norm.mean).c_str(),
-        reached ? format_seconds(spread_of(group.seconds_to_target).mean).c_str() : "not reached",
-        std::isnan(group.speedup) ? "-" : format("%.2f", group.speedup).c_str());
+    text += format("%12s %12s %12s %14s %9s", format_percent(group.rel_l2.mean).c_str(),
+                   format_percent(group.energy_gap.mean).c_str(),
+                   format_percent(group.energy_norm.mean).c_str(),
+                   reached ? format_seconds(spread_of(group.seconds_to_target).mean).c_str()
+                   : std::isnan(group.target) ? "no target"
+                                              : "not reached",
+                   std::isnan(group.speedup) ? "-" : format("%.2f", group.speedup).c_str());
     text += (group.diverged > 0 ? "  " + divergence_of(group) : "") + "\n";
   }
   return text;

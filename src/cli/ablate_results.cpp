@@ -30,15 +30,22 @@ std::vector<StudyPoint> curve_of(PlannedRun const& run) {
   return curve;
 }
 
-/// The error that the run's log ends with; "" if it ends otherwise.
-std::string failure_of(PlannedRun const& run) {
+/// The last error among the last lines of a log; "" if there is none.
+std::string error_in(std::string const& path, std::size_t lines) {
   constexpr std::string_view mark = "[error] ";
-  auto line = last_lines(run.directory + "/log.txt", 1);
-  auto const at = line.find(mark);
+  auto text = last_lines(path, lines);
+  auto const at = text.rfind(mark);
   if (at == std::string::npos) return "";
-  line.erase(0, at + mark.size());
-  while (!line.empty() && line.back() == '\n') line.pop_back();
-  return line;
+  text.erase(0, at + mark.size());
+  return text.substr(0, text.find('\n'));
+}
+
+/// The error that ended the run: its log ends with it, or, if it came before there was a log, the
+/// output of its process has it. "" if it ended otherwise, or was a run of another config.
+std::string failure_of(PlannedRun const& run) {
+  if (!has_config_of(run)) return "";
+  auto const failure = error_in(run.directory + "/log.txt", 1);
+  return failure.empty() ? error_in(output_of(run), 12) : failure;
 }
 
 }  // namespace

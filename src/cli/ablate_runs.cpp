@@ -18,6 +18,7 @@
 
 #include "cli/ablate_results.hpp"
 #include "cli/child_process.hpp"
+#include "cli/memory_check.hpp"
 #include "cli/options.hpp"
 #include <ATen/Parallel.h>
 
@@ -28,10 +29,6 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kPause{50};
 
-std::string output_of(PlannedRun const& run) {
-  return run.directory + "/output.txt";
-}
-
 /// The identity of the run that the directory holds; "" if it cannot be told.
 std::string identity_in(std::string const& directory) {
   try {
@@ -41,6 +38,13 @@ std::string identity_in(std::string const& directory) {
   } catch (Error const&) {
     return "";  // of a program with other keys
   }
+}
+
+/// How the directory's run differs, in brackets; "" if that cannot be told.
+std::string difference_to(PlannedRun const& run) {
+  auto const there = identity_in(run.directory);
+  auto const lines = first_difference(there, settled(run.config).identity());
+  return there.empty() || !lines ? "" : " (" + lines->text() + ")";
 }
 
 /// The last held-out errors and the training time of a finished run.
@@ -67,9 +71,8 @@ class Session {
           ++finished_;
           break;
         case RunProgress::foreign:
-          fail(run, run.directory +
-                        " holds a run of another config. Remove it, or choose another "
-                        "ablate.directory.");
+          fail(run, run.directory + " holds a run of another config" + difference_to(run) +
+                        ". Remove it, or choose another ablate.directory.");
           break;
         default:
           waiting_.push_back(&run);
@@ -118,14 +121,28 @@ class Session {
 
   void start(PlannedRun const& run) {
     auto const config = run.directory + "/config.cfg";
-    if (progress_of(run) == RunProgress::not_begun)
-      write_file_atomically(config, run.config.dump());
-    auto const command =
-        own_command(options_.processes > 1 ? options_.launcher : "", options_.processes, threads_,
-                    {"train", "--config", config, "--run.directory", run.directory});
+    // Also of a run that goes on: places, threads and memory may be others now.
+    write_file_atomically(config, run.config.dump());
+    std::vector<std::string> arguments{"train", "--config", config, "--run.directory",
+                                       run.directory};
+    if (auto const limit = memory_limit(run); !limit.empty()) {
+      arguments.insert(arguments.end(), {"--run.memory_limit", limit});
+    }
+    auto const command = own_command(options_.processes > 1 ? options_.launcher : "",
+                                     options_.processes, threads_, arguments);
     log_info(format("run %d starts: %s; its output is in %s", run.number, run.label.c_str(),
                     output_of(run).c_str()));
     active_.push_back({run, ChildProcess(command, output_of(run)), {}});
+  }
+
+  /// GiB a process where several runs share this machine's memory, which each would take for its
+  /// own; "" where the config says, where a GPU's memory counts or a launcher chooses machines.
+  std::string memory_limit(PlannedRun const& run) const {
+    bool const here = options_.processes == 1 || options_.launcher == kLauncher;
+    bool const open = run.config.real("run.memory_limit", 0.0, 1e6) == 0.0;
+    if (options_.jobs == 1 || !here || !open || run.config.text("run.device") != "cpu") return "";
+    double const runs = static_cast<double>(options_.jobs * options_.processes);
+    return format("%.6g", usable_memory_bytes() / runs / kGib);
   }
 
   void conclude(Active const& one, int status) {
@@ -175,11 +192,18 @@ std::string to_string(RunProgress state) {
   return "";
 }
 
+std::string output_of(PlannedRun const& run) {
+  return run.directory + "/output.txt";
+}
+
+bool has_config_of(PlannedRun const& run) {
+  return same_identity(identity_in(run.directory), settled(run.config).identity());
+}
+
 RunProgress progress_of(PlannedRun const& run) {
   bool const done = fs::exists(run.directory + "/DONE");
   if (!done && !fs::exists(checkpoint_path(run.directory))) return RunProgress::not_begun;
-  if (!same_identity(identity_in(run.directory), settled(run.config).identity()))
-    return RunProgress::foreign;
+  if (!has_config_of(run)) return RunProgress::foreign;
   return done ? RunProgress::finished : RunProgress::unfinished;
 }
 

@@ -18,6 +18,10 @@ enum class RunProgress {
 
 std::string to_string(RunProgress state);
 
+/// The file that takes what the run's process prints.
+std::string output_of(PlannedRun const& run);
+/// Whether the run's directory has a config with this run's identity.
+bool has_config_of(PlannedRun const& run);
 /// What the run's directory holds.
 RunProgress progress_of(PlannedRun const& run);
 

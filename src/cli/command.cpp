@@ -18,10 +18,17 @@ std::string describe(Command const& command) {
   auto const subjects = join(command.subjects, "|");
   std::string text = format("  %-10s %s%s%s\n", command.name.c_str(), subjects.c_str(),
                             subjects.empty() ? "" : ": ", command.meaning.c_str());
+  std::vector<std::string> names;
+  std::size_t width = 0;
   for (auto const& flag : command.flags) {
-    if (flag.meaning.empty()) continue;
-    auto const name = "--" + flag.name + (flag.argument.empty() ? "" : " " + flag.argument);
-    text += format("             %-16s %s\n", name.c_str(), flag.meaning.c_str());
+    names.push_back("--" + flag.name + (flag.argument.empty() ? "" : " " + flag.argument));
+    if (!flag.meaning.empty()) width = std::max(width, names.back().size());
+  }
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    auto const& meaning = command.flags[k].meaning;
+    if (meaning.empty()) continue;
+    text += format("             %-*s %s\n", static_cast<int>(width), names[k].c_str(),
+                   meaning.c_str());
   }
   return text;
 }
@@ -134,7 +141,7 @@ int run_command_line(std::vector<std::string> const& arguments, Communicator con
     if (speaks) std::fputs(invocation.config.dump().c_str(), stdout);
     return 0;
   }
-  for (char const* key : {"run.directory", "data.directory"}) {
+  for (char const* key : {"run.directory", "data.directory", "ablate.directory"}) {
     VOXCYCLE_REQUIRE(!invocation.config.text(key).empty(),
                      key << " is empty. Name a directory, e.g. " << Config().text(key) << '.');
   }

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
+#include <type_traits>
 
 #include "cli/config_keys.hpp"
 #include "cli/config_study.hpp"
@@ -25,7 +26,8 @@ Number parse_number(std::string const& name, std::string const& text, Number low
   Number value{};
   auto const* end = text.data() + text.size();
   auto const [rest, problem] = std::from_chars(text.data(), end, value);
-  std::string valid = format("a number >= %g", static_cast<double>(low));
+  std::string valid = format(std::is_integral_v<Number> ? "a whole number >= %g" : "a number >= %g",
+                             static_cast<double>(low));
   if (static_cast<double>(high) < 1e18) valid += format(" and <= %g", static_cast<double>(high));
   VOXCYCLE_REQUIRE(problem == std::errc{} && rest == end && value >= low && value <= high,
                    name << " = '" << text << "' is not valid. Give " << valid << '.');
@@ -64,6 +66,10 @@ ConfigKey const& Config::find(std::string const& name, std::string const& sectio
 }
 
 void Config::set(std::string const& name, std::string const& value) {
+  assign(name, value, ConfigKey::Origin::call);
+}
+
+void Config::assign(std::string const& name, std::string const& value, ConfigKey::Origin origin) {
   VOXCYCLE_REQUIRE(
       value.find_first_of("#\n") == std::string::npos,
       name << " = '" << value
@@ -74,7 +80,9 @@ void Config::set(std::string const& name, std::string const& value) {
   } else if (name.starts_with(kCase)) {
     set_in_case(name.substr(kCase.size()), value);
   } else {
-    const_cast<ConfigKey&>(find(name)).value = value;
+    auto& key = const_cast<ConfigKey&>(find(name));
+    key.value = value;
+    key.origin = origin;
   }
 }
 
@@ -87,13 +95,23 @@ void Config::read_file(std::string const& path) {
     po::options_description const none;
     auto const parsed = po::parse_config_file(in, none, /*allow_unregistered=*/true);
     read_case_names(path);
-    for (auto const& option : parsed.options) set(option.string_key, option.value.front());
+    for (auto const& option : parsed.options) {
+      assign(option.string_key, option.value.front(), ConfigKey::Origin::file);
+    }
   } catch (po::error const& problem) {
     throw Error("config " + path + ": " + problem.what() +
                 ". Lines are [section], key = value or # comment.");
   } catch (Error const& problem) {
     throw Error("config " + path + ": " + problem.what());
   }
+}
+
+bool Config::given(std::string const& name) const {
+  return find(name).origin != ConfigKey::Origin::standard;
+}
+
+bool Config::overridden(std::string const& name) const {
+  return find(name).origin == ConfigKey::Origin::call;
 }
 
 std::string const& Config::text(std::string const& name) const {
@@ -108,10 +126,10 @@ double Config::real(std::string const& name, double low, double high) const {
   return parse_number(name, text(name), low, high);
 }
 
-std::vector<std::int64_t> Config::integers(std::string const& name, std::int64_t low) const {
-  return parse_list<std::int64_t>(text(name), [&](std::string const& part) {
-    return parse_number(name, part, low, std::numeric_limits<std::int64_t>::max());
-  });
+std::vector<std::int64_t> Config::integers(std::string const& name, std::int64_t low,
+                                           std::int64_t high) const {
+  return parse_list<std::int64_t>(
+      text(name), [&](std::string const& part) { return parse_number(name, part, low, high); });
 }
 
 std::array<double, 2> Config::range(std::string const& name, double low, double high) const {
@@ -124,8 +142,8 @@ std::array<double, 2> Config::range(std::string const& name, double low, double 
 }
 
 std::vector<std::int64_t> Config::integers_a_level(std::string const& name, std::size_t levels,
-                                                   std::int64_t low) const {
-  return one_a_level(name, integers(name, low), levels);
+                                                   std::int64_t low, std::int64_t high) const {
+  return one_a_level(name, integers(name, low, high), levels);
 }
 
 std::vector<double> Config::reals_a_level(std::string const& name, std::size_t levels, double low,

@@ -20,8 +20,7 @@
 namespace voxcycle {
 namespace {
 
-constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
-/// Of a machine's memory: the rest is the system's and the page cache's.
+/// Of a machine's or a GPU's memory.
 constexpr double kUsableShare = 0.9;
 /// What a process holds of a GPU before any step: context, kernels, the libraries' workspaces.
 constexpr std::int64_t kGpuProgram = std::int64_t{3} << 29;
@@ -66,6 +65,10 @@ void require_small_tensors(TrainOptions const& options, Grid3 const& finest,
 }
 
 }  // namespace
+
+double usable_memory_bytes() {
+  return kUsableShare * static_cast<double>(machine_memory_bytes());
+}
 
 std::int64_t largest_of(Communicator const& comm, std::int64_t number) {
   at::Tensor value = at::full({1}, number, at::kLong);

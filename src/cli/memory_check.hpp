@@ -16,6 +16,11 @@ struct MemoryFrame {
   std::int64_t program = 0;  ///< bytes, see MemoryOptions
 };
 
+inline constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
+/// Nine tenths of this machine's memory, or of its control group's: the rest is the system's and
+/// the page cache's.
+double usable_memory_bytes();
+
 /// The largest number of all processes. **Collective**.
 std::int64_t largest_of(Communicator const& comm, std::int64_t number);
 

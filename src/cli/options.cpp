@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "cli/choice.hpp"
@@ -16,6 +17,8 @@
 
 namespace voxcycle {
 namespace {
+
+constexpr std::int64_t kMostInt = std::numeric_limits<int>::max();
 
 /// A decay or momentum: 1 would never forget.
 double decay(Config const& config, std::string const& name) {
@@ -40,7 +43,8 @@ std::vector<MoreData> more_data(Config const& config) {
 
 LevelPath custom_path(Config const& config) {
   LevelPath path;
-  for (auto level : config.integers("cycle.path", 1)) path.push_back(static_cast<int>(level) - 1);
+  for (auto level : config.integers("cycle.path", 1, kMostInt))
+    path.push_back(static_cast<int>(level) - 1);
   return path;
 }
 
@@ -50,7 +54,7 @@ std::vector<LevelPlan> level_plans(Config const& config) {
   auto const steps = config.integers_a_level("cycle.steps", count, 0);
   auto const epochs = config.reals_a_level("cycle.epochs", count, 0.0, 1e9);
   auto const seconds = config.reals_a_level("cycle.seconds", count, 0.0, 1e9);
-  auto const patience = config.integers_a_level("cycle.patience", count, 0);
+  auto const patience = config.integers_a_level("cycle.patience", count, 0, kMostInt);
   auto const improvement = config.reals_a_level("cycle.improvement", count, 0.0, 1.0);
   auto const optimizer = config.texts_a_level("train.optimizer", count);
   auto const batch = config.integers_a_level("cycle.batch", count, 1);
@@ -58,7 +62,7 @@ std::vector<LevelPlan> level_plans(Config const& config) {
   auto const warm_up = config.reals_a_level("cycle.warm_up", count, 0.0, 1.0);
   auto const old_factor = config.reals_a_level("cycle.old_level_factor", count, 0.0, 1.0);
   bool const recompute = one_of(config, "train.recompute", {"auto", "yes", "no"}) == "yes";
-  auto const evaluations = config.integers_a_level("cycle.evaluations", count, 1);
+  auto const evaluations = config.integers_a_level("cycle.evaluations", count, 1, kMostInt);
   std::vector<LevelPlan> plans;
   for (std::size_t k = 0; k < count; ++k) {
     plans.push_back({.grid = grids[k],

@@ -6,6 +6,7 @@
 #include "voxcycle/dataset/sample_source.hpp"
 #include "voxcycle/field/family.hpp"
 #include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/train/trainer.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -35,5 +36,7 @@ std::string difference(ShardInfo const& there, ShardInfo const& wanted);
 /// @throws Error unless the shards of this split and grid are there, whole, and what this config
 /// generates. Reads their attributes only.
 void require_shards(Config const& config, std::string const& split, Grid3 const& grid);
+/// The same for all that a training along options.path reads.
+void require_training_shards(Config const& config, TrainOptions const& options);
 
 }  // namespace voxcycle

@@ -6,13 +6,14 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/io/event_file.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <set>
 #include <vector>
 
 #include "cli/device_choice.hpp"
@@ -32,16 +33,6 @@ bool resumes(TrainOptions const& options) {
          std::filesystem::exists(checkpoint_path(options.directory));
 }
 
-/// All data of all stages, before the first step: else a job ends hours later for a missing file.
-void require_data(TrainOptions const& options, Config const& config) {
-  if (holds_finished_run(options)) return;
-  for (int level : std::set<int>(options.path.begin(), options.path.end())) {
-    auto const& grid = options.levels[static_cast<std::size_t>(level)].grid;
-    if (!made_on_the_fly(config)) require_shards(config, "train", grid);
-    require_shards(config, "held_out", grid);
-  }
-}
-
 /// Removes what a later start without --fresh would take for the new run's.
 void forget_run(std::string const& directory) {
   std::filesystem::remove(checkpoint_path(directory));
@@ -54,10 +45,13 @@ std::unique_ptr<DirectoryLock> prepare_directory(TrainOptions const& options, Co
                                                  Communicator const& comm) {
   std::unique_ptr<DirectoryLock> lock;
   if (comm.rank() == 0) {
-    require_data(options, config);
+    // Of all stages, before the first step: else a job ends hours later for a missing file.
+    if (!holds_finished_run(options)) require_training_shards(config, options);
     lock = std::make_unique<DirectoryLock>(options.directory, "run.directory");
+    remove_leftovers(options.directory, std::chrono::seconds(0));  // nobody else writes here
     if (options.restart == Restart::fresh) forget_run(options.directory);
     if (!resumes(options)) {
+      remove_event_files(options.directory);
       write_file_atomically(options.directory + "/config.cfg", config.dump());
       std::filesystem::remove(options.directory + "/DONE");
     }
@@ -116,6 +110,15 @@ void show_levels(TrainOptions const& options, Communicator const& comm) {
       parts.emplace_back("smoothing steps alone (not in network.channels)");
     }
     if (together > 1) parts.push_back(format("%d processes a sample, in slabs along x", together));
+    std::int64_t const units = (plan.batch + options.unit_size - 1) / options.unit_size;
+    if (plan.optimizer != kLbfgs && units < groups) {
+      parts.push_back(format(
+          "%ld of %d processes have no samples in a step (batches of %ld are %ld units of "
+          "train.unit_size; raise cycle.batch, lower train.unit_size, or share samples out with "
+          "run.space)",
+          static_cast<long>((groups - units) * together), comm.size(),
+          static_cast<long>(plan.batch), static_cast<long>(units)));
+    }
     if (options.rate_scaling != RateScaling::none) {
       parts.push_back(format("rates %.3g times cycle.rate (train.rate_scaling)",
                              rate_scale(options.rate_scaling, groups)));

@@ -54,8 +54,9 @@ std::vector<std::string> split_list(std::string_view text) {
     auto const comma = text.find(',');
     std::string_view part = text.substr(0, comma);
     text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
-    while (!part.empty() && part.front() == ' ') part.remove_prefix(1);
-    while (!part.empty() && part.back() == ' ') part.remove_suffix(1);
+    auto const is_blank = [](char c) { return c == ' ' || c == '\t'; };
+    while (!part.empty() && is_blank(part.front())) part.remove_prefix(1);
+    while (!part.empty() && is_blank(part.back())) part.remove_suffix(1);
     parts.emplace_back(part);
   }
   return parts;

@@ -30,54 +30,63 @@ StudyPoint const* final_point(StudyRun const& run) {
   return last == run.curve.rend() ? nullptr : &*last;
 }
 
+/// Of the runs' final points.
 template <class Value>
 Spread spread_over(std::vector<StudyRun const*> const& runs, Value const& value) {
   std::vector<double> values;
   for (auto const* run : runs) {
-    if (!run->curve.empty()) values.push_back(value(*run));
+    if (run->curve.empty()) continue;
+    auto const* point = final_point(*run);
+    values.push_back(point == nullptr ? kNaN : value(*point));
   }
   return spread_of(values);
 }
 
 Spread final_errors(std::vector<StudyRun const*> const& runs, StudyMetric metric) {
-  return spread_over(runs, [&](StudyRun const& run) {
-    auto const* point = final_point(run);
-    return point == nullptr ? kNaN : point->error(metric);
-  });
+  return spread_over(runs, [&](StudyPoint const& point) { return point.error(metric); });
 }
 
-/// Evaluations by stage and place within the stage: runs whose stages end by time or by patience
-/// need not have taken the same steps.
-std::map<std::pair<int, int>, StudyPoint> numbered(StudyRun const& run) {
-  std::map<std::pair<int, int>, StudyPoint> points;
-  std::map<int, int> count;
-  for (auto const& point : run.curve) points[{point.stage, count[point.stage]++}] = point;
-  return points;
+Spread final_figure(std::vector<StudyRun const*> const& runs, double StudyPoint::*member) {
+  return spread_over(runs, [&](StudyPoint const& point) { return point.*member; });
 }
 
+/// Evaluations by stage.
+std::map<int, std::vector<StudyPoint>> by_stage(StudyRun const& run) {
+  std::map<int, std::vector<StudyPoint>> stages;
+  for (auto const& point : run.curve) stages[point.stage].push_back(point);
+  return stages;
+}
+
+StudyPoint mean_point(std::vector<StudyPoint> const& points) {
+  StudyPoint mean = points.front();
+  for (auto member : {&StudyPoint::seconds, &StudyPoint::work, &StudyPoint::rel_l2,
+                      &StudyPoint::energy_gap, &StudyPoint::energy_norm}) {
+    double sum = 0.0;
+    for (auto const& point : points) sum += point.*member;
+    mean.*member = sum / static_cast<double>(points.size());
+  }
+  return mean;
+}
+
+/// Over evaluations at the same place within a stage. Stages that end by time or by patience have
+/// more in some runs than in others: their last ones belong together, and what comes before them
+/// counts where all runs have it.
 std::vector<StudyPoint> mean_curve(std::vector<StudyRun const*> const& runs) {
   std::vector<StudyPoint> mean;
   if (runs.empty()) return mean;
-  std::vector<std::map<std::pair<int, int>, StudyPoint>> all;
-  for (auto const* run : runs) all.push_back(numbered(*run));
-  for (auto const& [place, first] : all.front()) {
-    StudyPoint sum = first;
-    bool everywhere = true;
-    for (std::size_t k = 1; k < all.size() && everywhere; ++k) {
-      auto const found = all[k].find(place);
-      everywhere = found != all[k].end();
-      if (!everywhere) break;
-      for (auto member : {&StudyPoint::seconds, &StudyPoint::work, &StudyPoint::rel_l2,
-                          &StudyPoint::energy_gap, &StudyPoint::energy_norm}) {
-        sum.*member += found->second.*member;
+  std::vector<std::map<int, std::vector<StudyPoint>>> all;
+  for (auto const* run : runs) all.push_back(by_stage(*run));
+  for (auto const& [stage, first] : all.front()) {
+    std::size_t common = first.size();
+    for (auto& stages : all) common = std::min(common, stages[stage].size());
+    for (std::size_t place = 0; place < common; ++place) {
+      std::vector<StudyPoint> points;
+      for (auto& stages : all) {
+        auto const& own = stages[stage];
+        points.push_back(place + 1 < common ? own[place] : own.back());
       }
+      mean.push_back(mean_point(points));
     }
-    if (!everywhere) continue;
-    for (auto member : {&StudyPoint::seconds, &StudyPoint::work, &StudyPoint::rel_l2,
-                        &StudyPoint::energy_gap, &StudyPoint::energy_norm}) {
-      sum.*member /= static_cast<double>(all.size());
-    }
-    mean.push_back(sum);
   }
   return mean;
 }
@@ -178,7 +187,7 @@ std::vector<StudyGroup> groups_of(Study const& study) {
     });
     if (found == groups.end()) {
       StudyGroup group;
-      group.label = run.group;
+      group.label = run.group.empty() ? "all runs" : run.group;
       group.case_name = run.case_name;
       group.grid = run.grid;
       group.settings = without_seed(run.settings);
@@ -194,9 +203,8 @@ std::vector<StudyGroup> groups_of(Study const& study) {
     group.rel_l2 = final_errors(group.runs, StudyMetric::rel_l2);
     group.energy_gap = final_errors(group.runs, StudyMetric::energy_gap);
     group.energy_norm = final_errors(group.runs, StudyMetric::energy_norm);
-    group.seconds =
-        spread_over(group.runs, [](StudyRun const& run) { return run.curve.back().seconds; });
-    group.work = spread_over(group.runs, [](StudyRun const& run) { return run.curve.back().work; });
+    group.seconds = final_figure(group.runs, &StudyPoint::seconds);
+    group.work = final_figure(group.runs, &StudyPoint::work);
   }
   if (groups.empty()) return groups;
 
@@ -215,7 +223,8 @@ std::vector<StudyGroup> groups_of(Study const& study) {
     auto const* baseline = baseline_of(group);
     group.target = study.target;
     if (study.target == 0) {
-      bool const meaningful = baseline != nullptr && baseline->diverged == 0;
+      bool const meaningful =
+          baseline != nullptr && baseline->diverged == 0 && baseline->grid == group.grid;
       group.target = meaningful ? final_errors(baseline->runs, study.metric).high : kNaN;
     }
     auto const times = [&](StudyGroup const& of) {

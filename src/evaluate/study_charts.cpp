@@ -145,6 +145,7 @@ std::string error_chart(std::vector<StudyGroup> const& groups, StudyMetric metri
   }
   chart.series.insert(chart.series.begin(), behind.begin(), behind.end());
   chart.x = x_axis(chart.series);
+  if (chart.x.logarithmic) chart.x_label += ", logarithmic";
   chart.y = y_axis(groups, metric);
   return element("figure", "class='chart'", element("h3", "", name) + svg::render(chart));
 }
@@ -193,7 +194,9 @@ std::string render_study_curves(std::vector<StudyGroup> const& all) {
       "Means over samples that training never sees. Full lines: errors on the finest grid of a "
       "run; dashed pale lines: on the coarser grids of earlier stages, which are other problems. "
       "Where runs differ only in their seed, the full line is their mean and the thin lines are "
-      "the runs. Arrows at the upper edge: errors beyond it.");
+      "the runs. Arrows at the upper edge: errors beyond it. Untrained networks stand at the left "
+      "edge "
+      "of a logarithmic axis.");
   return element("section", "", content);
 }
 

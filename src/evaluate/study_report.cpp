@@ -77,7 +77,7 @@ std::string work_text(double work) {
 }
 
 std::string target_cell(StudyGroup const& group) {
-  if (group.runs.empty()) return "–";
+  if (group.runs.empty() || std::isnan(group.target)) return "–";
   auto const reached = group.seconds_to_target.size();
   if (reached == 0) return "not reached";
   auto text = time_text(spread_of(group.seconds_to_target).mean);
@@ -87,10 +87,21 @@ std::string target_cell(StudyGroup const& group) {
   return text;
 }
 
-double least(std::vector<StudyGroup> const& groups, Spread StudyGroup::*member) {
+/// Over the groups with the same finest grid: other grids are other problems.
+double least(std::vector<StudyGroup> const& groups, std::string const& grid,
+             Spread StudyGroup::*member) {
   double best = INFINITY;
-  for (auto const& group : groups) best = std::fmin(best, (group.*member).mean);
+  for (auto const& group : groups) {
+    if (group.grid == grid) best = std::fmin(best, (group.*member).mean);
+  }
   return best;
+}
+
+/// Groups of runs that end on a coarser grid than their finest.
+bool goes_on_after_the_finest(StudyGroup const& group) {
+  return std::any_of(group.runs.begin(), group.runs.end(), [](auto const* run) {
+    return !run->path.empty() && run->path.back() != run->grid;
+  });
 }
 
 std::string render_table(Study const& study, std::vector<StudyGroup> const& groups) {
@@ -99,28 +110,33 @@ std::string render_table(Study const& study, std::vector<StudyGroup> const& grou
                            "energy norm", "training", "voxels", "to target", "speed-up"}) {
     head += element("th", "scope='col'", name);
   }
-  double const best_l2 = least(groups, &StudyGroup::rel_l2);
-  double const best_gap = least(groups, &StudyGroup::energy_gap);
-  double const best_norm = least(groups, &StudyGroup::energy_norm);
   double fastest = 0;
   for (auto const& group : groups) fastest = std::fmax(fastest, group.speedup);
   std::string rows;
+  double target = NAN;  // of the baseline
   bool several_targets = false;
   bool any_diverged = false;
+  bool any_goes_on = false;
+  auto const cell = [&](StudyGroup const& group, Spread StudyGroup::*member) {
+    return error_cell(group.*member, group.runs.size(), least(groups, group.grid, member));
+  };
   for (auto const& group : groups) {
     auto const runs = group.runs.size();
-    several_targets = several_targets || group.target != groups.front().target;
+    bool const has_target = std::isfinite(group.target);
+    if (has_target && std::isfinite(target)) several_targets |= group.target != target;
+    if (has_target) target = group.target;
     bool const best = std::isfinite(group.speedup) && group.speedup == fastest;
     any_diverged = any_diverged || group.diverged > 0;
+    bool const goes_on = goes_on_after_the_finest(group);
+    any_goes_on = any_goes_on || goes_on;
     auto const divergence = divergence_of(group);
-    auto const label = escape(group.label.empty() ? "all runs" : group.label) +
+    auto const label = escape(group.label) + (goes_on ? " *" : "") +
                        (divergence.empty() ? "" : element("small", "class='warn'", divergence));
     rows += element(
         "tr", "",
         element("td", "", label) + element("td", "", std::to_string(runs)) +
-            element("td", "", html::grid(group.grid)) + error_cell(group.rel_l2, runs, best_l2) +
-            error_cell(group.energy_gap, runs, best_gap) +
-            error_cell(group.energy_norm, runs, best_norm) +
+            element("td", "", html::grid(group.grid)) + cell(group, &StudyGroup::rel_l2) +
+            cell(group, &StudyGroup::energy_gap) + cell(group, &StudyGroup::energy_norm) +
             element("td", "", time_text(group.seconds.mean)) +
             element("td", "", work_text(group.work.mean)) + element("td", "", target_cell(group)) +
             element("td", best ? "class='best'" : "",
@@ -135,10 +151,19 @@ std::string render_table(Study const& study, std::vector<StudyGroup> const& grou
     note += percent(study.target);
   } else {
     note += "what all seeds of the baseline end at";
-    if (!several_targets && !groups.empty()) note += " (" + percent(groups.front().target) + ")";
+    if (std::isnan(target)) {
+      note += " (there is no target: the baseline is not finished, or has diverged)";
+    } else if (!several_targets) {
+      note += " (" + percent(target) + ")";
+    }
   }
   note += ", interpolated between evaluations; speed-up: the baseline's time over this one. ";
   if (!study.baseline.empty()) note += "Baseline: " + escape(study.baseline) + ".";
+  if (any_goes_on) {
+    note +=
+        " *: the path ends on coarser grids; errors, time and voxels are those of the last stage "
+        "on the finest.";
+  }
   if (any_diverged) {
     note +=
         " Diverged: the energy-norm error at the end is not finite, or above 300 % (that of u = 0 "

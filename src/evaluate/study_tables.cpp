@@ -61,9 +61,6 @@ std::string run_object(StudyRun const& run, StudyMetric metric, double target) {
   auto const of_last = [&](double StudyPoint::*member) {
     return last == nullptr ? std::string("null") : json::number(last->*member);
   };
-  auto const of_curve = [&](double StudyPoint::*member) {
-    return run.curve.empty() ? std::string("null") : json::number(run.curve.back().*member);
-  };
   return json::object({{"number", std::to_string(run.number)},
                        {"label", json::text(run.label)},
                        {"group", json::text(run.group)},
@@ -78,8 +75,8 @@ std::string run_object(StudyRun const& run, StudyMetric metric, double target) {
                        {"norm", json::text(run.norm)},
                        {"seed", std::to_string(run.seed)},
                        {"grid", json::text(run.grid)},
-                       {"seconds", of_curve(&StudyPoint::seconds)},
-                       {"work", of_curve(&StudyPoint::work)},
+                       {"seconds", of_last(&StudyPoint::seconds)},
+                       {"work", of_last(&StudyPoint::work)},
                        {"rel_l2_mean", of_last(&StudyPoint::rel_l2)},
                        {"energy_gap_mean", of_last(&StudyPoint::energy_gap)},
                        {"energy_norm_error_mean", of_last(&StudyPoint::energy_norm)},

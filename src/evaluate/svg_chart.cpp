@@ -25,7 +25,9 @@ struct Place {
   double y = 0.0;
 };
 
+/// What no logarithmic axis reaches stands at its left end.
 double x_of(Chart const& chart, double x) {
+  if (chart.x.logarithmic && x <= 0) return kLeft;
   return kLeft + (kRight - kLeft) * chart.x.position(x);
 }
 double y_of(Chart const& chart, double y) {
@@ -33,8 +35,7 @@ double y_of(Chart const& chart, double y) {
 }
 
 bool drawable(Chart const& chart, Point const& point) {
-  return std::isfinite(point.x) && std::isfinite(point.y) &&
-         (!chart.x.logarithmic || point.x > 0) && (!chart.y.logarithmic || point.y > 0);
+  return std::isfinite(point.x) && std::isfinite(point.y) && (!chart.y.logarithmic || point.y > 0);
 }
 
 std::string text(Place at, char const* anchor, std::string const& content) {

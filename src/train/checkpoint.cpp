@@ -4,7 +4,9 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/io/checkpoint_file.hpp"
 
+#include <memory>
 #include <span>
+#include <sstream>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -31,10 +33,11 @@ void add_all(ArchiveWriter& archive, std::string const& prefix, NamedArrays cons
     at::Tensor const values = tensor.detach().cpu().contiguous();
     auto const count = static_cast<std::size_t>(values.numel());
     auto const shape = values.sizes().vec();
+    auto const owner = std::make_shared<at::Tensor const>(values);
     if (values.scalar_type() == at::kDouble) {
-      archive.add(prefix + name, std::span(values.const_data_ptr<double>(), count), shape);
+      archive.add(prefix + name, std::span(values.const_data_ptr<double>(), count), shape, owner);
     } else {
-      archive.add(prefix + name, std::span(values.const_data_ptr<float>(), count), shape);
+      archive.add(prefix + name, std::span(values.const_data_ptr<float>(), count), shape, owner);
     }
   }
 }
@@ -70,6 +73,18 @@ bool same_identity(std::string const& a, std::string const& b) {
     return text;
   };
   return without_blanks(a) == without_blanks(b);
+}
+
+std::optional<IdentityDifference> first_difference(std::string const& there,
+                                                   std::string const& now) {
+  std::istringstream lines_there(there);
+  std::istringstream lines_now(now);
+  while (true) {
+    IdentityDifference lines;
+    bool const ends = !std::getline(lines_there, lines.there);
+    if (!std::getline(lines_now, lines.now) && ends) return {};
+    if (!same_identity(lines.there, lines.now)) return lines;
+  }
 }
 
 void write_checkpoint(std::string const& path, CheckpointHeader const& header,

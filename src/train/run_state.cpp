@@ -10,7 +10,6 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
-#include <sstream>
 #include <string_view>
 
 #include <ATen/ATen.h>
@@ -27,20 +26,16 @@ constexpr std::string_view kThreadsLine = "threads a process = ";
 /// one differ.
 void require_same_identity(std::string const& directory, std::string const& there,
                            std::string const& now) {
-  std::istringstream lines_there(there), lines_now(now);
-  std::string a, b;
-  while (same_identity(a, b)) {
-    bool const ends = !std::getline(lines_there, a);
-    if (!std::getline(lines_now, b) && ends) return;
-  }
+  auto const differing = first_difference(there, now);
+  if (!differing) return;
   std::string cure = "Choose another run.directory";
-  if (a.starts_with(kThreadsLine) && b.starts_with(kThreadsLine)) {
-    cure =
-        "Sums depend on the number of threads: set run.threads = " + a.substr(kThreadsLine.size()) +
-        ", or start as many processes as then (cores are shared out to them)";
+  if (differing->there.starts_with(kThreadsLine) && differing->now.starts_with(kThreadsLine)) {
+    cure = "Sums depend on the number of threads: set run.threads = " +
+           differing->there.substr(kThreadsLine.size()) +
+           ", or start as many processes as then (cores are shared out to them)";
   }
-  throw Error(directory + " holds a run of another config ('" + a + "' there, '" + b + "' now). " +
-              cure + ", or start over with --fresh.");
+  throw Error(directory + " holds a run of another config (" + differing->text() + "). " + cure +
+              ", or start over with --fresh.");
 }
 
 std::int64_t finest_level(std::vector<Stage> const& stages) {
@@ -211,8 +206,7 @@ void RunState::tell_of_drift() {
 void RunState::save(NamedArrays const& optimizer) {
   tell_of_drift();
   if (comm_.rank() != 0) return;
-  record_->save();
-  position_.metrics = metrics_to_csv(record_->rows());
+  position_.metrics = record_->save();
   position_.averaged_updates = averaged_.updates();
   write_checkpoint(checkpoint_path(o_.directory), position_, *network_, averaged_.network(),
                    optimizer, position_.step == 0 ? carried_ : NamedArrays{});

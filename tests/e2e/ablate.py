@@ -206,11 +206,50 @@ class Ablate(harness.Case):
         self.assertRegex(self.ablate("--report").out, "\ndirect .* diverged\n")
         self.assertIsNone(self.read_json()["runs"][0]["rel_l2_mean"])
 
+    def test_a_run_that_fails_before_its_log_is_told(self):
+        one = "[ablate]\ndirectory = study\nspectrum_samples = 0\n[case.small]\n[case.large]\n"
+        self.write({}, study=one + "run.memory_limit = 0.001\n")
+        result = self.ablate()
+        self.assertEqual(result.status, 1, result.text)
+        self.assertRegex(result.out, "missing: run 2, large: failed: .*of memory a process")
+        # Another config in the same place has not failed.
+        result = self.ablate("--report", "--cycle.batch", "3")
+        self.assertIn("missing: run 2, large: not begun", result.out)
+
+    def test_places_may_change_amid_a_study(self):
+        self.assertEqual(self.ablate("--data", "--data.directory", "moved").status, 0)
+        long = ("--cycle.steps", "100000, 8", "--train.checkpoint_seconds", "0.1",
+                "--data.directory", "moved")
+        process = self.start("ablate", "--config", "study.cfg", "--run", "3", *long)
+        self.wait_until(process, lambda: self.steps_done(NAMES[2]) > 5)
+        process.send(signal.SIGINT)
+        self.assertEqual(process.wait(20).status, harness.STOPPED)
+        (self.scratch / "moved").rename(self.scratch / "data")
+        process = self.start("ablate", "--config", "study.cfg", "--run", "3", *long,
+                             "--data.directory", "data")
+        output = self.scratch / "study" / NAMES[2] / "output.txt"
+        self.wait_until(process, lambda: "going on with stage 1" in output.read_text())
+        process.send(signal.SIGINT)
+        self.assertEqual(process.wait(20).status, harness.STOPPED)
+
+    def test_finished_runs_no_longer_need_what_they_started_from(self):
+        self.succeed("generate", "--config", "small.cfg")
+        self.succeed("train", "--config", "small.cfg", "--run.directory", "start")
+        start = ("--train.start", "start")
+        self.assertEqual(self.ablate("--run", "1", *start).status, 0)
+        shutil.rmtree(self.scratch / "start")
+        self.assertEqual(self.ablate("--report", *start).status, 0)
+        self.assertIn("finished", self.succeed("ablate", "--config", "study.cfg", "--list", *start).out)
+        result = self.ablate(*start)
+        self.assertEqual(result.status, 1, result.text)
+        self.assertIn("run 2, direct, seed 2: train.start = 'start' holds no finished run", result.err)
+
     def test_a_changed_config_is_told(self):
         self.assertEqual(self.ablate("--run", "1").status, 0)
         result = self.ablate("--run", "1", "--cycle.batch", "3")
         self.assertEqual(result.status, 1, result.text)
-        self.assertIn("holds a run of another config", result.err)
+        self.assertIn("holds a run of another config ('cycle.batch = 4' there, 'cycle.batch = 3' now)",
+                      result.err)
         shutil.rmtree(self.scratch / "study" / NAMES[0])
         self.assertEqual(self.ablate("--run", "1", "--cycle.batch", "3").status, 0)
 
@@ -241,6 +280,14 @@ class Ablate(harness.Case):
             (("--ablate.target_metric", "l2"), "rel_l2, energy_gap, energy_norm"),
             (("--case.direct.cycle.path", "3"), "run 1, direct, seed 1: "),
             (("--case.direct.cycle.pth", "3"), "cycle.path"),
+            (("--run.seed", "7"), "Give --vary.run.seed instead"),
+            (("--cycle.path", "1"), "Give --case.direct.cycle.path instead"),
+            (("--vary.train.loss", "energy | enrgy"), "run 2, direct, seed 1, loss enrgy: "),
+            (("--vary.train.optimizer", "adm"), "adam"),
+            (("--vary.network.name", "unt"), "unet"),
+            (("--vary.data.family", "k"), "kl"),
+            (("--case.half_v.cycle.steps", "0"), "run 3, half_v, seed 1: "),
+            (("--case.half_v.network.channels", "8:8"), "run 3, half_v, seed 1: "),
         ]:
             with self.subTest(options=options):
                 result = self.ablate(*options)

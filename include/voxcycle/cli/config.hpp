@@ -16,6 +16,8 @@ struct ConfigKey {
   std::string name;     ///< "section.key"
   std::string value;    ///< default, then what file and command line made of it
   std::string meaning;  ///< with unit and valid values, for --dump-config
+  /// What set it last.
+  enum class Origin { standard, file, call } origin = Origin::standard;
 };
 
 /// One line of the section [vary]: a key and the values that runs of a study try in turn.
@@ -40,25 +42,33 @@ struct ConfigStudy {
 /// are text until asked for; the typed readers check ranges and name the key in their errors.
 class Config {
  public:
+  static constexpr std::int64_t kMostInteger = std::numeric_limits<std::int64_t>::max();
+
   Config();
 
   /// Reads an INI file ([section], key = value, # comments). @throws Error for a missing file, a
   /// line that is none of these, or an unknown key, naming the nearest valid ones.
   void read_file(std::string const& path);
-  /// Sets one key; "vary.KEY" and "case.NAME.KEY" add to the study instead.
+  /// As on the command line. Sets one key; "vary.KEY" and "case.NAME.KEY" add to the study instead.
   /// @throws Error for an unknown key, naming the nearest valid ones.
   void set(std::string const& name, std::string const& value);
 
+  /// Whether a file or `set` gave the key a value, be it its default.
+  bool given(std::string const& name) const;
+  /// Whether `set` did, after all files.
+  bool overridden(std::string const& name) const;
   std::string const& text(std::string const& name) const;
   std::int64_t integer(std::string const& name, std::int64_t low = 0,
-                       std::int64_t high = std::numeric_limits<std::int64_t>::max()) const;
+                       std::int64_t high = kMostInteger) const;
   double real(std::string const& name, double low, double high) const;
-  std::vector<std::int64_t> integers(std::string const& name, std::int64_t low) const;
+  std::vector<std::int64_t> integers(std::string const& name, std::int64_t low,
+                                     std::int64_t high = kMostInteger) const;
   /// Two numbers "low, high", or one for both. @throws Error unless they rise.
   std::array<double, 2> range(std::string const& name, double low, double high) const;
   /// A list with one entry a level; a single value stands for all. @throws Error on another length.
   std::vector<std::int64_t> integers_a_level(std::string const& name, std::size_t levels,
-                                             std::int64_t low) const;
+                                             std::int64_t low,
+                                             std::int64_t high = kMostInteger) const;
   std::vector<double> reals_a_level(std::string const& name, std::size_t levels, double low,
                                     double high) const;
   std::vector<std::string> texts_a_level(std::string const& name, std::size_t levels) const;
@@ -77,6 +87,7 @@ class Config {
   std::string identity() const;
 
  private:
+  void assign(std::string const& name, std::string const& value, ConfigKey::Origin origin);
   /// @param section  where the key was read if not at its own place, e.g. "vary"
   ConfigKey const& find(std::string const& name, std::string const& section = "") const;
   void set_alternatives(std::string const& name, std::string const& values);

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace voxcycle {
@@ -29,6 +30,14 @@ struct CheckpointHeader {
 
 /// Whether two identities say the same, blanks apart ("10,10" and "10, 10").
 bool same_identity(std::string const& a, std::string const& b);
+
+/// The first lines in which two identities differ; "" where one has none left.
+struct IdentityDifference {
+  std::string there, now;
+  std::string text() const { return "'" + there + "' there, '" + now + "' now"; }
+};
+std::optional<IdentityDifference> first_difference(std::string const& there,
+                                                   std::string const& now);
 
 /// Writes all of a run's state atomically (temporary name, synced, checksummed, renamed).
 /// @param optimizer  state of the method of the stage in progress; empty between stages

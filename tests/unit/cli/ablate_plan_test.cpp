@@ -117,6 +117,27 @@ TEST(Plan, RefusesWhatIsNoStudy) {
   EXPECT_THAT(error_of("[ablate]\nbaseline = c\n[vary]\nrun.seed = 1\n"), HasSubstr("no cases"));
 }
 
+TEST(Plan, RefusesOverridesThatItsOwnValuesWouldUndo) {
+  auto const message_of = [](std::string const& study, std::string const& key) {
+    Config config = config_of(study);
+    config.set(key, "3");
+    try {
+      plan_study(config);
+    } catch (Error const& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  std::string const vary = "[vary]\nrun.seed = 1 | 2\n";
+  EXPECT_THAT(message_of(vary, "run.seed"),
+              HasSubstr("run.seed stands in [vary]. Give --vary.run.seed instead."));
+  EXPECT_EQ(message_of(vary, "vary.run.seed"), "no error");
+  EXPECT_EQ(message_of(vary, "data.seed"), "no error");
+  EXPECT_EQ(message_of("[run]\nseed = 3\n" + vary, "data.seed"), "no error");
+  EXPECT_THAT(message_of("[case.a]\ncycle.steps = 1\n[case.b]\n", "cycle.steps"),
+              HasSubstr("Give --case.a.cycle.steps instead."));
+}
+
 TEST(Plan, DataIdentityIsThatOfFamiliesBoundaryAndGrids) {
   Config const config;
   auto const of = [&](char const* key, char const* value) {

@@ -38,6 +38,18 @@ TEST(Config, FileAndCommandLineReplaceDefaults) {
   EXPECT_EQ(config.text("cycle.name"), "f");
 }
 
+TEST(Config, TellsADefaultThatWasGiven) {
+  Config config;
+  EXPECT_FALSE(config.given("cycle.name"));
+  config.set("cycle.name", Config().text("cycle.name"));
+  EXPECT_TRUE(config.given("cycle.name"));
+  EXPECT_TRUE(config.overridden("cycle.name"));
+  config.read_file(config_file("[run]\nseed = 1\n"));
+  EXPECT_TRUE(config.given("run.seed"));
+  EXPECT_FALSE(config.overridden("run.seed"));
+  EXPECT_FALSE(config.given("run.threads"));
+}
+
 TEST(Config, UnknownKeysNameTheNearestValidOnes) {
   Config config;
   auto const text = error_of([&] { config.set("cycle.step", "3"); });

@@ -158,12 +158,51 @@ TEST(Groups, LeaveUnfinishedRunsOut) {
   study.runs[0].finished = false;
   EXPECT_TRUE(std::isnan(groups_of(study)[0].rel_l2.mean));
   EXPECT_TRUE(std::isnan(groups_of(study)[1].speedup));
+  for (auto& run : study.runs) run.finished = run.case_name == "cycle";
+  EXPECT_THAT(render_study(study), HasSubstr("there is no target"));
+  EXPECT_THAT(render_study(study), Not(HasSubstr("not reached")));
 }
 
 TEST(Groups, MeanCurveHasWhatAllSeedsEvaluated) {
   auto study = two_cases();
   study.runs[2].curve.pop_back();
-  EXPECT_EQ(groups_of(study)[0].curve.size(), 3U);
+  auto const curve = groups_of(study)[0].curve;
+  ASSERT_EQ(curve.size(), 3U);
+  EXPECT_NEAR(curve[1].rel_l2, (0.4 + 0.2) / 2, rounding);
+  // The ends of both, one after 30 s and one after 20 s: as in the table.
+  EXPECT_NEAR(curve[2].rel_l2, groups_of(study)[0].rel_l2.mean, rounding);
+  EXPECT_NEAR(curve[2].seconds, 25, rounding * 25);
+}
+
+TEST(Groups, OfAnotherGridThanTheBaselineHaveNoTarget) {
+  auto study = two_cases();
+  for (auto& run : study.runs) {
+    if (run.case_name != "cycle") continue;
+    run.path = {"8^3"};
+    run.grid = "8^3";
+  }
+  auto const groups = groups_of(study);
+  EXPECT_TRUE(std::isnan(groups[1].target));
+  EXPECT_TRUE(groups[1].seconds_to_target.empty());
+  auto const page = render_study(study);
+  EXPECT_THAT(page, Not(HasSubstr("not reached")));
+  // Each grid has its own best.
+  std::string const best = "class='best'";
+  EXPECT_THAT(page, HasSubstr(best + ">1.0e-07 %"));
+  EXPECT_THAT(page, HasSubstr(best + ">7.50 %"));
+}
+
+TEST(Groups, EndWhereTheirFinestGridDoes) {
+  auto study = two_cases();
+  for (auto& run : study.runs) {
+    run.path.emplace_back("8^3");
+    run.curve.push_back({2, "8^3", 9, 100, 900, 1e-9, 1e-9, 1e-9});
+  }
+  auto const groups = groups_of(study);
+  EXPECT_NEAR(groups[0].rel_l2.mean, 0.075, rounding);
+  EXPECT_NEAR(groups[0].seconds.mean, 30, rounding * 30);
+  EXPECT_NEAR(groups[0].work.mean, 250, rounding * 250);
+  EXPECT_THAT(render_study(study), HasSubstr("direct *"));
 }
 
 TEST(Divergence, IsAnEndFarAboveTheBeginningAndAboveNoSolutionAtAll) {
