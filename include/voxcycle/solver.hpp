@@ -23,7 +23,9 @@ struct SolverOptions {
   std::string model = "none";  ///< checkpoint of a trained network, or none: multigrid alone
   /// Conditions on the six faces; default: the model's, else 1 at x-, 0 at x+, zero flux elsewhere.
   std::optional<Boundary> boundary{};
-  double tolerance = 1e-8;  ///< relative residual |b - K u| / |b - K lift|, [1e-14, 1)
+  /// Relative residual |b - K u| / |b - K lift|, [1e-14, 1). The relative error may be larger by as
+  /// much as the contrast of nu, or the square of the ratio of a voxel's edges.
+  double tolerance = 1e-8;
   int max_iterations = 500;
   at::Device device = at::kCPU;  ///< where it computes; results come back to the CPU
   /// Of the network's convolutions and activations, bfloat16 or float32; default: as it was trained
@@ -65,7 +67,7 @@ struct [[nodiscard]] Solution {
   int iterations = 0;
   double relative_residual = 0.0;
   /// Of the relative energy-norm error of u, as one multigrid cycle on its residual tells: good on
-  /// smooth nu, low on rough nu. No bound.
+  /// smooth nu and cubic voxels, low elsewhere (at contrast 1e6 a hundredfold). No bound.
   double error_estimate = 0.0;
   std::optional<ErrorBounds> bounds{};  ///< by certify
   FaceFlows flows;
@@ -77,11 +79,11 @@ struct [[nodiscard]] Solution {
 /// is one), then multigrid-preconditioned conjugate gradients from there (float64). Of
 /// network and lift it starts from the one with the smaller error: their energies tell (Ritz). A
 /// network that has no level for a grid runs on the finest coarser one that it fits, and its
-/// solution is interpolated.
+/// solution is interpolated. Threads may share one: the network then runs for one at a time.
 class Solver {
  public:
-  /// @throws Error if the model cannot be read, was trained for another boundary, or the tolerance
-  ///         or the precision is none of those above.
+  /// @throws Error if the model cannot be read, was trained for another boundary, the tolerance
+  ///         or the precision is none of those above, or the device cannot be used, saying why.
   explicit Solver(SolverOptions options = {});
   ~Solver();
   Solver(Solver&&) noexcept;

@@ -23,7 +23,7 @@ at::Tensor voxel_field(char const* name, at::Tensor const& field, Grid3 const& g
   VOXCYCLE_REQUIRE(field.scalar_type() == at::kFloat || field.scalar_type() == at::kDouble,
                    name << " is of type " << field.scalar_type() << ". Pass float32 or float64.");
   auto const [nx, ny, nz] = grid.voxels;
-  return field.to(at::kDouble).contiguous().view({1, 1, nx, ny, nz});
+  return field.to(at::kCPU, at::kDouble).contiguous().view({1, 1, nx, ny, nz});
 }
 
 std::span<double const> values_of(at::Tensor const& field) {

@@ -78,6 +78,7 @@ at::Tensor NetworkStart::source(Equation const& e) const {
 }
 
 at::Tensor NetworkStart::operator()(Equation const& e) const {
+  std::lock_guard const lock(one_at_a_time_);
   Grid3 const& fine = e.problem.grid;
   Grid3 const grid = network_grid(fine);
   std::int64_t const block = fine.voxels[0] / grid.voxels[0];

@@ -5,6 +5,7 @@
 #include "voxcycle/grid/grid3.hpp"
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -32,6 +33,7 @@ class NetworkStart {
   /// The network's solution (interpolated from network_grid) on the problem's nodes in float64,
   /// with exact Dirichlet values, on the network's device as the equation's fields are. The problem
   /// has the model's boundary.
+  /// Of several threads one at a time.
   /// @throws Error also for a source that the network was not trained for.
   at::Tensor operator()(Equation const& e) const;
 
@@ -42,6 +44,7 @@ class NetworkStart {
   Model model_;
   at::ScalarType precision_;
   std::unique_ptr<Communicator> comm_;
+  mutable std::mutex one_at_a_time_;  ///< the network keeps frames of grids
 };
 
 }  // namespace voxcycle

@@ -11,6 +11,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 #include "cli/device_choice.hpp"
@@ -31,11 +32,10 @@ double number_of(Invocation const& call, char const* flag, double low, double hi
   return parse_real(std::string("--") + flag, call.flags.at(flag), low, high);
 }
 
-/// The flag, else the config's key where it is not its default, else "".
+/// The flag, else the config's key where it was given, else "".
 std::string text_of_either(Invocation const& call, char const* flag, char const* key) {
   if (call.has(flag)) return call.flags.at(flag);
-  auto const& text = call.config.text(key);
-  return text == Config().text(key) ? "" : text;
+  return call.config.given(key) ? call.config.text(key) : "";
 }
 
 VoxelFieldOptions field_options(Invocation const& call) {
@@ -97,10 +97,26 @@ SolverOptions solver_options(Invocation const& call) {
     try {
       options.boundary = parse_boundary(boundary);
     } catch (Error const& problem) {
-      throw Error(std::string("--bc: ") + problem.what());
+      throw Error((call.has("bc") ? "--bc: " : "problem.boundary: ") + std::string(problem.what()));
     }
   }
   return options;
+}
+
+/// @throws Error if writing to `flag` would overwrite what another flag reads.
+void require_no_input(Invocation const& call, char const* flag) {
+  auto const& target = call.flags.at(flag);
+  for (char const* input : {"nu", "f", "model"}) {
+    if (!call.has(input)) continue;
+    auto path = call.flags.at(input);
+    for (auto end = path.size(); end != std::string::npos; end = path.rfind(':')) {
+      path.resize(end);  // FILE:name, too
+      std::error_code none;
+      VOXCYCLE_REQUIRE(!std::filesystem::equivalent(path, target, none),
+                       "--" << flag << ' ' << target << " would overwrite what --" << input
+                            << " reads. Choose another name.");
+    }
+  }
 }
 
 void require_usage(Invocation const& call) {
@@ -120,8 +136,14 @@ void require_usage(Invocation const& call) {
   VOXCYCLE_REQUIRE(!call.has("certify") || !call.has("compare"),
                    "--certify stops before the solve that --compare compares. Leave one out.");
   for (char const* flag : {"out", "json"}) {
-    if (call.has(flag)) require_writable(call.flags.at(flag));
+    if (!call.has(flag)) continue;
+    require_no_input(call, flag);
+    require_writable(call.flags.at(flag));
   }
+  VOXCYCLE_REQUIRE(!call.has("out") || call.flags.at("out").ends_with(".vtkhdf"),
+                   "--out " << call.flags.at("out")
+                            << " is no name of a VTKHDF file, the format "
+                               "that it writes. Let it end in .vtkhdf.");
   if (call.has("png")) require_writable(call.flags.at("png") + "/u_x.png");
 }
 
@@ -147,6 +169,7 @@ void write_files(Invocation const& call, SolveReport& report, at::Tensor const& 
                           .nu = call.has("with-nu") ? values(nu) : std::span<double const>(),
                           .converged = s.converged,
                           .relative_residual = s.relative_residual,
+                          .origin = report.origin,
                           .figures = {{"iterations", s.iterations},
                                       {"tolerance", report.tolerance},
                                       {"error_estimate", s.error_estimate}}});
@@ -172,6 +195,7 @@ int solve(Invocation const& call) {
   auto const location = call.flags.at("nu");
   auto field = read_voxel_field(location, field_options(call));
   Grid3 const grid = field.grid;
+  auto const origin = field.origin;
   require_positive(location, grid, field.values);
   at::Tensor const nu = tensor_of(std::move(field));
   auto const f = source_field(call, grid);
@@ -182,6 +206,7 @@ int solve(Invocation const& call) {
       .network = solver.model(),
       .boundary = to_string(solver.boundary()),
       .tolerance = options.tolerance,
+      .origin = origin,
       .solution = call.has("certify") ? solver.certify(nu, grid, f) : solver.solve(nu, grid, f)};
   if (call.has("compare")) report.from_lift = solve_from_lift(options, solver, nu, grid, f);
   if (call.has("conductivity")) {
@@ -211,7 +236,9 @@ int solve(Invocation const& call) {
 Command solve_command() {
   return {"solve",
           "solution, its error, flows and pictures for a coefficient field in a file",
-          {{"nu", "FILE", "FILE.h5:/path[k], FILE.vtkhdf[:name], FILE.npy or FILE:nx,ny,nz:type"},
+          {{"nu", "FILE",
+            "FILE.h5:/path[k], FILE.vtkhdf[:name], FILE.npy or "
+            "FILE:a,b,c:type (shape as stored)"},
            {"axes", "xyz", "what the axes of stored arrays are, first index first, e.g. zyx"},
            {"spacing", "HX,HY,HZ", "edges of a voxel (default: the file's, else longest edge 1)"},
            {"model", "FILE", "checkpoint of a network to start from (default: none)"},
@@ -221,7 +248,8 @@ Command solve_command() {
            {"f", "NUMBER|FILE",
             "source (or problem.source; default: 0); of FILE.vtkhdf the cell array f"},
            {"bc", "A,B,...", "faces x-, x+, y-, y+, z-, z+: a value or flux (or problem.boundary)"},
-           {"certify", "", "stop after bounding the error of the network's solution"},
+           {"certify", "",
+            "stop after bounding the error of the network's solution (without one, the lift's)"},
            {"compare", "", "solve also from the lift: what did the network save?"},
            {"conductivity", "", "effective conductivity along x, y and z (three more solves)"},
            {"out", "FILE.vtkhdf", "solution for ParaView and VTK"},

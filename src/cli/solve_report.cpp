@@ -52,8 +52,13 @@ std::string solve_text(SolveReport const& report) {
   text += line("setup", format_seconds(s.seconds.setup) + " (multigrid)");
   text += line("estimate", format_seconds(s.seconds.estimate));
   if (s.bounds) {
-    text += line("error", format("%.3g <= |u - u*| / |u*| <= %.3g in the energy norm",
-                                 s.bounds->lower, s.bounds->upper));
+    char const* const of = s.start.from_network ? "of the network's solution"
+                           : s.start.rejected
+                               ? "of the lift: the network's solution was worse and was left out"
+                               : "of the lift";
+    text += line("error", format("%.3g <= |u - u*| / |u*| <= %.3g in the energy norm, ",
+                                 s.bounds->lower, s.bounds->upper) +
+                              of);
     text += line("residual", format("%.3g", s.relative_residual));
   } else {
     text += line("solve", format("%s, %d iterations, relative residual %.3g%s",

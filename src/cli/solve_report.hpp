@@ -5,6 +5,7 @@
 #include "voxcycle/reference/conductivity.hpp"
 #include "voxcycle/solver.hpp"
 
+#include <array>
 #include <optional>
 #include <string>
 
@@ -18,6 +19,7 @@ struct SolveReport {
   std::string network;  ///< its name and sizes
   std::string boundary;
   double tolerance = 0.0;
+  std::array<double, 3> origin{};  ///< of the box
   Solution solution;
   std::optional<Solution> from_lift{};  ///< the same problem solved from the lift, to compare
   std::optional<EffectiveConductivity> conductivity{};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/solver.hpp"
 
+#include "voxcycle/core/device.hpp"
 #include "voxcycle/core/device_timer.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/memory.hpp"
@@ -47,6 +48,7 @@ ErrorBounds relative_bounds(ErrorEstimate const& e) {
 struct Solver::Impl {
   explicit Impl(SolverOptions options_in);
   at::Tensor lifted(Equation const& e) const;
+  double shifted_energy(Equation const& e, at::Tensor const& u) const;
   std::optional<at::Tensor> start(Equation const& e, Solution& s) const;
   void certify(Equation const& e, Multigrid const& cycle, at::Tensor const& u, Solution& s) const;
   void solve(Equation const& e, Multigrid const& cycle, std::optional<at::Tensor> from,
@@ -67,6 +69,7 @@ Solver::Impl::Impl(SolverOptions options_in) : options(std::move(options_in)) {
                                    "that). Give one that can be reached, e.g. 1e-8.");
   VOXCYCLE_REQUIRE(options.max_iterations > 0,
                    "a solver needs at least one iteration, not " << options.max_iterations << '.');
+  if (options.device.is_cuda()) require_cuda();
   if (options.model != "none") {
     network.emplace(options.model, options.device, options.precision);
     name = describe_network(network->model().config);
@@ -83,6 +86,12 @@ at::Tensor Solver::Impl::lifted(Equation const& e) const {
   return lift(e.problem.grid, boundary, at::kDouble).to(options.device);
 }
 
+/// J of u measured from the boundary's datum, which changes J by the same for all u.
+double Solver::Impl::shifted_energy(Equation const& e, at::Tensor const& u) const {
+  double const datum = datum_of(boundary);
+  return energy_of(e, datum == 0.0 ? u : u - datum);
+}
+
 /// The network's solution if there is one that is better than the lift. By Ritz, of two fields the
 /// one with the lower energy has the smaller energy-norm error.
 std::optional<at::Tensor> Solver::Impl::start(Equation const& e, Solution& s) const {
@@ -91,8 +100,8 @@ std::optional<at::Tensor> Solver::Impl::start(Equation const& e, Solution& s) co
   s.start.network_grid = network->network_grid(e.problem.grid);
   s.start.precision = network->precision();
   at::Tensor const u = (*network)(e);
-  double const of_network = energy_of(e, u);
-  double const of_lift = energy_of(e, lifted(e));
+  double const of_network = shifted_energy(e, u);
+  double const of_lift = shifted_energy(e, lifted(e));
   s.start.from_network = of_network < of_lift;  // false also if it is not a number
   s.start.rejected = !s.start.from_network;
   release_freed_memory(s.grid.voxel_count());  // its features are no nodal fields
@@ -146,11 +155,16 @@ Equation on_device(Equation e, at::Device device) {
 
 Solution Solver::Impl::run(Task task, Equation const& given) const {
   at::NoGradGuard const no_grad;
-  Equation const e = on_device(given, options.device);
+  Equation e = on_device(given, options.device);
   Solution s;
   s.grid = e.problem.grid;
   std::optional<at::Tensor> from = start(e, s);
   if (!from && task == Task::certify) from = lifted(e);
+  // The same solution, within float32's range.
+  if (double const scale = float32_scale(e.nu); scale != 1.0) {
+    e.nu = e.nu / scale;
+    if (e.b) e.b = *e.b / scale;
+  }
   if (from) s.start.relative_residual = relative_residual(e.problem, e.nu, *from, e.b);
   {
     DeviceTimer const timer(e.nu.device().index());

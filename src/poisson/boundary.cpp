@@ -105,6 +105,22 @@ std::string to_string(Boundary const& boundary) {
   return join(entries);
 }
 
+double datum_of(Boundary const& boundary) {
+  std::optional<double> least;
+  for (Face const& face : boundary.faces) {
+    if (face.kind != FaceKind::dirichlet) continue;
+    if (!least || std::abs(face.value) < std::abs(*least)) least = face.value;
+  }
+  return least.value_or(0.0);
+}
+
+Boundary measured_from(double datum, Boundary boundary) {
+  for (Face& face : boundary.faces) {
+    if (face.kind == FaceKind::dirichlet) face.value -= datum;
+  }
+  return boundary;
+}
+
 at::Tensor free_node_mask(Grid3 const& grid, Boundary const& boundary,
                           at::TensorOptions const& options) {
   require_valid(grid);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/reference/conductivity.hpp"
 
-#include "voxcycle/poisson/face_flow.hpp"
+#include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/reference/multigrid_pcg.hpp"
 
 namespace voxcycle {
@@ -27,8 +27,9 @@ EffectiveConductivity effective_conductivity(Grid3 const& grid, at::Tensor const
   for (std::size_t axis = 0; axis < 3; ++axis) {
     Problem const problem{grid, unit_difference(axis)};
     auto const solved = solve_multigrid_pcg(problem, nu, options);
-    auto const flows = face_flows(solved.u.cpu(), nu.cpu(), grid, problem.boundary);
-    double const through = 0.5 * (flows.into[2 * axis] - flows.into[2 * axis + 1]);
+    // What flows through is the energy u^T K u for a difference of 1, with the square of u's error;
+    // the reactions on the faces have the error itself.
+    double const through = 2.0 * energy_and_gradient(solved.u, nu, grid).energy.item<double>();
     double const length = grid.lengths[axis];
     result.value[axis] = through * length / (volume / length);
     result.iterations[axis] = solved.iterations;

@@ -125,9 +125,10 @@ ErrorEstimate estimate_error(Problem const& problem, at::Tensor const& nu, at::T
                    "an error estimate needs cycles, a positive width and a safety in (0, 1].");
   at::Tensor const voxels = nu.contiguous();
   System const system(problem, voxels, b);
-  system.require_fits("u", u, system.lifted());
+  at::Tensor const field = system.shifted(u);
+  system.require_fits("u", field, system.lifted());
   ErrorEstimate result;
-  double const square = squared_norm(system.residual(u.contiguous()));
+  double const square = squared_norm(system.residual(field));
   VOXCYCLE_REQUIRE(std::isfinite(square), "u has values that are not finite.");
   // Before the fields of the descent are made: the probe has its own.
   double least = square > 0.0 ? least_ritz_value_seen(problem, voxels, system, multigrid,
@@ -135,7 +136,7 @@ ErrorEstimate estimate_error(Problem const& problem, at::Tensor const& nu, at::T
                               : 1.0;
   result.correction = at::zeros_like(u, at::MemoryFormat::Contiguous);
   if (square > 0.0) {
-    Descent descent(system, multigrid, system.residual(u.contiguous()));
+    Descent descent(system, multigrid, system.residual(field));
     for (int cycles = 1;; ++cycles) {
       least = std::min(least, descent.least_ritz_value());
       double const left = descent.weighted_residual();
@@ -149,7 +150,7 @@ ErrorEstimate estimate_error(Problem const& problem, at::Tensor const& nu, at::T
       descent.step(result.correction);
     }
   }
-  at::Tensor const better = u + result.correction;
+  at::Tensor const better = field + result.correction;
   result.norm =
       std::sqrt(2.0 * energy_and_gradient(better, voxels, problem.grid).energy.item<double>());
   return result;

@@ -18,6 +18,7 @@ FmgResult full_multigrid(Problem const& problem, at::Tensor const& nu, Multigrid
   at::Tensor r = system.residual(result.u);
   double const scale = std::sqrt(field_dot(r, r));
   if (system.is_rounding(scale, result.u)) {
+    system.unshift(result.u);
     return result;  // the lift solves the system
   }
   result.u.add_(multigrid.full_cycle(r));
@@ -26,6 +27,7 @@ FmgResult full_multigrid(Problem const& problem, at::Tensor const& nu, Multigrid
   }
   r = system.residual(result.u);
   result.relative_residual = std::sqrt(field_dot(r, r)) / scale;
+  system.unshift(result.u);
   return result;
 }
 

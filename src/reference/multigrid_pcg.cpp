@@ -4,6 +4,7 @@
 #include "voxcycle/poisson/parallel.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include <ATen/ATen.h>
@@ -13,6 +14,11 @@ namespace {
 
 // Neighbouring voxels of a field that averages represent well differ by no more than this factor.
 constexpr double smooth_jump = 2.0;
+
+// Larger quotients of nu's largest and least values are too much for cycles in float32.
+constexpr double float32_contrast = 1e8;
+// Cycles in float32 have room for nu between this and its inverse as it is.
+constexpr double least_plain = 0x1p-40;
 
 // The largest quotient of nu in two voxels that share a face.
 double largest_jump(at::Tensor const& nu) {
@@ -45,9 +51,16 @@ double largest_jump(at::Tensor const& nu) {
 
 }  // namespace
 
+double float32_scale(at::Tensor const& nu) {
+  double const largest = nu.max().item<double>();
+  if (largest > least_plain && largest < 1.0 / least_plain) return 1.0;
+  return std::exp2(std::floor(std::log2(largest)));
+}
+
 MultigridOptions multigrid_options_for(at::Tensor const& nu) {
   MultigridOptions options;
-  options.dtype = at::kFloat;
+  double const contrast = nu.max().item<double>() / nu.min().item<double>();
+  options.dtype = contrast < float32_contrast ? at::kFloat : at::kDouble;
   if (largest_jump(nu) > smooth_jump) options.coarse = CoarseOperator::black_box;
   return options;
 }
@@ -57,6 +70,12 @@ SolveResult solve_multigrid_pcg(Problem const& problem, at::Tensor const& nu,
                                 std::optional<MultigridOptions> const& multigrid,
                                 std::optional<at::Tensor> const& b,
                                 std::optional<at::Tensor> const& start) {
+  double const scale = float32_scale(nu);
+  if (scale != 1.0) {
+    std::optional<at::Tensor> load;
+    if (b) load = *b / scale;
+    return solve_multigrid_pcg(problem, nu / scale, options, multigrid, load, start);
+  }
   Multigrid const hierarchy(problem.grid, problem.boundary, nu,
                             multigrid ? *multigrid : multigrid_options_for(nu));
   auto precondition = [&](at::Tensor const& r) { return hierarchy.cycle(r); };

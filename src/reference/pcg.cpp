@@ -31,12 +31,14 @@ SolveResult solve_pcg(Problem const& problem, at::Tensor const& nu,
   at::Tensor r = system.residual(result.u);
   double const scale = std::sqrt(field_dot(r, r));
   if (system.is_rounding(scale, result.u)) {
+    system.unshift(result.u);
     return result;  // the lift solves the system
   }
   if (start) {
-    system.require_fits("start", *start, result.u);
+    at::Tensor from = system.shifted(std::exchange(start, std::nullopt).value());
+    system.require_fits("start", from, result.u);
     r.reset();
-    result.u = field_of_its_own(std::exchange(start, std::nullopt).value());
+    result.u = field_of_its_own(std::move(from));
     r = system.residual(result.u);
   }
   auto relative_norm = [&] { return std::sqrt(field_dot(r, r)) / scale; };
@@ -80,6 +82,7 @@ SolveResult solve_pcg(Problem const& problem, at::Tensor const& nu,
   if (system.floating()) {
     remove_mean(result.u);
   }
+  system.unshift(result.u);
   return result;
 }
 

@@ -16,8 +16,9 @@ namespace voxcycle {
 double quick_error_estimate(Problem const& problem, at::Tensor const& nu, at::Tensor const& u,
                             Multigrid const& multigrid, std::optional<at::Tensor> const& b) {
   at::NoGradGuard const no_grad;
-  at::Tensor const voxels = nu.contiguous(), field = u.contiguous();
+  at::Tensor const voxels = nu.contiguous();
   System const system(problem, voxels, b);
+  at::Tensor const field = system.shifted(u);
   system.require_fits("u", field, system.lifted());
   double const square =
       2.0 * energy_and_gradient(field, voxels, problem.grid).energy.item<double>();

@@ -19,7 +19,7 @@ double relative_residual(Problem const& problem, at::Tensor const& nu, at::Tenso
     at::Tensor const r = system.residual(field);
     return std::sqrt(field_dot(r, r));
   };
-  at::Tensor const lifted = system.lifted(), field = u.contiguous();
+  at::Tensor const lifted = system.lifted(), field = system.shifted(u);
   system.require_fits("u", field, lifted);
   double const scale = norm(lifted), left = norm(field);
   if (!system.is_rounding(scale, lifted)) return left / scale;

@@ -10,7 +10,9 @@
 namespace voxcycle {
 
 /// The linear system of one sample on its free nodes, in float64: K(nu) p, loads and residuals with
-/// zeros on Dirichlet nodes. Holds nu and the load, and no field of its own.
+/// zeros on Dirichlet nodes. Holds nu and the load, and no field of its own. Its fields u are
+/// measured from the boundary's datum, so that large constants in the boundary values cost no
+/// digits: `shifted` and `unshift` lead from the caller's fields to these and back.
 class System {
  public:
   /// @param nu  [1, 1, nx, ny, nz], float64, contiguous
@@ -22,6 +24,11 @@ class System {
   /// Whether all faces are zero-flux: constants are then in K's null space.
   bool floating() const { return floating_; }
 
+  /// u - datum, contiguous; u itself, where the datum is 0.
+  at::Tensor shifted(at::Tensor const& u) const;
+  /// Adds the datum to u, in place, and gives it the exact Dirichlet values.
+  void unshift(at::Tensor& u) const;
+
   /// K p for p that is zero on Dirichlet nodes; so is the result.
   at::Tensor apply(at::Tensor const& p) const;
   /// b - K u, zero on Dirichlet nodes (and of zero mean if floating).
@@ -30,17 +37,19 @@ class System {
   bool is_rounding(double residual_norm, at::Tensor const& u) const;
   /// Sets Dirichlet nodes of r to zero, and its mean if floating: what a residual must be.
   void project(at::Tensor& r) const;
-  /// The lift of the boundary's values.
+  /// The lift of the boundary's values, shifted.
   at::Tensor lifted() const;
-  /// @throws Error unless `start` is a nodal float64 field with the values of `lifted` on Dirichlet
-  ///         nodes.
+  /// @throws Error unless `start`, shifted, is a nodal float64 field with the values of `lifted` on
+  ///         Dirichlet nodes.
   void require_fits(char const* name, at::Tensor const& start, at::Tensor const& lifted) const;
 
  private:
   void require_voxels() const;
   void clear_dirichlet(at::Tensor& field) const;
 
-  Problem problem_;
+  Boundary boundary_;  ///< as given
+  double datum_;
+  Problem problem_;  ///< measured from it
   at::Tensor nu_;
   bool floating_;
   at::Tensor load_;

@@ -42,6 +42,12 @@ Boundary parse_boundary(std::string_view text);
 /// The inverse of parse_boundary.
 std::string to_string(Boundary const& boundary);
 
+/// The Dirichlet value of least magnitude, 0 without one. K takes no notice of constants, but
+/// rounding of K u does: fields are best measured from here.
+double datum_of(Boundary const& boundary);
+/// The same problem for u - datum.
+Boundary measured_from(double datum, Boundary boundary);
+
 /// 1 on free nodes, 0 on Dirichlet nodes. Shape [1, 1, nx+1, ny+1, nz+1].
 /// @param options  its type and where it is made
 at::Tensor free_node_mask(Grid3 const& grid, Boundary const& boundary,

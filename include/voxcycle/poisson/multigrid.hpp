@@ -28,11 +28,11 @@ struct MultigridOptions {
 };
 
 /// A geometric multigrid V-cycle for K(nu) on free nodes, matrix-free on the finest grid: grids are
-/// halved while they are even (prolongation P, restriction P^T). The coarsest is solved directly if
-/// it has at most 1500 nodes (10^3 voxels), else, say of 25^3 below 200^3, by a fixed polynomial in
-/// K: Chebyshev-Jacobi steps over nearly its whole spectrum, about two a voxel of its longest axis.
-/// One cycle from zero is a symmetric positive definite approximation of K^-1: a preconditioner,
-/// and the error estimate of the loss energy_multigrid.
+/// halved while they are even and have more than 200 nodes (prolongation P, restriction P^T). The
+/// coarsest is solved directly if it has at most 1500 nodes (10^3 voxels), else, say of 25^3 below
+/// 200^3, by a fixed polynomial in K: Chebyshev-Jacobi steps over nearly its whole spectrum, about
+/// two a voxel of its longest axis. One cycle from zero is a symmetric positive definite
+/// approximation of K^-1: a preconditioner, and the error estimate of the loss energy_multigrid.
 ///
 /// Chebyshev's interval needs the largest eigenvalue of D^-1 K, which never exceeds that of a
 /// single voxel's matrix, whatever nu is (1.5 for cubic voxels).

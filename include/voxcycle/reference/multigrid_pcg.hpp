@@ -10,15 +10,20 @@
 
 namespace voxcycle {
 
-/// What solve_multigrid_pcg uses if it is not told: a cycle in float32, with black box coarse grids
-/// where nu jumps by more than a factor of two between neighbouring voxels.
+/// What solve_multigrid_pcg uses if it is not told: a cycle in float32 (from a contrast of 1e8 on
+/// in float64), with black box coarse grids where nu jumps by more than a factor of two between
+/// neighbouring voxels.
 /// @param nu  [B, 1, nx, ny, nz], float32 or float64, > 0
 MultigridOptions multigrid_options_for(at::Tensor const& nu);
+
+/// A power of two to divide nu and the load by so that cycles in float32 do not overflow or vanish;
+/// 1 where they would not anyway. The solution stays the same.
+double float32_scale(at::Tensor const& nu);
 
 /// Reference solution by conjugate gradients in float64 with one multigrid V-cycle as
 /// preconditioner: the classical baseline. Without `multigrid` the cycle works in float32 and fits
 /// nu (multigrid_options_for). Iterations to 1e-8 at 32^3 and 64^3: 6 on kl, 6 to 9 on lognormal
-/// and two-phase fields up to contrast 1e6, 9 to 36 on thirty conducting spheres of 1e2 to 1e6.
+/// and two-phase fields up to contrast 1e6, 9 to 38 on thirty conducting spheres of 1e2 to 1e6.
 /// Other arguments as solve_pcg.
 /// @throws Error also where Multigrid refuses the grid.
 SolveResult solve_multigrid_pcg(Problem const& problem, at::Tensor const& nu,

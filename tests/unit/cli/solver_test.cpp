@@ -13,6 +13,8 @@
 #include <filesystem>
 #include <limits>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "../../../src/cli/options.hpp"
 #include <ATen/ATen.h>
@@ -240,6 +242,20 @@ TEST(Solver, SaysThatItDidNotConverge) {
   EXPECT_EQ(s.iterations, 2);
   EXPECT_GT(s.relative_residual, 1e-10);
   EXPECT_GT(s.error_estimate, 0.0);
+}
+
+TEST(Solver, ThreadsMayShareOne) {
+  Solver const solver({.model = checkpoint("shared.h5", 0.02)});
+  at::Tensor const alone = solver.solve(layers(16)).u;
+  std::vector<std::thread> threads;
+  std::vector<at::Tensor> solutions(4);
+  for (auto& u : solutions) {
+    threads.emplace_back([&] {
+      for (int k = 0; k < 3; ++k) u = solver.solve(layers(16)).u;
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  for (auto const& u : solutions) EXPECT_LT(distance(u, alone), 1e-8);
 }
 
 TEST(Solver, RefusesWhatDoesNotFit) {

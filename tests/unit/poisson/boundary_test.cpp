@@ -48,6 +48,15 @@ TEST(Boundary, ErrorsNameTheEntry) {
   EXPECT_THAT(message("1, 0, flux, flux, flux, flux, flux"), HasSubstr("7 entries"));
 }
 
+TEST(Boundary, DatumIsTheLeastValue) {
+  EXPECT_EQ(datum_of(Boundary{}), 0.0);
+  EXPECT_EQ(datum_of(parse_boundary("300, flux, 293.15, flux, flux, 301")), 293.15);
+  EXPECT_EQ(datum_of(parse_boundary("-3, 2, flux, flux, flux, flux")), 2.0);
+  EXPECT_EQ(datum_of(parse_boundary("flux, flux, flux, flux, flux, flux")), 0.0);
+  EXPECT_EQ(to_string(measured_from(2.0, parse_boundary("-3, 2, flux, flux, flux, 4"))),
+            "-5, 0, flux, flux, flux, 2");
+}
+
 TEST(Boundary, MaskIsZeroOnDirichletFacesOnly) {
   Grid3 const grid{{3, 4, 5}, {1.0, 1.0, 1.0}};
   at::Tensor const mask =

@@ -37,6 +37,16 @@ TEST(Conductivity, OfLayersIsTheHarmonicAndTheArithmeticMean) {
   }
 }
 
+// Reactions on the faces have the error of u, of some 1e-4 here, the energy its square.
+TEST(Conductivity, HasTheSquareOfTheErrorOfU) {
+  at::Tensor nu = at::ones({1, 1, 16, 16, 16}, at::kDouble);
+  for (int k = 0; k < 16; k += 2) nu.select(2, k).fill_(1e6);
+  auto const k = effective_conductivity(Grid3::cube(16), nu, {1e-8, 200});
+  EXPECT_TRUE(k.converged);
+  EXPECT_NEAR(k.value[0] / (2.0 / (1.0 + 1e-6)), 1.0, 1e-5);
+  EXPECT_NEAR(k.value[1] / (0.5 * (1.0 + 1e6)), 1.0, 1e-9);
+}
+
 TEST(Conductivity, OfTheBenchmarkIsTwiceItsEnergy) {
   // 2 J(u*) at 32^3, computed by another program, as in pcg_test.
   constexpr double checked = 1.3891881303;

@@ -3,6 +3,7 @@
 
 #include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/reference/fast_poisson.hpp"
+#include "voxcycle/reference/residual.hpp"
 
 #include <cmath>
 
@@ -54,6 +55,50 @@ TEST(MultigridPcg, AgreesWithFftPcg) {
     EXPECT_LT(relative_difference(average.u, expected.u), agreement) << faces;
     EXPECT_LT(relative_difference(exact.u, expected.u), agreement) << faces;
   }
+}
+
+// A cube of 1e6 in 1, and a source: K of the boundary's constant is 0, its rounding is not.
+TEST(MultigridPcg, ConstantsInTheBoundaryCostNoDigits) {
+  Grid3 const grid = Grid3::cube(16);
+  at::Tensor nu = at::ones({1, 1, 16, 16, 16}, at::kDouble);
+  nu.narrow(2, 4, 6).narrow(3, 4, 6).narrow(4, 4, 6).fill_(1e6);
+  at::Tensor const b = load_of_source(0.1, grid);
+  auto const solve = [&](char const* faces) {
+    auto const result = solve_multigrid_pcg({grid, parse_boundary(faces)}, nu, {1e-8, 50}, {}, b);
+    EXPECT_TRUE(result.converged) << faces;
+    EXPECT_GT(result.iterations, 0) << faces;
+    return result.u;
+  };
+  at::Tensor const plain = solve("0, 0, flux, flux, flux, flux");
+  EXPECT_GT(plain.max().item<double>(), 0.01);
+  at::Tensor const high = solve("101325, 101325, flux, flux, flux, flux");
+  // Digits of u itself are what is left.
+  EXPECT_LT((high - 101325.0 - plain).abs().max().item<double>(), 1e-10);
+  EXPECT_EQ(high.select(2, 0).min().item<double>(), 101325.0);
+  at::Tensor const apart = solve("101325, 101326, flux, flux, flux, flux");
+  at::Tensor const low = solve("0, 1, flux, flux, flux, flux");
+  EXPECT_LT((apart - 101325.0 - low).abs().max().item<double>(), 1e-9);
+  EXPECT_EQ(apart.select(2, 16).max().item<double>(), 101326.0);
+  Problem const problem{grid, parse_boundary("101325, 101325, flux, flux, flux, flux")};
+  EXPECT_LT(relative_residual(problem, nu, high, b), 0.1);  // u's last digits times 1e6
+}
+
+TEST(MultigridPcg, TakesWhatFloat32DoesNot) {
+  at::manual_seed(4);
+  Grid3 const grid = Grid3::cube(8);
+  Problem const problem{grid, Boundary{}};
+  at::Tensor const nu = random_voxels(grid, 1);
+  at::Tensor const b = load_of_source(1.0, grid);
+  auto const expected = solve_multigrid_pcg(problem, nu, {1e-10, 50}, {}, b);
+  for (double const factor : {1e-39, 1e36, 1e-200, 1e200}) {
+    auto const result = solve_multigrid_pcg(problem, nu * factor, {1e-10, 50}, {}, b * factor);
+    EXPECT_TRUE(result.converged) << factor;
+    EXPECT_LT(relative_difference(result.u, expected.u), agreement) << factor;
+  }
+  // Layers of contrast 1e9: their coarsest matrix is singular in float32.
+  at::Tensor layers = at::ones({1, 1, 16, 16, 16}, at::kDouble);
+  for (int k = 0; k < 16; k += 2) layers.select(2, k).fill_(1e9);
+  EXPECT_TRUE(solve_multigrid_pcg({Grid3::cube(16), Boundary{}}, layers, {1e-8, 50}).converged);
 }
 
 TEST(MultigridPcg, NeedsFewIterationsOnTheBenchmarkOnEveryGrid) {
