@@ -76,7 +76,8 @@ std::vector<ConfigKey> all_config_keys() {
        "samples with reference solutions, never trained on; one number or one a level"},
       {"data.on_the_fly", "no",
        "make training samples while training, the same bytes, instead of storing them: yes, no"},
-      {"data.shard_samples", "512", "most samples in one shard file"},
+      {"data.shard_samples", "512",
+       "most samples in one shard file, one number or one a level; a shard is one process's work"},
       {"data.train_references", "no",
        "whether training samples get reference solutions, too (yes, no): loss supervised needs "
        "them"},
@@ -119,7 +120,8 @@ std::vector<ConfigKey> all_config_keys() {
       {"network.coarse", "auto",
        "multigrid: what coarser levels solve: averaged, the same equation for averaged nu; "
        "black_box, P^T K P with interpolation that follows the jumps of nu, the coarsest directly "
-       "(several times closer for about the same time a step); auto: black_box with smoothing "
+       "(several times closer, for 1.5 times as long a step at 64^3); auto: black_box with "
+       "smoothing "
        "steps and a coarsest level of at most 10 voxels"},
       {"network.correction_scale", "auto",
        "multigrid: corrections are scale/n times the head's output, > 0; auto: 0.25 with "

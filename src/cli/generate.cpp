@@ -4,6 +4,7 @@
 #include "cli/generate.hpp"
 
 #include "voxcycle/cli/command.hpp"
+#include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/parallel.hpp"
@@ -16,10 +17,14 @@
 #include "voxcycle/train/stop_signal.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
+#include <set>
 
 #include "cli/device_choice.hpp"
+#include "cli/memory_check.hpp"
 #include "cli/options.hpp"
 #include "cli/shard_jobs.hpp"
 #include <ATen/ATen.h>
@@ -65,9 +70,12 @@ struct Stopped : Error {
 /// Makes shards a few samples at a time, so that memory does not grow with their size.
 class ShardMaker {
  public:
-  ShardMaker(Config const& config, CoefficientFamily const& family, at::Device device)
+  /// @param memory  bytes that this process may hold; 0: unknown
+  ShardMaker(Config const& config, CoefficientFamily const& family, at::Device device,
+             std::int64_t memory)
       : family_(family),
         device_(device),
+        memory_(memory),
         boundary_(boundary_of(config)),
         source_(source_of(config)) {}
 
@@ -77,25 +85,37 @@ class ShardMaker {
   SolveStatistics const& statistics() const { return statistics_; }
 
  private:
+  bool fits_one_a_thread(ShardInfo const& info) const;
   std::vector<ShardSample> make_group(ShardJob const& job, std::int64_t begin, std::int64_t end);
   void count(SolveResult const& result, ShardInfo const& info, std::int64_t index);
 
   CoefficientFamily const& family_;
   at::Device device_;
+  std::int64_t memory_;
   Boundary boundary_;
   Source source_;
   SolveStatistics statistics_;
 };
 
-/// Samples made together: one a thread of large ones; of small ones more, which last differently
-/// long.
+/// Float64 nodal fields that a reference solve holds at its peak, and its sample; measured.
+constexpr std::int64_t kSolveFields = 12;
+
+/// Samples made together where they fit: one a thread of large ones; of small ones more, which last
+/// differently long.
 std::int64_t group_size(Grid3 const& grid) {
   constexpr std::int64_t voxels = 1 << 20;  // a thread
   return at::get_num_threads() *
          std::clamp(voxels / grid.voxel_count(), std::int64_t{1}, std::int64_t{64});
 }
 
+/// Whether each thread may solve for a sample of its own at once.
+bool ShardMaker::fits_one_a_thread(ShardInfo const& info) const {
+  std::int64_t const all = at::get_num_threads() * kSolveFields * 8 * info.grid.node_count();
+  return !info.has_reference || memory_ == 0 || all <= memory_;
+}
+
 void ShardMaker::make(ShardJob const& job, StopSignal const& stop) {
+  std::int64_t const most = fits_one_a_thread(job.info) ? group_size(job.info.grid) : 1;
   std::vector<ShardSample> group;
   std::int64_t begin = 0;
   write_shard(job.path, job.info, [&](std::int64_t local) {
@@ -103,7 +123,7 @@ void ShardMaker::make(ShardJob const& job, StopSignal const& stop) {
       if (stop.requested()) throw Stopped();
       begin = local;
       group.clear();  // before the next ones need room
-      group = make_group(job, begin, std::min(begin + group_size(job.info.grid), job.info.samples));
+      group = make_group(job, begin, std::min(begin + most, job.info.samples));
     }
     return std::move(group[static_cast<std::size_t>(local - begin)]);
   });
@@ -118,15 +138,17 @@ std::vector<ShardSample> ShardMaker::make_group(ShardJob const& job, std::int64_
   auto const solve = [&](std::size_t k) {
     results[k] = solve_reference(problem, source_, info.reference_tolerance, device_, samples[k]);
   };
-  // One sample a thread: the solver itself then runs serially and no thread waits.
+  // One sample a thread, if there are so many: the solver itself then runs serially and no thread
+  // waits. Else one after the other, each with all threads, or on a GPU, which one keeps busy.
+  bool const by_thread = device_.is_cpu() && end - begin >= at::get_num_threads();
   parallel_for(end - begin, info.grid.voxel_count(), [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t k = first; k < last; ++k) {
       auto const at = static_cast<std::size_t>(k);
       samples[at] = make_sample(family_, info, job.origin, info.first_index + begin + k);
-      if (info.has_reference && device_.is_cpu()) solve(at);
+      if (info.has_reference && by_thread) solve(at);
     }
   });
-  if (!device_.is_cpu()) {  // one sample keeps a GPU busy
+  if (!by_thread) {
     for (std::size_t k = 0; k < results.size(); ++k) solve(k);
   }
   for (std::size_t k = 0; k < results.size(); ++k) {
@@ -181,9 +203,28 @@ void log_summary(Tally const& all, std::int64_t jobs, double seconds, std::strin
                   format_seconds(seconds).c_str(), place.c_str()));
 }
 
+/// Of processes that were killed; those that still work write into theirs.
+void remove_old_leftovers(std::vector<ShardJob> const& jobs) {
+  std::set<std::filesystem::path> directories;
+  for (auto const& job : jobs) {
+    directories.insert(std::filesystem::path(job.path).parent_path());
+  }
+  for (auto const& directory : directories) remove_leftovers(directory, std::chrono::hours(24));
+}
+
 int generate(Invocation const& call) {
-  if (generate_shards(call.config, call.comm)) return 0;
-  if (call.comm.rank() == 0) {
+  auto const result = generate_shards(call.config, call.comm);
+  if (result.complete) return 0;
+  bool const speaks = call.comm.rank() == 0;
+  if (result.made == 0) {  // a batch job that came back from the queue would do the same again
+    if (speaks) {
+      log_error(
+          "stopped before another shard was whole: nothing was gained. Give it more time or "
+          "processes, or let shards have fewer samples (data.shard_samples, one number a level).");
+    }
+    return 1;
+  }
+  if (speaks) {
     std::printf("stopped; the same command goes on, finished shards in %s are kept\n",
                 call.config.text("data.directory").c_str());
   }
@@ -192,7 +233,7 @@ int generate(Invocation const& call) {
 
 }  // namespace
 
-bool generate_shards(Config const& config, Communicator const& comm) {
+GenerateResult generate_shards(Config const& config, Communicator const& comm) {
   DeviceChoice const place(config, comm);
   Timer timer;
   auto const family = make_family(family_options(config));
@@ -200,7 +241,7 @@ bool generate_shards(Config const& config, Communicator const& comm) {
   require_no_other_sets(jobs);
   auto const owner = share_jobs(jobs, comm.size());
   StopSignal const stop;
-  ShardMaker maker(config, *family, place.device());
+  ShardMaker maker(config, *family, place.device(), memory_frame(config, comm).limit);
   Tally mine;
   for (std::size_t k = 0; k < jobs.size() && !stop.requested(); ++k) {
     if (owner[k] != comm.rank()) continue;
@@ -222,7 +263,8 @@ bool generate_shards(Config const& config, Communicator const& comm) {
   mine.solved = maker.statistics();
   Tally const all = over_ranks(mine, comm);
   log_summary(all, std::ssize(jobs), timer.seconds(), config.text("data.directory"));
-  return all.made + all.there == std::ssize(jobs);
+  if (comm.rank() == 0) remove_old_leftovers(jobs);
+  return {all.made + all.there == std::ssize(jobs), all.made};
 }
 
 Command generate_command() {

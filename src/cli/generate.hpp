@@ -4,13 +4,21 @@
 #include "voxcycle/cli/config.hpp"
 #include "voxcycle/comm/communicator.hpp"
 
+#include <cstdint>
+
 namespace voxcycle {
+
+/// What all ranks did together.
+struct GenerateResult {
+  bool complete = false;  ///< whether all shards are there now
+  std::int64_t made = 0;  ///< shards
+};
 
 /// Makes all shards of the config that are not there yet, shared out over the ranks; references are
 /// solved where run.device says. A rank that is asked to stop (StopSignal) gives up the shard that
 /// it is at; finished ones are kept.
-/// **Collective**. @return whether all shards are there now. @throws Error for a shard of other
-/// data, a solve that does not converge, or a full disk.
-bool generate_shards(Config const& config, Communicator const& comm);
+/// **Collective**. @throws Error for a shard of other data, a solve that does not converge, or a
+/// full disk.
+GenerateResult generate_shards(Config const& config, Communicator const& comm);
 
 }  // namespace voxcycle

@@ -56,9 +56,12 @@ std::string damage_of(ShardReader const& shard) {
 }  // namespace
 
 std::vector<ShardJob> plan_jobs(Config const& config, CoefficientFamily const& family) {
-  auto const most = config.integer("data.shard_samples", 1);
+  auto const grids = level_grids(config);
+  auto const most_samples = config.integers_a_level("data.shard_samples", grids.size(), 1);
   std::vector<ShardJob> jobs;
-  auto const add_split = [&](std::string const& split, Grid3 const& grid) {
+  auto const add_split = [&](std::string const& split, std::size_t level) {
+    Grid3 const& grid = grids[level];
+    std::int64_t const most = most_samples[level];
     ShardInfo info = sample_info(config, family, split, grid);
     std::int64_t const samples = info.samples;
     std::int64_t const origin = split_origin(config, family, split);
@@ -71,11 +74,10 @@ std::vector<ShardJob> plan_jobs(Config const& config, CoefficientFamily const& f
                       info, origin});
     }
   };
-  auto const grids = level_grids(config);
   for (std::size_t level = 0; level < grids.size(); ++level) {
     if (level > 0 && grids[level] == grids[level - 1]) continue;
-    if (!made_on_the_fly(config)) add_split("train", grids[level]);
-    add_split("held_out", grids[level]);
+    if (!made_on_the_fly(config)) add_split("train", level);
+    add_split("held_out", level);
   }
   return jobs;
 }
@@ -124,11 +126,14 @@ bool is_done(CoefficientFamily const& family, ShardJob const& job) {
     log_warning(damage + " Making it anew.");
     return false;
   }
-  // The arrays of a user's file may have been replaced under the same name.
-  VOXCYCLE_REQUIRE(
-      shard.read(0).nu == make_sample(family, job.info, job.origin, job.info.first_index).nu,
-      job.path << " holds other data (its first sample is not what " << family.signature()
-               << " gives now). Choose another data.directory or remove the file.");
+  // Any of the arrays of a user's file may have been replaced under the same name.
+  std::int64_t const compared = family.sample_count() ? shard.info().samples : 1;
+  for (std::int64_t k = 0; k < compared; ++k) {
+    VOXCYCLE_REQUIRE(
+        shard.read(k).nu == make_sample(family, job.info, job.origin, job.info.first_index + k).nu,
+        job.path << " holds other data (its sample " << k << " is not what " << family.signature()
+                 << " gives now). Choose another data.directory or remove the file.");
+  }
   double const found = shard.info().reference_tolerance;
   if (!job.info.has_reference || found <= job.info.reference_tolerance) return true;
   log_warning(

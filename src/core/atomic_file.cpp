@@ -2,6 +2,7 @@
 #include "voxcycle/core/atomic_file.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/host.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -21,6 +22,9 @@ namespace fs = std::filesystem;
 
 /// Symbolic links that are followed, as many as Linux follows.
 constexpr int kMostLinks = 40;
+
+/// Between a file's name and the process that writes it, which may be one of several machines.
+constexpr char const* kTemporary = ".tmp-";
 
 /// Whether what this program prints goes into that file.
 bool holds_our_output(fs::path const& file) {
@@ -80,7 +84,8 @@ void write_atomically(std::string const& path,
   fs::create_directories(directory, code);
   VOXCYCLE_REQUIRE(!code, "cannot make the directory " << directory << ": " << code.message()
                                                        << ". Check the path and its permissions.");
-  std::string const temporary = target.string() + ".tmp-" + std::to_string(::getpid());
+  std::string const temporary =
+      target.string() + kTemporary + host_name() + "-" + std::to_string(::getpid());
   try {
     write(temporary);
     sync_to_disk(temporary, O_RDWR);
@@ -91,6 +96,17 @@ void write_atomically(std::string const& path,
   } catch (...) {
     fs::remove(temporary, code);
     throw;
+  }
+}
+
+void remove_leftovers(std::string const& directory, std::chrono::seconds age) {
+  std::error_code code;  // of a directory that is not there, of files that others remove
+  auto const now = fs::file_time_type::clock::now();
+  for (auto const& entry : fs::directory_iterator(directory, code)) {
+    bool const temporary = entry.path().filename().string().find(kTemporary) != std::string::npos;
+    if (!temporary || !entry.is_regular_file(code)) continue;
+    auto const written = entry.last_write_time(code);
+    if (!code && now - written >= age) fs::remove(entry.path(), code);
   }
 }
 

@@ -79,6 +79,7 @@ def weights_to(self, entries: Tensor, weights: Tensor, odd: List[int]) -> None:
                     towards = towards and (o[a] == 0 or o[a] == corner[a])
                 if towards:
                     known = self.window(weights.narrow(1, 13 + d - c, 1), first, size, 1)
+                    known = known.clone()  # gradients need it; weights go on changing
                     share = share + collapsed.narrow(1, d, 1) * known
             corners.append(c)
             shares.append(share / total)

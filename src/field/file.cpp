@@ -66,7 +66,7 @@ std::int64_t block_of(Grid3 const& fine, Grid3 const& coarse, std::string const&
                  << coarse.name()
                  << " (a voxel of a level is a cube of the arrays' voxels). Use levels "
                     "and arrays of which all three axes have the same ratio, a whole "
-                    "number.");
+                    "number; problem.box gives the levels the arrays' proportions.");
   }
   return block;
 }

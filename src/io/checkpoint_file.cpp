@@ -18,11 +18,13 @@ struct ArchiveWriter::Impl {
   struct Entry {
     hdf5::Number number;
     hdf5::Shape shape;
-    std::vector<std::uint8_t> bytes;
+    std::span<std::uint8_t const> bytes;
+    std::shared_ptr<void const> owner;  ///< of the bytes
   };
 
   template <class T>
-  void add(std::string const& name, std::span<T const> values, hdf5::Shape shape) {
+  void add(std::string const& name, std::span<T const> values, hdf5::Shape shape,
+           std::shared_ptr<void const> owner = {}) {
     VOXCYCLE_REQUIRE(!name.empty() && name.front() != '/' && name.back() != '/',
                      "'" << name << "' is no name of an array in a file.");
     bool const positive =
@@ -30,8 +32,14 @@ struct ArchiveWriter::Impl {
     VOXCYCLE_REQUIRE(positive && hdf5::element_count(shape) == values.size(),
                      name << ": " << values.size() << " values do not fit the shape "
                           << hdf5::to_string(shape) << '.');
-    auto const* bytes = reinterpret_cast<std::uint8_t const*>(values.data());
-    Entry entry{hdf5::number_of<T>(), std::move(shape), {bytes, bytes + values.size_bytes()}};
+    if (!owner) {
+      auto const copy = std::make_shared<std::vector<T> const>(values.begin(), values.end());
+      values = *copy;
+      owner = copy;
+    }
+    std::span const bytes(reinterpret_cast<std::uint8_t const*>(values.data()),
+                          values.size_bytes());
+    Entry entry{hdf5::number_of<T>(), std::move(shape), bytes, std::move(owner)};
     bool const added = entries.emplace(name, std::move(entry)).second;
     VOXCYCLE_REQUIRE(added, name << ": is already in the archive. Use another name.");
   }
@@ -48,18 +56,18 @@ ArchiveWriter::ArchiveWriter(ArchiveWriter&&) noexcept = default;
 ArchiveWriter& ArchiveWriter::operator=(ArchiveWriter&&) noexcept = default;
 
 void ArchiveWriter::add(std::string const& name, std::span<float const> values,
-                        std::vector<std::int64_t> shape) {
-  impl_->add(name, values, std::move(shape));
+                        std::vector<std::int64_t> shape, std::shared_ptr<void const> owner) {
+  impl_->add(name, values, std::move(shape), std::move(owner));
 }
 
 void ArchiveWriter::add(std::string const& name, std::span<double const> values,
-                        std::vector<std::int64_t> shape) {
-  impl_->add(name, values, std::move(shape));
+                        std::vector<std::int64_t> shape, std::shared_ptr<void const> owner) {
+  impl_->add(name, values, std::move(shape), std::move(owner));
 }
 
 void ArchiveWriter::add(std::string const& name, std::span<std::int64_t const> values,
-                        std::vector<std::int64_t> shape) {
-  impl_->add(name, values, std::move(shape));
+                        std::vector<std::int64_t> shape, std::shared_ptr<void const> owner) {
+  impl_->add(name, values, std::move(shape), std::move(owner));
 }
 
 void ArchiveWriter::add_text(std::string const& name, std::string const& text) {

@@ -131,6 +131,7 @@ VoxelField read_voxel_field(std::string const& location, VoxelFieldOptions const
                               << "xyz"[k] << " is not positive and finite. Correct it.");
     field.grid.lengths[k] = spacing[k] * static_cast<double>(field.grid.voxels[k]);
   }
+  field.origin = stored.origin;
   field.values = reordered(stored, axes, field.grid);
   return field;
 }

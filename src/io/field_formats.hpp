@@ -17,6 +17,7 @@ struct StoredField {
   std::vector<double> values;  ///< element_count(shape)
   bool reversed = false;       ///< the format counts its axes from the fastest on
   std::optional<std::array<double, 3>> spacing{};  ///< along x, y, z, if the file tells
+  std::array<double, 3> origin{};                  ///< of the first voxel's first corner
 };
 
 /// One kind of file.

@@ -51,15 +51,16 @@ std::string entry(std::string const& header, char const* pattern, std::string co
   return found[1];
 }
 
+/// @param type  its order of bytes (|, < or >), then its name, e.g. "<f4"
 PlainNumber const& find_number(std::string const& type, std::string const& path) {
   std::vector<std::string> names;
   for (auto const& number : plain_numbers()) {
-    bool const one_byte = number.bytes == 1 && type == "|" + number.numpy;
-    if (one_byte || type == "<" + number.numpy) return number;
+    bool const ordered = type.starts_with('<') || type.starts_with('>') ||
+                         (number.bytes == 1 && type.starts_with('|'));
+    if (ordered && type.substr(1) == number.numpy) return number;
     names.push_back(number.name);
   }
-  throw Error(path + ": holds numbers of type '" + type + "'. Store one of " + join(names) +
-              ", little-endian.");
+  throw Error(path + ": holds numbers of type '" + type + "'. Store one of " + join(names) + '.');
 }
 
 }  // namespace
@@ -72,7 +73,7 @@ StoredField read_numpy_field(std::string const& location) {
   PlainFile file(location);
   auto const header = read_header(file, location);
   auto const type = entry(header, R"('descr'\s*:\s*'([^']*)')", location, "type of number");
-  auto const order = entry(header, R"('fortran_order'\s*:\s*(True|False))", location, "order");
+  auto const fortran = entry(header, R"('fortran_order'\s*:\s*(True|False))", location, "order");
   auto const shape = entry(header, R"('shape'\s*:\s*\(([0-9, ]*)\))", location, "shape");
   StoredField field;
   for (auto const& part : split_list(shape)) {
@@ -86,9 +87,10 @@ StoredField read_numpy_field(std::string const& location) {
   }
   VOXCYCLE_REQUIRE(field.shape.size() == 3,
                    location << ": has the shape (" << shape << "). A field has three axes.");
-  field.reversed = order == "True";
+  field.reversed = fortran == "True";
   if (field.reversed) std::reverse(field.shape.begin(), field.shape.end());
-  field.values = read_rest(file, location, field.shape, find_number(type, location));
+  auto const order = type.starts_with('>') ? ByteOrder::big : ByteOrder::little;
+  field.values = read_rest(file, location, field.shape, find_number(type, location), order);
   return field;
 }
 

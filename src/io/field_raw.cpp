@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FILE:nx,ny,nz:type
+// FILE:a,b,c:type, the shape as stored, its last axis fastest; type be of big-endian numbers
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
 
@@ -26,14 +26,16 @@ RawLocation split(std::string const& location) {
           location.substr(last + 1)};
 }
 
+constexpr char const* kBigEndian = "be";
+
 PlainNumber const& find_number(std::string const& location, std::string const& name) {
   std::vector<std::string> names;
   for (auto const& number : plain_numbers()) {
-    if (number.name == name) return number;
+    if (number.name == name || number.name + kBigEndian == name) return number;
     names.push_back(number.name);
   }
   throw Error(location + ": the type '" + name + "' is unknown. Choose one of " + join(names) +
-              '.');
+              ", of big-endian numbers e.g. uint16be.");
 }
 
 }  // namespace
@@ -55,11 +57,14 @@ StoredField read_raw_field(std::string const& location) {
                      location << ": '" << part << "' is no extent. Give positive whole numbers.");
     field.shape.push_back(extent);
   }
-  VOXCYCLE_REQUIRE(field.shape.size() == 3, location << ": the shape has " << field.shape.size()
-                                                     << " axes. Give three, e.g. 64,64,32.");
+  VOXCYCLE_REQUIRE(field.shape.size() == 3,
+                   location << ": the shape has " << field.shape.size()
+                            << " axes. Give three, as they are stored, the slowest first, e.g. "
+                               "64,64,32.");
   auto const& number = find_number(location, parts.type);
   PlainFile file(parts.path);
-  field.values = read_rest(file, parts.path, field.shape, number);
+  auto const order = parts.type.ends_with(kBigEndian) ? ByteOrder::big : ByteOrder::little;
+  field.values = read_rest(file, parts.path, field.shape, number, order);
   return field;
 }
 

@@ -12,7 +12,7 @@ namespace voxcycle {
 namespace {
 
 static_assert(std::endian::native == std::endian::little,
-              "numbers are copied as they lie in files");
+              "little-endian numbers are copied as they lie in files");
 
 /// Bytes read at a time: the file never lies in memory twice.
 constexpr std::size_t kBlock = std::size_t{1} << 20;
@@ -25,6 +25,13 @@ void convert(char const* from, std::size_t count, double* to) {
     T value;
     std::memcpy(&value, from + k * sizeof(T), sizeof(T));
     to[k] = static_cast<double>(value);
+  }
+}
+
+/// The bytes of each of `count` numbers.
+void reverse_each(char* numbers, std::size_t count, std::size_t bytes) {
+  for (std::size_t k = 0; k < count; ++k) {
+    std::reverse(numbers + k * bytes, numbers + (k + 1) * bytes);
   }
 }
 
@@ -42,6 +49,7 @@ std::vector<PlainNumber> const& plain_numbers() {
       number<std::int32_t>("int32", "i4"),   number<std::int64_t>("int64", "i8"),
       number<std::uint8_t>("uint8", "u1"),   number<std::uint16_t>("uint16", "u2"),
       number<std::uint32_t>("uint32", "u4"), number<std::uint64_t>("uint64", "u8"),
+      number<std::uint8_t>("bool", "b1"),
   };
   return all;
 }
@@ -58,7 +66,7 @@ PlainFile::PlainFile(std::string const& path) {
 }
 
 std::vector<double> read_rest(PlainFile& file, std::string const& label, hdf5::Shape const& shape,
-                              PlainNumber const& number) {
+                              PlainNumber const& number, ByteOrder order) {
   for (auto const extent : shape) {
     VOXCYCLE_REQUIRE(extent > 0 && extent <= kMostExtent,
                      label << ": the shape " << hdf5::to_string(shape) << " is out of range (1 to "
@@ -77,6 +85,7 @@ std::vector<double> read_rest(PlainFile& file, std::string const& label, hdf5::S
     std::size_t const part = std::min(most, count - done);
     file.in.read(block.data(), static_cast<std::streamsize>(part * number.bytes));
     VOXCYCLE_REQUIRE(file.in, label << ": cannot be read to its end. Check the disk.");
+    if (order == ByteOrder::big) reverse_each(block.data(), part, number.bytes);
     number.convert(block.data(), part, values.data() + done);
     done += part;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bare little-endian numbers in files: raw binary and what follows the header of a NumPy file.
+// Bare numbers in files: raw binary and what follows the header of a NumPy file.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,8 @@ struct PlainNumber {
 
 std::vector<PlainNumber> const& plain_numbers();
 
+enum class ByteOrder { little, big };
+
 /// A file opened for reading and its size. @throws Error unless it is a regular, readable file.
 struct PlainFile {
   explicit PlainFile(std::string const& path);
@@ -31,6 +33,6 @@ struct PlainFile {
 /// Reads element_count(shape) numbers from where the file stands to its end.
 /// @throws Error naming the sizes unless so many bytes are left, neither more nor less.
 std::vector<double> read_rest(PlainFile& file, std::string const& label, hdf5::Shape const& shape,
-                              PlainNumber const& number);
+                              PlainNumber const& number, ByteOrder order);
 
 }  // namespace voxcycle

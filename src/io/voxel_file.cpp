@@ -11,8 +11,6 @@
 namespace voxcycle {
 namespace {
 
-using hdf5::Number;
-
 hdf5::Location parse(std::string const& text) {
   auto location = hdf5::parse_location(text);
   VOXCYCLE_REQUIRE(location, "'" << text
@@ -21,21 +19,18 @@ hdf5::Location parse(std::string const& text) {
   return std::move(*location);
 }
 
-hdf5::Dataset open_dataset(hdf5::File const& file, std::string const& name) {
+hdf5::NumberArray open_array(hdf5::File const& file, std::string const& name) {
   hdf5::require_dataset(file, name);
-  return file.open_dataset(name);
+  return file.open_numbers(name);
 }
 
 }  // namespace
 
 struct VoxelFile::Impl {
   explicit Impl(hdf5::Location const& location)
-      : file(hdf5::File::open(location.path)), dataset(open_dataset(file, location.dataset)) {
+      : file(hdf5::File::open(location.path)), array(open_array(file, location.dataset)) {
     auto const label = location.path + ":/" + location.dataset;
-    hdf5::Shape shape = dataset.shape();
-    VOXCYCLE_REQUIRE(
-        dataset.number() == Number::float32 || dataset.number() == Number::float64,
-        label << ": holds " << hdf5::to_string(dataset.number()) << ". Store float32 or float64.");
+    hdf5::Shape shape = array.shape();
     VOXCYCLE_REQUIRE((shape.size() == 3 || shape.size() == 4) &&
                          *std::min_element(shape.begin(), shape.end()) > 0,
                      label << ": has the shape " << hdf5::to_string(shape)
@@ -46,19 +41,8 @@ struct VoxelFile::Impl {
     std::copy(shape.begin() + 1, shape.end(), grid.voxels.begin());
   }
 
-  template <class T>
-  std::vector<T> read(std::int64_t index) {
-    std::vector<T> values(static_cast<std::size_t>(grid.voxel_count()));
-    if (single) {
-      dataset.read<T>(values);
-    } else {
-      dataset.read_row<T>(index, values);
-    }
-    return values;
-  }
-
   hdf5::File file;
-  hdf5::Dataset dataset;
+  hdf5::NumberArray array;
   bool single = false;  ///< no axis of samples
   Grid3 grid;
   std::int64_t samples = 0;
@@ -80,8 +64,12 @@ std::vector<float> VoxelFile::read(std::int64_t index) const {
   VOXCYCLE_REQUIRE(index >= 0 && index < samples(), impl_->file.path()
                                                         << ": there is no sample " << index
                                                         << ", it holds " << samples() << '.');
-  if (impl_->dataset.number() == Number::float32) return impl_->read<float>(index);
-  auto const values = impl_->read<double>(index);
+  std::vector<double> values(static_cast<std::size_t>(grid().voxel_count()));
+  if (impl_->single) {
+    impl_->array.read(values);
+  } else {
+    impl_->array.read_row(index, values);
+  }
   return {values.begin(), values.end()};
 }
 

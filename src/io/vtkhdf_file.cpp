@@ -50,7 +50,7 @@ void write_contents(hdf5::File& file, SolutionFile const& solution) {
   root.write_attribute("Type", "ImageData", hdf5::Charset::ascii);
   write_array<std::int64_t, 2>(root, "Version", {1, 0});
   write_array<std::int64_t, 6>(root, "WholeExtent", {0, n[0], 0, n[1], 0, n[2]});
-  write_array<double, 3>(root, "Origin", {0.0, 0.0, 0.0});
+  write_array(root, "Origin", solution.origin);
   write_array<double, 3>(root, "Spacing", {grid.spacing(0), grid.spacing(1), grid.spacing(2)});
   write_array(root, "Direction", kIdentity);
 
@@ -141,6 +141,12 @@ StoredField read_vtkhdf_field(std::string const& location) {
   field.reversed = true;
   field.shape = array.shape();
   field.spacing = {spacing[0], spacing[1], spacing[2]};
+  if (root.has_attribute("Origin")) {
+    auto const origin = root.read_number_attribute("Origin", 3);
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      field.origin[axis] = origin[axis] + extent[2 * axis] * spacing[axis];
+    }
+  }
   for (std::size_t axis = 3; axis-- > 0;) {
     auto const voxels = static_cast<std::int64_t>(extent[2 * axis + 1] - extent[2 * axis]);
     VOXCYCLE_REQUIRE(field.shape.size() == 3 && field.shape[2 - axis] == voxels,

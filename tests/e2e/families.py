@@ -4,6 +4,7 @@
 
 import json
 import math
+import shutil
 from collections import Counter
 
 import harness
@@ -147,6 +148,39 @@ class File(Families):
         result = self.run_program("generate", "--config", "small.cfg")
         self.assertNotEqual(result.status, 0)
         self.assertIn("holds other data", result.err)
+
+    def test_one_changed_array_of_many_is_noticed(self):
+        self.succeed("generate", "--config", "small.cfg")
+        path = self.scratch / self.source
+        source = bytearray(path.read_bytes())
+        at = self.places("train")[0] + 7 * self.SAMPLE_BYTES
+        source[at:at + 4096], source[at + 4096:at + 8192] = (
+            source[at + 4096:at + 8192], source[at:at + 4096])
+        path.write_bytes(source)
+        result = self.run_program("generate", "--config", "small.cfg")
+        self.assertNotEqual(result.status, 0)
+        self.assertRegex(result.err, r"holds other data \(its sample [678] is not what")
+
+    def test_samples_made_on_the_fly_are_not_those_held_out(self):
+        fly = ("--data.on_the_fly", "yes")
+        self.own_config({"data.train_samples": "18", "data.file": "some.h5:/nu"})
+        self.make_shorter("some.h5", 22)
+        self.succeed("generate", "--config", "small.cfg", *fly)
+        self.succeed("train", "--config", "small.cfg", *fly)
+        self.make_shorter("some.h5", 24)  # the file has grown: others are the last four
+        result = self.run_program("train", "--config", "small.cfg", "--fresh", *fly)
+        self.assertNotEqual(result.status, 0)
+        for text in ("samples from 18 on", "has 24 now", "another data.directory"):
+            self.assertIn(text, result.err)
+
+    def make_shorter(self, name, samples):
+        """A file with the first of the source's arrays: generated, as no tool for HDF5 is here."""
+        self.config({"data.shard_samples": "24", "data.directory": name + ".d",
+                     "cycle.levels": "16", "data.train_samples": str(samples)}, name="short.cfg")
+        self.succeed("generate", "--config", "short.cfg")
+        (shard,) = (self.scratch / (name + ".d") / "train/16x16x16").iterdir()
+        shard.replace(self.scratch / name)
+        shutil.rmtree(self.scratch / (name + ".d"))
 
     def test_shards_do_not_depend_on_the_number_of_processes(self):
         self.succeed("generate", "--config", "small.cfg")

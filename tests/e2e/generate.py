@@ -93,8 +93,9 @@ class Generate(harness.Case):
                                           if p.stat().st_size > 1_000_000])
         process.send(signal.SIGTERM)
         result = process.wait(20)
-        self.assertEqual(result.status, harness.STOPPED, result.text)
-        self.assertIn("stopped", result.out)
+        self.assertEqual(result.status, 1, result.text)
+        self.assertIn("nothing was gained", result.err)
+        self.assertIn("data.shard_samples", result.err)
         self.assertEqual(self.contents(), {})
 
     def peak(self, *options):

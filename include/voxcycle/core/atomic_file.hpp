@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -16,7 +17,11 @@ namespace voxcycle {
 void write_atomically(std::string const& path,
                       std::function<void(std::string const& temporary)> const& write);
 
-/// The same for content at hand.
+/// Removes the temporary files that processes which were killed amid write_atomically left in the
+/// directory, if nothing was written into them for so long.
+void remove_leftovers(std::string const& directory, std::chrono::seconds age);
+
+/// The same as write_atomically for content at hand.
 void write_file_atomically(std::string const& path, std::string_view content);
 
 /// For long work whose result is to go to `path`: looks ahead and writes nothing.

@@ -25,13 +25,17 @@ class ArchiveWriter {
   ArchiveWriter(ArchiveWriter&&) noexcept;
   ArchiveWriter& operator=(ArchiveWriter&&) noexcept;
 
-  /// Copies an array, row-major. @param shape  extents, [] for a single value
+  /// Adds an array, row-major.
+  /// @param shape  extents, [] for a single value
+  /// @param owner  keeps `values` as they are until the file is written; without one they are
+  /// copied
   /// @throws Error for a name already used or a shape that does not fit.
-  void add(std::string const& name, std::span<float const> values, std::vector<std::int64_t> shape);
-  void add(std::string const& name, std::span<double const> values,
-           std::vector<std::int64_t> shape);
+  void add(std::string const& name, std::span<float const> values, std::vector<std::int64_t> shape,
+           std::shared_ptr<void const> owner = {});
+  void add(std::string const& name, std::span<double const> values, std::vector<std::int64_t> shape,
+           std::shared_ptr<void const> owner = {});
   void add(std::string const& name, std::span<std::int64_t const> values,
-           std::vector<std::int64_t> shape);
+           std::vector<std::int64_t> shape, std::shared_ptr<void const> owner = {});
   void add_text(std::string const& name, std::string const& text);
 
   /// Writes the file; it appears under its name only when whole (see write_atomically).

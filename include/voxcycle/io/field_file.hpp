@@ -14,7 +14,8 @@ namespace voxcycle {
 /// A scalar on the voxels of a box, as some other program wrote it.
 struct VoxelField {
   Grid3 grid;
-  std::vector<double> values;  ///< [nx, ny, nz], z fastest
+  std::vector<double> values;      ///< [nx, ny, nz], z fastest
+  std::array<double, 3> origin{};  ///< where the box begins, if the file tells, else 0
 };
 
 struct VoxelFieldOptions {
@@ -31,10 +32,12 @@ struct VoxelFieldOptions {
 ///     FILE.h5:/path              HDF5 dataset [nx, ny, nz]; FILE.h5:/path[3]: of [S, nx, ny, nz]
 ///     FILE.vtkhdf[:name]         VTKHDF ImageData: cell array `name`, else nu, else the only one
 ///     FILE.npy                   NumPy, in C or Fortran order
-///     FILE:nx,ny,nz:type         bare little-endian numbers, the last axis fastest; float32, ...
+///     FILE:a,b,c:type            bare numbers of the shape stored, its last axis fastest (a file
+///                                with x fastest: FILE:nz,ny,nx:type and axes zyx); float32, ...,
+///                                little-endian, or big-endian with "be", e.g. uint16be
 ///
-/// @throws Error naming the file for: another rank, size, type or byte order, missing or damaged
-/// files, and axes given for VTKHDF, which has its own.
+/// @throws Error naming the file for: another rank, size or type, missing or damaged files, and
+/// axes given for VTKHDF, which has its own.
 VoxelField read_voxel_field(std::string const& location, VoxelFieldOptions const& options = {});
 
 /// @throws Error naming `label`, how many values are zero, negative or not finite, and where the

@@ -11,7 +11,7 @@
 namespace voxcycle {
 
 /// Voxel arrays in an HDF5 file of the user's own: a dataset [S, nx, ny, nz], or [nx, ny, nz] for
-/// one sample, of float32 or float64. The box is the unit cube.
+/// one sample, of integers or floating-point numbers. The box is the unit cube.
 class VoxelFile {
  public:
   /// @param location  "PATH:/dataset"; the last ":/" divides
@@ -22,7 +22,7 @@ class VoxelFile {
   Grid3 const& grid() const;
   std::int64_t samples() const;
   /// @param index  in [0, samples())
-  /// @return [nx, ny, nz], z fastest, float64 rounded to float32. Thread-safe.
+  /// @return [nx, ny, nz], z fastest, rounded to float32. Thread-safe.
   std::vector<float> read(std::int64_t index) const;
 
  private:

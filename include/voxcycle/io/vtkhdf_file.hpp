@@ -3,6 +3,7 @@
 
 #include "voxcycle/grid/grid3.hpp"
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -13,13 +14,14 @@ namespace voxcycle {
 
 /// A solution as ParaView and VTK open it.
 struct SolutionFile {
-  Grid3 grid;                 ///< its origin is (0, 0, 0)
+  Grid3 grid;
   std::span<double const> u;  ///< [nx+1, ny+1, nz+1], z fastest
   /// [nx, ny, nz], z fastest, or empty: VTK before 9.3 (ParaView 5.12) fails on cell arrays of
   /// images.
   std::span<double const> nu{};
   bool converged = false;
   double relative_residual = 0.0;
+  std::array<double, 3> origin{};  ///< of the box, in the unit of its lengths
   std::vector<std::pair<std::string, double>> figures{};  ///< more numbers by name
 };
 

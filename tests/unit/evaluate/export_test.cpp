@@ -153,6 +153,28 @@ TEST(Export, NestedGridsAreThoseOfTheNetwork) {
   }
 }
 
+/// Of models whose levels are nested, too: their matrices follow nu.
+TEST(Export, HasGradientsInNu) {
+  Boundary const boundary{};
+  auto const network = random_network("multigrid", Norm::sync_batch, 1, boundary, 2, Adaptation::no,
+                                      CoarseLevels::black_box);
+  auto model = load(export_network(*network, options_of(boundary, 1, 2)));
+  at::manual_seed(5);
+  at::Tensor const nu = at::randn({1, 1, 8, 8, 8}).exp();
+  at::Tensor const way = at::randn(nu.sizes()) * nu;
+  auto const mean_at = [&](double step) {
+    at::NoGradGuard const no_grad;
+    return model.forward({nu + step * way}).toTensor().to(at::kDouble).mean().item<double>();
+  };
+  at::Tensor const variable = nu.clone().set_requires_grad(true);
+  model.forward({variable}).toTensor().mean().backward();
+  double const slope = (variable.grad() * way).sum().item<double>();
+  constexpr double step = 1e-2;  // larger ones bend, smaller ones drown in float32
+  double const difference = (mean_at(step) - mean_at(-step)) / (2 * step);
+  EXPECT_GT(std::abs(slope), 1e-4);
+  EXPECT_NEAR(slope, difference, 0.02 * std::abs(slope));
+}
+
 TEST(Export, CombinesDirectionsAsTheNetworkDoes) {
   Boundary const boundary = parse_boundary(kMixedBoundary);
   for (std::int64_t inputs : {1, 2}) {

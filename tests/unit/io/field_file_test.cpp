@@ -4,6 +4,7 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/io/checkpoint_file.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -71,6 +72,17 @@ std::string numpy_file(std::string const& type, std::string const& fortran,
          static_cast<char>(header.size() / 256) + header + numbers;
 }
 
+/// The same numbers with the bytes of each in the other order.
+template <class T>
+std::string reversed_bytes(std::vector<T> const& values) {
+  auto bytes = bytes_of(values);
+  for (std::size_t k = 0; k < bytes.size(); k += sizeof(T)) {
+    std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(k),
+                 bytes.begin() + static_cast<std::ptrdiff_t>(k + sizeof(T)));
+  }
+  return bytes;
+}
+
 std::string path_of(std::string const& name) {
   static std::string const directory = fresh_directory("field_file");
   return directory + "/" + name;
@@ -107,6 +119,9 @@ TEST(FieldFile, NumpyInBothOrdersAndAllTypes) {
   expect_field(read("'<u2'", bytes_of(values_xyz<std::uint16_t>())), "u2");
   expect_field(read("'<u4'", bytes_of(values_xyz<std::uint32_t>())), "u4");
   expect_field(read("'<u8'", bytes_of(values_xyz<std::uint64_t>())), "u8");
+  expect_field(read("'>f8'", reversed_bytes(values_xyz<double>())), "big-endian f8");
+  expect_field(read("'>u2'", reversed_bytes(values_xyz<std::uint16_t>())), "big-endian u2");
+  EXPECT_EQ(read("'|b1'", std::string(24, '\x01')).values, std::vector<double>(24, 1.0));
   auto const bytes = read("'|u1'", std::string(24, '\xff'));
   EXPECT_EQ(bytes.values, std::vector<double>(24, 255.0));
   EXPECT_EQ(read("'|i1'", std::string(24, '\xff')).values, std::vector<double>(24, -1.0));
@@ -147,6 +162,8 @@ TEST(FieldFile, RawNumbersWithTheirShape) {
   expect_field(
       read_voxel_field(written("i.raw", bytes_of(values_xyz<std::int32_t>())) + ":2,3,4:int32"),
       "int32");
+  auto const big = written("big.raw", reversed_bytes(values_xyz<std::uint16_t>()));
+  expect_field(read_voxel_field(big + ":2,3,4:uint16be"), "uint16be");
   refuse(path + ":2,3,5:float32", {path, "96 bytes", "[2, 3, 5]", "120"});
   refuse(path + ":2,3,3:float32", {"96 bytes", "72"});
   refuse(path + ":2,3,4:float64", {"96 bytes", "192"});
@@ -218,7 +235,8 @@ TEST(FieldFile, DamagedNumpyFiles) {
   refuse(npy(whole.substr(0, 60)), {"damaged"});
   refuse(npy(whole.substr(0, whole.size() - 1)), {"95 bytes", "96"});
   refuse(npy(whole + "x"), {"97 bytes", "96"});
-  refuse(npy(numpy_file("'>f4'", "False", "(2, 3, 4)", numbers)), {"'>f4'", "little-endian"});
+  refuse(npy(numpy_file("'<f2'", "False", "(2, 3, 4)", numbers)), {"'<f2'", "float32, float64"});
+  refuse(npy(numpy_file("'|u2'", "False", "(2, 3, 4)", numbers)), {"'|u2'"});
   refuse(npy(numpy_file("'<c8'", "False", "(2, 3, 2)", numbers)), {"'<c8'"});
   refuse(npy(numpy_file("[('a', '<f4')]", "False", "(2, 3, 4)", numbers)), {"type of number"});
   refuse(npy(numpy_file("'<f4'", "False", "(6, 4)", numbers)), {"(6, 4)", "three axes"});
