@@ -96,14 +96,18 @@ double LbfgsHistory::bytes() const {
 
 NamedArrays LbfgsHistory::state() const {
   NamedArrays all;
+  auto const keep = [&](std::string const& name, at::Tensor const& part) {
+    at::Tensor const whole = shares_.gather(part);
+    if (shares_.comm().rank() == 0) all.emplace_back(name, whole);
+  };
   std::vector<double> scalars{static_cast<double>(count_), gamma_};
   for (std::int64_t k = 0; k < count_; ++k) {
     scalars.push_back(sy_[static_cast<std::size_t>(row(k))]);
-    all.emplace_back(pair_name("s", k), shares_.gather(s_[row(k)]));
-    all.emplace_back(pair_name("y", k), shares_.gather(y_[row(k)]));
+    keep(pair_name("s", k), s_[row(k)]);
+    keep(pair_name("y", k), y_[row(k)]);
   }
+  keep("history/diagonal", diagonal_);
   all.emplace_back("history/scalars", at::tensor(scalars, at::kDouble));
-  all.emplace_back("history/diagonal", shares_.gather(diagonal_));
   return all;
 }
 

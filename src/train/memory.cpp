@@ -54,6 +54,7 @@ class Follower {
     keep_data();
     if (memory_.held_out > 0) evaluate();
     step();
+    checkpoint();
     plan_made_.bytes = ledger_.peak();
     plan_made_.account = ledger_.at_peak();
     return plan_made_;
@@ -67,6 +68,7 @@ class Follower {
   void keep_data();
   void step();
   void evaluate();
+  void checkpoint();
   Tape::Options tape_options() const;
   /// Ranks, or groups of them, that share out the units.
   int groups() const { return memory_.ranks / slabs_.count; }
@@ -182,6 +184,13 @@ void Follower::evaluate() {
   Field const u = plan_network(o_.network, tape, grid_, x);
   // field_errors: the error, nu and K times two fields, in float64.
   auto const errors = BookedFields{ledger_, grid_, options.samples, 8}.nodes(4);
+}
+
+/// Rank 0 gathers the pairs that the ranks share out.
+void Follower::checkpoint() {
+  if (plan_.optimizer != kLbfgs || memory_.ranks == 1) return;
+  auto const whole =
+      ledger_.hold("checkpoint", weight_count(o_.network) * 2 * o_.lbfgs.pairs * solution_);
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ enum class LbfgsStop {
   gradient,    ///< the gradient is as small as asked for
   no_descent,  ///< no lower value was found even along the scaled gradient: rounding is reached
 };
-/// "the gradient is zero ...", in words; "" for none.
+/// In words; "" for none.
 std::string to_string(LbfgsStop stop);
 
 /// What happened in one iteration, and in all.

@@ -60,7 +60,9 @@ class LbfgsHistory {
   /// Bytes that this rank's pairs take when all are there.
   double bytes() const;
 
-  /// Pairs (whole, in one array each), D and scalars. **Collective**.
+  /// Pairs (whole, in one array each), D and scalars; on rank 0, of one rank views of what it
+  /// holds.
+  /// **Collective**.
   NamedArrays state() const;
   void restore(ArraySource const& read);
 

@@ -24,6 +24,7 @@ class Shares {
   /// @param size  n, at most 2^32, the same on all ranks
   Shares(Communicator const& comm, std::int64_t size);
 
+  Communicator const& comm() const { return *comm_; }
   std::int64_t size() const { return size_; }
   std::int64_t begin() const { return begin_of(comm_->rank()); }  ///< of this rank's variables
   std::int64_t count() const { return begin_of(comm_->rank() + 1) - begin(); }

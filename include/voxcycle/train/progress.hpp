@@ -24,8 +24,8 @@ struct ProgressState {
   SearchFigures search{};     ///< shown instead of the rate where known
 };
 
-/// e.g. "stage 2/4  16^3  step 120/2000  gap 0.23 %  loss 0.6120  rate 1.2e-03  21 ms/step
-/// 381 samples/s  left 39 s", or for L-BFGS "... loss 0.6120  gradient 1.2e-03  length 1  2
+/// e.g. "stage 2/4  16^3  step 120/2000  gap 0.23 %  loss 0.61200  rate 1.2e-03  21 ms/step
+/// 381 samples/s  left 39 s", or for L-BFGS "... loss 0.61200  gradient 1.2e-03  length 1  2
 /// evaluations  0 pairs skipped  ..."
 std::string progress_text(ProgressState const& state);
 

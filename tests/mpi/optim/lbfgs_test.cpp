@@ -5,6 +5,8 @@
 #include "voxcycle/optim/multi_batch_lbfgs.hpp"
 
 #include <cmath>
+#include <sstream>
+#include <string>
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -53,6 +55,27 @@ class Chain final : public Objective, public BatchObjective {
   at::Tensor x_ = at::zeros({kSize}, at::kDouble);
 };
 
+/// What a checkpoint would hold, on all ranks: rank 0's arrays, of one axis all.
+NamedArrays as_from_file(Communicator const& comm, NamedArrays const& state) {
+  std::string contents;
+  for (auto const& [name, values] : state) {
+    contents += name + " " + std::to_string(values.numel()) +
+                (values.scalar_type() == at::kFloat ? " 1 " : " 0 ");
+  }
+  std::istringstream list(comm.all_gather_text(contents).front());
+  NamedArrays read;
+  std::string name;
+  std::int64_t size = 0;
+  bool single = false;
+  while (list >> name >> size >> single) {
+    at::Tensor values = at::zeros({size}, single ? at::kFloat : at::kDouble);
+    if (comm.rank() == 0) values.copy_(state.at(read.size()).second);
+    comm.broadcast(values, 0);
+    read.emplace_back(name, values);
+  }
+  return read;
+}
+
 struct Trace {
   std::vector<double> figures;
   at::Tensor end;
@@ -69,8 +92,7 @@ Trace trace(Communicator const& comm, int restart = -1) {
   Trace result;
   for (int k = 0; k < kIterations; ++k) {
     if (k == restart) {
-      NamedArrays kept;
-      for (auto const& [name, values] : method->state()) kept.emplace_back(name, values.clone());
+      NamedArrays const kept = as_from_file(comm, method->state());
       method = std::make_unique<Method>(comm, objective, at::ones_like(diagonal), options);
       method->restore([&](std::string const& name) {
         for (auto const& entry : kept) {
