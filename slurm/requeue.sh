@@ -3,7 +3,7 @@
 # What the batch scripts share. Slurm sends them USR1 a minute before the time limit
 # (--signal=B:USR1@60); voxcycle then stops with a checkpoint and the job goes back into the queue,
 # where it goes on from there. After a preemption or a node failure (--requeue) it goes on from the
-# last checkpoint, at most train.checkpoint_seconds old.
+# last checkpoint, at most train.checkpoint_seconds and a step old.
 
 voxcycle=${VOXCYCLE:-build/release/voxcycle}
 # How processes are started; mpirun works, too: VOXCYCLE_LAUNCHER=mpirun
@@ -12,10 +12,14 @@ read -ra launcher <<<"${VOXCYCLE_LAUNCHER:-srun --mpi=pmix}"
 export OMP_NUM_THREADS=${SLURM_CPUS_PER_TASK:-1}
 # Ranks hold several threads each, and a waiting rank gives its core to the others.
 export OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1
-# srun no longer takes this from sbatch by itself.
-export SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:-1}
+# srun no longer takes this from sbatch by itself. mpirun starts its daemons by srun, one a node, and
+# those must have all of the node's cores.
+if [[ ${launcher[0]} == srun ]]; then export SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:-1}; fi
 
-# run_or_requeue COMMAND ...: the command's exit status, unless it was asked to stop.
+readonly stopped=75 # voxcycle's exit status when it stopped with a checkpoint
+
+# run_or_requeue COMMAND ...: the command's exit status, unless it was asked to stop and did, or was
+# ended before it could.
 run_or_requeue() {
   local status=0 asked=no child guard
   "$@" &
@@ -29,8 +33,8 @@ run_or_requeue() {
     wait "$child" || status=$?
   done
   trap - USR1
-  if [[ $asked == yes ]]; then
-    kill "$guard" 2>/dev/null || true
+  if [[ $asked == yes ]]; then kill "$guard" 2>/dev/null || true; fi
+  if [[ $asked == yes ]] && ((status == stopped || status > 128)); then
     echo "time is up: job $SLURM_JOB_ID goes back into the queue"
     scontrol requeue "$SLURM_JOB_ID"
     return 0

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""slurm/requeue.sh with stand-ins for scontrol and the program: which jobs go back into the queue
+after Slurm's warning, and with which status the others end."""
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import harness
+
+REQUEUE = Path(__file__).resolve().parents[2] / "slurm/requeue.sh"
+
+# Ends with the status named once it is asked to stop; with none it goes on to its own end.
+PROGRAM = """#!/usr/bin/env bash
+touch started
+stop() { exit "$1"; }
+[[ $1 == none ]] || trap "stop $1" USR1
+[[ $1 != none ]] || trap "" USR1
+for _ in {1..40}; do sleep 0.05; done
+exit "${2:-0}"
+"""
+
+
+class Slurm(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.script("program", PROGRAM)
+        self.script("scontrol", '#!/usr/bin/env bash\necho "$@" >> requeued\n')
+        self.script("job", f"#!/usr/bin/env bash\nset -euo pipefail\nsource {REQUEUE}\n"
+                           'run_or_requeue ./program "$@"\n')
+
+    def script(self, name, text):
+        path = self.scratch / name
+        path.write_text(text)
+        path.chmod(0o755)
+
+    def job(self, *arguments, warned=True, **environment):
+        """Status, and whether the job went back into the queue."""
+        for name in ("started", "requeued"):
+            (self.scratch / name).unlink(missing_ok=True)
+        path = f"{self.scratch}:{os.environ['PATH']}"
+        process = subprocess.Popen(
+            ["./job", *arguments], cwd=self.scratch, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,  # which the guard's sleep would keep open
+            env={**os.environ, "PATH": path, "SLURM_JOB_ID": "7", **environment})
+        while not (self.scratch / "started").exists():
+            time.sleep(0.01)
+        time.sleep(0.1)  # the trap is set after that
+        if warned:
+            process.send_signal(signal.SIGUSR1)
+        status = process.wait(timeout=30)
+        requeued = self.scratch / "requeued"
+        if requeued.exists():
+            self.assertEqual(requeued.read_text(), "requeue 7\n")
+        return status, requeued.exists()
+
+    def test_stopped_jobs_come_back_and_others_end(self):
+        self.assertEqual(self.job("75"), (0, True))
+        self.assertEqual(self.job("137"), (0, True))  # killed amid its checkpoint
+        self.assertEqual(self.job("1"), (1, False))
+        self.assertEqual(self.job("0"), (0, False))
+        self.assertEqual(self.job("none"), (0, False))  # finished in its last minute
+        self.assertEqual(self.job("none", "3"), (3, False))
+        self.assertEqual(self.job("0", "75", warned=False), (75, False))
+
+    def test_only_srun_is_told_of_the_cores_of_a_process(self):
+        for launcher, told in (("srun --mpi=pmix", "4"), ("mpirun", "none")):
+            shown = subprocess.run(
+                ["bash", "-c", f'source {REQUEUE}; echo "${{SRUN_CPUS_PER_TASK:-none}}"'],
+                capture_output=True, text=True, check=True,
+                env={**os.environ, "VOXCYCLE_LAUNCHER": launcher, "SLURM_CPUS_PER_TASK": "4"})
+            self.assertEqual(shown.stdout.strip(), told)
+
+
+if __name__ == "__main__":
+    harness.main()
