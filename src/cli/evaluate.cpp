@@ -35,7 +35,9 @@ Grid3 grid_of(Invocation const& call) {
   auto const n = parse_integer(text);
   VOXCYCLE_REQUIRE(
       n > 0, "--grid " << text << " is no grid. Give voxels along the longest edge, e.g. 64.");
-  return level_grid(call.config, *n);
+  auto const grid = level_grid(call.config, *n);
+  static_cast<void>(sample_count(call.config, "held_out", grid));  // generate makes these alone
+  return grid;
 }
 
 /// Weights alone do not say which function they are: keys without tensors count, too.

@@ -22,8 +22,8 @@ namespace {
 /// Held-out samples in a --sample file.
 constexpr std::int64_t kSamples = 3;
 
-/// The network's solutions of the first held-out samples, one at a time, at the finest grid that
-/// was trained.
+/// The network's solutions of the first held-out samples, one at a time, at the finest level of
+/// the cycle.
 void write_sample(std::string const& path, Invocation const& call, Model const& model) {
   Grid3 const grid = level_grids(model.config).back();
   ShardSet shards(shard_directory(call.config.text("data.directory"), "held_out", grid));

@@ -22,11 +22,20 @@ Config config_of_identity(Config config, std::string const& identity) {
   return config;
 }
 
+namespace {
+
+std::string directions_text(Config const& config) {
+  auto const& directions = config.text("network.directions");
+  return directions == "0" ? "" : ", directions " + directions;
+}
+
+}  // namespace
+
 std::string describe_network(Config const& config) {
   bool const keyed = config.text("network.name") == "multigrid";
   return config.text("network.name") +
          (keyed ? ", channels " + config.text("network.channels") + ", coarse levels " +
-                      config.text("network.coarse")
+                      config.text("network.coarse") + directions_text(config)
                 : ", depth " + config.text("network.depth") + ", base channels " +
                       config.text("network.base_channels") + ", adaptation " +
                       config.text("network.adaptation")) +

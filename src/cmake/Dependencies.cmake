@@ -5,7 +5,7 @@
 #   HDF5                 shards, references, checkpoints        (io)
 #   libpng               slices in reports                      (io)
 #   zlib                 checksums                              (io)
-#   FFTW 3               fast Poisson solver, random fields     (reference)
+#   FFTW 3               spectra of errors, fast Poisson solver     (reference)
 #   Boost                Sobol sequences; program options       (field; cli)
 #   spdlog               log lines                              (core)
 #   CUDA toolkit         GPU kernels; optional, see Cuda.cmake   (core; kernels/*.cu)

@@ -2,7 +2,6 @@
 #include "voxcycle/dataset/prefetch.hpp"
 
 #include "voxcycle/core/error.hpp"
-#include "voxcycle/core/timer.hpp"
 
 #include <algorithm>
 #include <condition_variable>
@@ -50,7 +49,6 @@ struct Prefetcher::Impl {
   PrefetchOptions const options;
   int const depth;    ///< most batches read ahead
   std::int64_t step;  ///< of the next call of next()
-  double waited = 0.0;
 
   std::mutex mutex;
   std::condition_variable changed;
@@ -141,10 +139,8 @@ void Prefetcher::Impl::read_ahead() {
 
 LocalBatch Prefetcher::Impl::next() {
   VOXCYCLE_REQUIRE(step < options.steps, "the stage has only " << options.steps << " steps.");
-  Timer const timer;
   std::unique_lock lock(mutex);
   changed.wait(lock, [&] { return !ready.empty() || failure; });
-  waited += timer.seconds();
   if (ready.empty()) std::rethrow_exception(failure);
   LocalBatch batch = std::move(ready.front());
   ready.pop_front();
@@ -172,10 +168,6 @@ Prefetcher::~Prefetcher() = default;
 
 LocalBatch Prefetcher::next() {
   return impl_->next();
-}
-
-double Prefetcher::seconds_waited() const {
-  return impl_->waited;
 }
 
 }  // namespace voxcycle

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ten lines of the README: two layers across x, with a model or without.
+// What solver.hpp shows, as a program: two layers across x, with a model or without.
 #include "voxcycle/solver.hpp"
 
 #include <iostream>

@@ -53,8 +53,6 @@ class Prefetcher {
 
   /// The batch of the next step. @throws Error after the last one, or what reading threw.
   LocalBatch next();
-  /// Seconds that next() has waited so far.
-  double seconds_waited() const;
 
  private:
   struct Impl;

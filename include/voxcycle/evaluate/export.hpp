@@ -19,7 +19,7 @@ struct ExportOptions {
   Boundary boundary;                 ///< that the network was made for
   Source source;                     ///< sampled: the model takes f, too
   ChebyshevSteps smoothing;          ///< of the solution of every level; empty: none
-  std::vector<std::int64_t> levels;  ///< voxels an axis of the grids that it was trained on
+  std::vector<std::int64_t> levels;  ///< voxels an axis, those of cycle.levels
   std::string network;               ///< name and sizes, for people
   std::string weights;               ///< which of a run's, e.g. "averaged"
   std::string version;               ///< of voxcycle

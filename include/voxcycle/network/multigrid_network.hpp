@@ -20,8 +20,8 @@ class PassEquation;
 ///     u_n = S( P uc + mask * (s/n) * head_n(g) )
 ///
 /// with prolongation P and smoothing steps S, see NetworkOptions::coarse. head and down start at
-/// zero: a newly entered finer level reproduces the prolonged coarse solution before any training
-/// there. Grids that double the finest level have no block: u_n = S P u_{n/2}.
+/// zero: a newly entered finer level reproduces S P uc before any training there. Grids that double
+/// the finest level have no block: u_n = S P u_{n/2}.
 ///
 /// With NetworkOptions::directions the head makes several fields, and of all sums with S P uc that
 /// with the least energy is u_n (best_correction.hpp): no block can raise the energy. The coarsest

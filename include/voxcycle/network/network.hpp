@@ -45,7 +45,8 @@ struct NetworkOptions {
   std::int64_t depth = 3;           ///< unet: halvings below the grid of the pass, 1 to 16
   std::int64_t base_channels = 16;  ///< unet: channels on that grid, doubled by each halving
   Adaptation adaptation = Adaptation::no;
-  std::vector<std::int64_t> cycle_levels{};  ///< unet with adaptation: coarsest first, e.g. 8, 16
+  std::vector<std::int64_t> cycle_levels{};  ///< unet with adaptation, multigrid with directions:
+                                             ///< coarsest first, e.g. 8, 16
 };
 
 /// The parameters that belong to one level of the network. Their rate follows from it: a level that
@@ -59,8 +60,8 @@ struct LevelParameters {
 /// A map from the whole coefficient field to the whole solution field.
 ///
 /// Its script has forward(self, x) of forward's x, and require_fits(self, nx, ny, nz), which raises
-/// where require_fits throws. The module has one more submodule, `frame`, with
-/// lift(self, x), mask(self, x) and smooth(self, u, x): those of the grid of x, forward's x there.
+/// where require_fits throws. The module has one more submodule, `frame`: what a network knows of
+/// the equation on the grid of x, forward's x there (src/evaluate/export_script.hpp).
 class Network : public torch::nn::Module, public Scripted {
  public:
   explicit Network(std::shared_ptr<FrameCache> frames) : frames_(std::move(frames)) {}

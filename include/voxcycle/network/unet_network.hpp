@@ -18,11 +18,11 @@ namespace voxcycle {
 ///     h_k = Enc_k( down_k(h_{k-1}) )            c 2^k channels on n / 2^k,  k = 1 .. D
 ///     g_D = h_D
 ///     g_k = Dec_k( cat(h_k, up_k(g_{k+1})) )    k = D-1 .. 0
-///     u   = lift + mask * head(g_0)
+///     u   = S( lift + mask * head(g_0) )
 ///
-/// Enc and Dec are Blocks; down and up have kernel 2, stride 2. The head starts at zero, so u
-/// starts as the lift. Kernels act on voxels: on a finer grid the same weights see a smaller part
-/// of the box, so the error jumps on entering it.
+/// with smoothing steps S. Enc and Dec are Blocks; down and up have kernel 2, stride 2. The head
+/// starts at zero, so u starts as the smoothed lift. Kernels act on voxels: on a finer grid the
+/// same weights see a smaller part of the box, so the error jumps on entering it.
 ///
 /// Architectural adaptation: every level l of the cycle but the coarsest brings two layers of its
 /// own, before_l and after_l, of the form x + conv( leaky(norm( conv(x) )) ) with 3^3 convolutions
