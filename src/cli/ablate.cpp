@@ -57,7 +57,8 @@ void require_valid(PlannedRun const& run) {
   auto const network = make_network(options.network, options.boundary, options.source);
   for (auto const& stage : plan_stages(options.path, options.levels)) {
     network->require_fits(stage.plan.grid);
-    plan_memory(options, stage.plan, {});  // knows losses and optimisers
+    // Knows losses and optimisers; the processes of a group will do.
+    plan_memory(options, stage.plan, {.ranks = options.slabs.processes(stage.plan.grid)});
   }
 }
 
@@ -87,15 +88,20 @@ bool has_shards(PlannedRun const& run) {
   return true;
 }
 
-/// @return whether they are there now (false: a stop was requested)
-bool generate_missing_shards(std::vector<PlannedRun> const& runs, Communicator const& comm) {
+/// Shards of the data that unfinished runs need, up to a stop.
+GenerateResult generate_missing_shards(std::vector<PlannedRun> const& runs,
+                                       Communicator const& comm) {
   std::set<std::string> done;
+  GenerateResult all{.complete = true};
   for (auto const& run : runs) {
     if (progress_of(run) == RunProgress::finished) continue;
     if (!done.insert(data_identity(run.config)).second) continue;
-    if (!generate_shards(run.config, comm).complete) return false;
+    auto const one = generate_shards(run.config, comm);
+    all.made += one.made;
+    all.complete = one.complete;
+    if (!all.complete) break;
   }
-  return true;
+  return all;
 }
 
 /// One line a run: number, state, directory, label.
@@ -144,9 +150,9 @@ int ablate(Invocation const& call) {
   StopSignal const stop;  // from the first shard to the last run
   // Tasks of an array would each read all data.
   bool const known = only_run && has_shards(chosen.front());
-  if (!known && !generate_missing_shards(chosen, call.comm)) {
-    std::printf("stopped; the same command goes on, finished shards are kept\n");
-    return kStopped;
+  if (!known) {
+    auto const generated = generate_missing_shards(chosen, call.comm);
+    if (!generated.complete) return status_of(generated, chosen.front().config, call.comm);
   }
   if (only_data) return 0;
   auto const result = train_runs(chosen, options);

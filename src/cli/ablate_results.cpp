@@ -44,8 +44,8 @@ std::string error_in(std::string const& path, std::size_t lines) {
 /// output of its process has it. "" if it ended otherwise, or was a run of another config.
 std::string failure_of(PlannedRun const& run) {
   if (!has_config_of(run)) return "";
-  auto const failure = error_in(run.directory + "/log.txt", 1);
-  return failure.empty() ? error_in(output_of(run), 12) : failure;
+  auto const log = run.directory + "/log.txt";
+  return std::filesystem::exists(log) ? error_in(log, 1) : error_in(output_of(run), 12);
 }
 
 }  // namespace

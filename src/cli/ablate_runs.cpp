@@ -50,8 +50,9 @@ std::string difference_to(PlannedRun const& run) {
 /// The last held-out errors and the training time of a finished run.
 std::string final_figures(PlannedRun const& planned) {
   auto const run = read_run(planned);
-  if (run.curve.empty()) return "without a held-out evaluation";
-  auto const& last = run.curve.back();
+  auto const* final = final_point(run);
+  if (final == nullptr) return "without a held-out evaluation";
+  auto const& last = *final;
   return format("%s of training, relative L2 %s, energy gap %s, energy-norm error %s%s",
                 format_seconds(last.seconds).c_str(), format_percent(last.rel_l2).c_str(),
                 format_percent(last.energy_gap).c_str(), format_percent(last.energy_norm).c_str(),

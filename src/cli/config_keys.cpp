@@ -30,7 +30,8 @@ std::vector<ConfigKey> all_config_keys() {
        "grids with more voxels than this along their longest edge are shared out in slabs, >= 1"},
 
       {"problem.boundary", "1, 0, flux, flux, flux, flux",
-       "conditions on the faces x-, x+, y-, y+, z-, z+: a Dirichlet value or 'flux' (zero flux)"},
+       "conditions on the faces x-, x+, y-, y+, z-, z+: a Dirichlet value or 'flux' (zero flux). "
+       "Networks compute u in float32: train for u less a large constant, as 0, 1 for 300, 301"},
       {"problem.box", "1, 1, 1",
        "edges of the box along x, y, z in units of the longest; voxels are cubes, so that every "
        "level must have a whole number of them along each edge"},

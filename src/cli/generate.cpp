@@ -62,11 +62,6 @@ SolveResult solve_reference(Problem const& problem, Source const& source, double
   return result;
 }
 
-/// Thrown amid a shard that is given up because the program was asked to stop.
-struct Stopped : Error {
-  Stopped() : Error("stopped") {}
-};
-
 /// Makes shards a few samples at a time, so that memory does not grow with their size.
 class ShardMaker {
  public:
@@ -97,8 +92,9 @@ class ShardMaker {
   SolveStatistics statistics_;
 };
 
-/// Float64 nodal fields that a reference solve holds at its peak, and its sample; measured.
-constexpr std::int64_t kSolveFields = 12;
+/// Float64 nodal fields that a reference solve holds at its peak, and its sample: 12 were measured,
+/// and its cycles may be in float64 instead of float32.
+constexpr std::int64_t kSolveFields = 18;
 
 /// Samples made together where they fit: one a thread of large ones; of small ones more, which last
 /// differently long.
@@ -111,7 +107,7 @@ std::int64_t group_size(Grid3 const& grid) {
 /// Whether each thread may solve for a sample of its own at once.
 bool ShardMaker::fits_one_a_thread(ShardInfo const& info) const {
   std::int64_t const all = at::get_num_threads() * kSolveFields * 8 * info.grid.node_count();
-  return !info.has_reference || memory_ == 0 || all <= memory_;
+  return !info.has_reference || !device_.is_cpu() || memory_ == 0 || all <= memory_;
 }
 
 void ShardMaker::make(ShardJob const& job, StopSignal const& stop) {
@@ -213,10 +209,15 @@ void remove_old_leftovers(std::vector<ShardJob> const& jobs) {
 }
 
 int generate(Invocation const& call) {
-  auto const result = generate_shards(call.config, call.comm);
+  return status_of(generate_shards(call.config, call.comm), call.config, call.comm);
+}
+
+}  // namespace
+
+int status_of(GenerateResult const& result, Config const& config, Communicator const& comm) {
+  bool const speaks = comm.rank() == 0;
   if (result.complete) return 0;
-  bool const speaks = call.comm.rank() == 0;
-  if (result.made == 0) {  // a batch job that came back from the queue would do the same again
+  if (result.made == 0) {
     if (speaks) {
       log_error(
           "stopped before another shard was whole: nothing was gained. Give it more time or "
@@ -226,12 +227,10 @@ int generate(Invocation const& call) {
   }
   if (speaks) {
     std::printf("stopped; the same command goes on, finished shards in %s are kept\n",
-                call.config.text("data.directory").c_str());
+                config.text("data.directory").c_str());
   }
   return kStopped;
 }
-
-}  // namespace
 
 GenerateResult generate_shards(Config const& config, Communicator const& comm) {
   DeviceChoice const place(config, comm);
@@ -245,11 +244,11 @@ GenerateResult generate_shards(Config const& config, Communicator const& comm) {
   Tally mine;
   for (std::size_t k = 0; k < jobs.size() && !stop.requested(); ++k) {
     if (owner[k] != comm.rank()) continue;
-    if (is_done(*family, jobs[k])) {
-      ++mine.there;
-      continue;
-    }
     try {
+      if (is_done(*family, jobs[k], stop)) {
+        ++mine.there;
+        continue;
+      }
       maker.make(jobs[k], stop);
     } catch (Stopped const&) {
       break;

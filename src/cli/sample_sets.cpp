@@ -110,10 +110,9 @@ std::string difference(ShardInfo const& there, ShardInfo const& wanted) {
 
 void require_shards(Config const& config, std::string const& split, Grid3 const& grid) {
   std::string const directory = shard_directory(config.text("data.directory"), split, grid);
-  ShardSet shards(directory);
+  ShardSet const shards(directory);
   auto const& found = shards.info();
-  auto const family = make_family(family_options(config));
-  auto const wanted = sample_info(config, *family, split, grid);
+  auto const wanted = sample_info(config, *make_family(family_options(config)), split, grid);
   ShardInfo whole = found;  // one shard's place in the set does not count, nor what nobody reads
   whole.first_index = wanted.first_index;
   whole.samples = shards.samples();
@@ -122,17 +121,6 @@ void require_shards(Config const& config, std::string const& split, Grid3 const&
   VOXCYCLE_REQUIRE(differing.empty(),
                    directory << ": its shards are of another data set (" << differing
                              << "). Choose another data.directory and run voxcycle generate.");
-  // Where training takes its samples from the file itself, those held out must still be its last.
-  if (made_on_the_fly(config) && family->sample_count()) {
-    auto const first = static_cast<std::int64_t>(shards.read(0, ReadReference::no).omega.front());
-    auto const now = split_origin(config, *family, split);
-    VOXCYCLE_REQUIRE(first == now, directory << ": holds the samples from " << first << " on of "
-                                             << family->signature() << ", which has "
-                                             << *family->sample_count() << " now, and those from "
-                                             << now
-                                             << " on are to be held out. Choose another "
-                                                "data.directory and run voxcycle generate.");
-  }
   if (wanted.has_reference) {
     VOXCYCLE_REQUIRE(found.reference_tolerance <= wanted.reference_tolerance,
                      directory << ": its references were solved to " << found.reference_tolerance
@@ -142,11 +130,33 @@ void require_shards(Config const& config, std::string const& split, Grid3 const&
   }
 }
 
+namespace {
+
+/// Where training takes its samples from the user's file itself, those held out must still be its
+/// last.
+void require_last_held_out(Config const& config, Grid3 const& grid) {
+  auto const family = make_family(family_options(config));
+  if (!family->sample_count()) return;
+  ShardSet shards(shard_directory(config.text("data.directory"), "held_out", grid));
+  auto const first = static_cast<std::int64_t>(shards.read(0, ReadReference::no).omega.front());
+  auto const now = split_origin(config, *family, "held_out");
+  VOXCYCLE_REQUIRE(first == now, shard_directory(config.text("data.directory"), "held_out", grid)
+                                     << ": holds the samples from " << first << " on of "
+                                     << family->signature() << ", which has "
+                                     << *family->sample_count() << " now, and those from " << now
+                                     << " on are to be held out. Choose another data.directory and "
+                                        "run voxcycle generate.");
+}
+
+}  // namespace
+
 void require_training_shards(Config const& config, TrainOptions const& options) {
+  bool const fresh = made_on_the_fly(config);
   for (int level : std::set<int>(options.path.begin(), options.path.end())) {
     auto const& grid = options.levels[static_cast<std::size_t>(level)].grid;
-    if (!made_on_the_fly(config)) require_shards(config, "train", grid);
+    if (!fresh) require_shards(config, "train", grid);
     require_shards(config, "held_out", grid);
+    if (fresh) require_last_held_out(config, grid);
   }
 }
 

@@ -41,18 +41,6 @@ void require_same_data(ShardInfo const& found, ShardJob const& job) {
                             << "). Choose another data.directory or remove the file.");
 }
 
-/// What is wrong with the first damaged sample; empty if all are sound.
-std::string damage_of(ShardReader const& shard) {
-  for (std::int64_t local = 0; local < shard.info().samples; ++local) {
-    try {
-      static_cast<void>(shard.read(local));
-    } catch (Error const& problem) {
-      return problem.what();
-    }
-  }
-  return {};
-}
-
 }  // namespace
 
 std::vector<ShardJob> plan_jobs(Config const& config, CoefficientFamily const& family) {
@@ -118,21 +106,27 @@ std::vector<int> share_jobs(std::vector<ShardJob> const& jobs, int ranks) {
   return owner;
 }
 
-bool is_done(CoefficientFamily const& family, ShardJob const& job) {
+bool is_done(CoefficientFamily const& family, ShardJob const& job, StopSignal const& stop) {
   if (!std::filesystem::exists(job.path)) return false;
   ShardReader const shard = open_shard(job.path);
   require_same_data(shard.info(), job);
-  if (auto const damage = damage_of(shard); !damage.empty()) {
-    log_warning(damage + " Making it anew.");
-    return false;
-  }
   // Any of the arrays of a user's file may have been replaced under the same name.
   std::int64_t const compared = family.sample_count() ? shard.info().samples : 1;
-  for (std::int64_t k = 0; k < compared; ++k) {
+  for (std::int64_t k = 0; k < shard.info().samples; ++k) {
+    if (stop.requested()) throw Stopped();
+    ShardSample sample;
+    try {
+      sample = shard.read(k);
+    } catch (Error const& damage) {
+      log_warning(std::string(damage.what()) + " Making it anew.");
+      return false;
+    }
+    if (k >= compared) continue;
     VOXCYCLE_REQUIRE(
-        shard.read(k).nu == make_sample(family, job.info, job.origin, job.info.first_index + k).nu,
-        job.path << " holds other data (its sample " << k << " is not what " << family.signature()
-                 << " gives now). Choose another data.directory or remove the file.");
+        sample.nu == make_sample(family, job.info, job.origin, job.info.first_index + k).nu,
+        job.path << " holds other data (its sample " << k << " is not number "
+                 << job.origin + job.info.first_index + k << " of " << family.signature()
+                 << " any more). Choose another data.directory or remove the file.");
   }
   double const found = shard.info().reference_tolerance;
   if (!job.info.has_reference || found <= job.info.reference_tolerance) return true;

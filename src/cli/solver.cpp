@@ -83,7 +83,13 @@ Solver::Impl::Impl(SolverOptions options_in) : options(std::move(options_in)) {
 }
 
 at::Tensor Solver::Impl::lifted(Equation const& e) const {
-  return lift(e.problem.grid, boundary, at::kDouble).to(options.device);
+  double const datum = datum_of(boundary);
+  at::Tensor u = lift(e.problem.grid, measured_from(datum, boundary), at::kDouble);
+  if (datum != 0.0) {
+    u.add_(datum);
+    set_dirichlet_values(u, e.problem.grid, boundary);
+  }
+  return u.to(options.device);
 }
 
 /// J of u measured from the boundary's datum, which changes J by the same for all u.

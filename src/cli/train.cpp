@@ -48,7 +48,7 @@ std::unique_ptr<DirectoryLock> prepare_directory(TrainOptions const& options, Co
     // Of all stages, before the first step: else a job ends hours later for a missing file.
     if (!holds_finished_run(options)) require_training_shards(config, options);
     lock = std::make_unique<DirectoryLock>(options.directory, "run.directory");
-    remove_leftovers(options.directory, std::chrono::seconds(0));  // nobody else writes here
+    remove_leftovers(options.directory, std::chrono::minutes(1));  // reports may be under way
     if (options.restart == Restart::fresh) forget_run(options.directory);
     if (!resumes(options)) {
       remove_event_files(options.directory);

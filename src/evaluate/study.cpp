@@ -23,13 +23,6 @@ Settings without_seed(Settings settings) {
   return settings;
 }
 
-/// The last evaluation on the run's finest grid, or null.
-StudyPoint const* final_point(StudyRun const& run) {
-  auto const last = std::find_if(run.curve.rbegin(), run.curve.rend(),
-                                 [&](auto const& point) { return point.grid == run.grid; });
-  return last == run.curve.rend() ? nullptr : &*last;
-}
-
 /// Of the runs' final points.
 template <class Value>
 Spread spread_over(std::vector<StudyRun const*> const& runs, Value const& value) {
@@ -142,6 +135,12 @@ Spread spread_of(std::vector<double> const& values) {
 double divergence_limit(std::vector<StudyPoint> const& curve) {
   double const first = curve.empty() ? kNaN : curve.front().energy_norm;
   return kDivergence * (std::isfinite(first) ? std::max(1.0, first) : 1.0);
+}
+
+StudyPoint const* final_point(StudyRun const& run) {
+  auto const last = std::find_if(run.curve.rbegin(), run.curve.rend(),
+                                 [&](auto const& point) { return point.grid == run.grid; });
+  return last == run.curve.rend() ? nullptr : &*last;
 }
 
 bool diverged(StudyRun const& run) {

@@ -54,10 +54,7 @@ std::string spectra_array(std::vector<StageSpectrum> const& spectra) {
 }
 
 std::string run_object(StudyRun const& run, StudyMetric metric, double target) {
-  StudyPoint const* last = nullptr;
-  for (auto const& point : run.curve) {
-    if (point.grid == run.grid) last = &point;
-  }
+  auto const* last = final_point(run);
   auto const of_last = [&](double StudyPoint::*member) {
     return last == nullptr ? std::string("null") : json::number(last->*member);
   };

@@ -49,8 +49,9 @@ struct Chart {
 };
 
 /// @return the chart as an inline <svg> element that scales with its container. Points that are not
-/// finite, or not positive on a logarithmic axis (x or y), are left out; lines end at the frame,
-/// and the marker of a point above it is an arrow at its edge.
+/// finite, or not positive on a logarithmic y axis, are left out, on such an x axis they stand at
+/// its left end; lines end at the frame, and the marker of a point above it is an arrow at its
+/// edge.
 std::string render(Chart const& chart);
 
 /// @return a small <svg> that shows the line and marker of a series.

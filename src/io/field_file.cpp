@@ -131,7 +131,9 @@ VoxelField read_voxel_field(std::string const& location, VoxelFieldOptions const
                               << "xyz"[k] << " is not positive and finite. Correct it.");
     field.grid.lengths[k] = spacing[k] * static_cast<double>(field.grid.voxels[k]);
   }
-  field.origin = stored.origin;
+  for (std::size_t k = 0; k < 3; ++k) {  // in the unit of the lengths
+    field.origin[k] = stored.origin[k] * (stored.spacing ? spacing[k] / (*stored.spacing)[k] : 1.0);
+  }
   field.values = reordered(stored, axes, field.grid);
   return field;
 }

@@ -85,8 +85,10 @@ class NumberArray : public Array {
  public:
   /// @param values  element_count(shape()) of them
   void read(std::span<double> values) const;
+  void read(std::span<float> values) const;
   /// Entry `row` of the first axis.
   void read_row(std::int64_t row, std::span<double> values) const;
+  void read_row(std::int64_t row, std::span<float> values) const;
 };
 
 /// A group below a file's root, for its attributes.

@@ -74,9 +74,19 @@ void NumberArray::read(std::span<double> values) const {
   read_as(H5T_NATIVE_DOUBLE, all(values.size()), values.data());
 }
 
+void NumberArray::read(std::span<float> values) const {
+  auto const lock = enter();
+  read_as(H5T_NATIVE_FLOAT, all(values.size()), values.data());
+}
+
 void NumberArray::read_row(std::int64_t row, std::span<double> values) const {
   auto const lock = enter();
   read_as(H5T_NATIVE_DOUBLE, entry(row, values.size()), values.data());
+}
+
+void NumberArray::read_row(std::int64_t row, std::span<float> values) const {
+  auto const lock = enter();
+  read_as(H5T_NATIVE_FLOAT, entry(row, values.size()), values.data());
 }
 
 }  // namespace voxcycle::hdf5

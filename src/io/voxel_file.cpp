@@ -4,6 +4,7 @@
 #include "voxcycle/core/error.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "io/hdf5_location.hpp"
@@ -64,13 +65,13 @@ std::vector<float> VoxelFile::read(std::int64_t index) const {
   VOXCYCLE_REQUIRE(index >= 0 && index < samples(), impl_->file.path()
                                                         << ": there is no sample " << index
                                                         << ", it holds " << samples() << '.');
-  std::vector<double> values(static_cast<std::size_t>(grid().voxel_count()));
+  std::vector<float> values(static_cast<std::size_t>(grid().voxel_count()));
   if (impl_->single) {
-    impl_->array.read(values);
+    impl_->array.read(std::span(values));
   } else {
-    impl_->array.read_row(index, values);
+    impl_->array.read_row(index, std::span(values));
   }
-  return {values.begin(), values.end()};
+  return values;
 }
 
 }  // namespace voxcycle

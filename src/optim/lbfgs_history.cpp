@@ -21,6 +21,12 @@ std::string pair_name(char const* which, std::int64_t k) {
 
 }  // namespace
 
+void keep_whole(NamedArrays& all, std::string const& name, Shares const& shares,
+                at::Tensor const& part) {
+  at::Tensor const whole = shares.gather(part);
+  if (shares.comm().rank() == 0) all.emplace_back(name, whole);
+}
+
 LbfgsHistory::LbfgsHistory(Shares const& shares, std::int64_t pairs, at::Tensor diagonal,
                            at::ScalarType type)
     : shares_(shares), pairs_(pairs), diagonal_(std::move(diagonal)) {
@@ -96,17 +102,13 @@ double LbfgsHistory::bytes() const {
 
 NamedArrays LbfgsHistory::state() const {
   NamedArrays all;
-  auto const keep = [&](std::string const& name, at::Tensor const& part) {
-    at::Tensor const whole = shares_.gather(part);
-    if (shares_.comm().rank() == 0) all.emplace_back(name, whole);
-  };
   std::vector<double> scalars{static_cast<double>(count_), gamma_};
   for (std::int64_t k = 0; k < count_; ++k) {
     scalars.push_back(sy_[static_cast<std::size_t>(row(k))]);
-    keep(pair_name("s", k), s_[row(k)]);
-    keep(pair_name("y", k), y_[row(k)]);
+    keep_whole(all, pair_name("s", k), shares_, s_[row(k)]);
+    keep_whole(all, pair_name("y", k), shares_, y_[row(k)]);
   }
-  keep("history/diagonal", diagonal_);
+  keep_whole(all, "history/diagonal", shares_, diagonal_);
   all.emplace_back("history/scalars", at::tensor(scalars, at::kDouble));
   return all;
 }

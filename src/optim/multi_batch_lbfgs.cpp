@@ -106,8 +106,8 @@ NamedArrays MultiBatchLbfgs::state() const {
                                static_cast<double>(report_.resets), s_.defined() ? 1.0 : 0.0},
                               at::kDouble));
   if (s_.defined()) {
-    all.emplace_back("step", shares_.gather(s_));
-    all.emplace_back("after", shares_.gather(after_));
+    keep_whole(all, "step", shares_, s_);
+    keep_whole(all, "after", shares_, after_);
   }
   return all;
 }

@@ -53,7 +53,8 @@ double largest_jump(at::Tensor const& nu) {
 
 double float32_scale(at::Tensor const& nu) {
   double const largest = nu.max().item<double>();
-  if (largest > least_plain && largest < 1.0 / least_plain) return 1.0;
+  bool const sound = largest > 0.0 && std::isfinite(largest);  // others are refused later
+  if (!sound || (largest > least_plain && largest < 1.0 / least_plain)) return 1.0;
   return std::exp2(std::floor(std::log2(largest)));
 }
 

@@ -189,8 +189,11 @@ void Follower::evaluate() {
 /// Rank 0 gathers the pairs that the ranks share out.
 void Follower::checkpoint() {
   if (plan_.optimizer != kLbfgs || memory_.ranks == 1) return;
+  constexpr std::int64_t vectors = 3;    // diagonal, last step and last gradient, float64
+  constexpr std::int64_t gathering = 2;  // of the vector on its way
   auto const whole =
-      ledger_.hold("checkpoint", weight_count(o_.network) * 2 * o_.lbfgs.pairs * solution_);
+      ledger_.hold("checkpoint", weight_count(o_.network) *
+                                     (2 * o_.lbfgs.pairs * solution_ + (vectors + gathering) * 8));
 }
 
 }  // namespace

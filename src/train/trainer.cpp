@@ -314,6 +314,9 @@ bool Trainer::run_stage(Stage const& stage) {
   auto const stepper = make_stepper(setup);
   state_.begin_stage([&](CheckpointReader const& checkpoint) { stepper->restore(checkpoint); });
   step_clock_.begin_stage(plan.batch * plan.grid.voxel_count());
+  if (auto const& at = state_.position(); at.step > 0) {
+    step_clock_.agree_on(at.stage_seconds / static_cast<double>(at.step));
+  }
   data_watch_.begin_stage();
   since_checkpoint_.restart();
   try {

@@ -216,6 +216,10 @@ class Ablate(harness.Case):
         result = self.ablate("--report", "--cycle.batch", "3")
         self.assertIn("missing: run 2, large: not begun", result.out)
 
+    def test_processes_may_share_samples_out(self):
+        self.assertEqual(self.ablate("--list", "--run.space", "2", "--run.space_above", "4",
+                                     "--ablate.processes", "2").status, 0)
+
     def test_places_may_change_amid_a_study(self):
         self.assertEqual(self.ablate("--data", "--data.directory", "moved").status, 0)
         long = ("--cycle.steps", "100000, 8", "--train.checkpoint_seconds", "0.1",

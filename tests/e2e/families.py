@@ -159,7 +159,7 @@ class File(Families):
         path.write_bytes(source)
         result = self.run_program("generate", "--config", "small.cfg")
         self.assertNotEqual(result.status, 0)
-        self.assertRegex(result.err, r"holds other data \(its sample [678] is not what")
+        self.assertRegex(result.err, r"holds other data \(its sample [678] is not number [678] of")
 
     def test_samples_made_on_the_fly_are_not_those_held_out(self):
         fly = ("--data.on_the_fly", "yes")

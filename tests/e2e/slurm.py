@@ -15,10 +15,10 @@ REQUEUE = Path(__file__).resolve().parents[2] / "slurm/requeue.sh"
 
 # Ends with the status named once it is asked to stop; with none it goes on to its own end.
 PROGRAM = """#!/usr/bin/env bash
-touch started
 stop() { exit "$1"; }
 [[ $1 == none ]] || trap "stop $1" USR1
 [[ $1 != none ]] || trap "" USR1
+touch started
 for _ in {1..40}; do sleep 0.05; done
 exit "${2:-0}"
 """
@@ -48,7 +48,6 @@ class Slurm(harness.Case):
             env={**os.environ, "PATH": path, "SLURM_JOB_ID": "7", **environment})
         while not (self.scratch / "started").exists():
             time.sleep(0.01)
-        time.sleep(0.1)  # the trap is set after that
         if warned:
             process.send_signal(signal.SIGUSR1)
         status = process.wait(timeout=30)

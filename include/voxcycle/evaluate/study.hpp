@@ -94,7 +94,8 @@ struct StudyGroup {
   Spread energy_norm;
   Spread seconds;
   Spread work;
-  double target = std::numeric_limits<double>::quiet_NaN();  ///< NaN: the baseline diverged
+  double target = std::numeric_limits<double>::quiet_NaN();  ///< NaN: there is none
+                                                             ///< (see groups_of)
   std::vector<double> seconds_to_target;                     ///< of the runs that reached it
   /// The baseline's mean time to the same target over this group's; NaN unless all runs of both
   /// reached it, and by training.
@@ -106,6 +107,9 @@ struct StudyGroup {
 /// @param curve  of a run, or the mean over a group
 double divergence_limit(std::vector<StudyPoint> const& curve);
 
+/// The run's last evaluation on its finest grid, or null.
+StudyPoint const* final_point(StudyRun const& run);
+
 /// Whether the run's last evaluation on its finest grid is above divergence_limit or not finite.
 bool diverged(StudyRun const& run);
 
@@ -113,8 +117,9 @@ bool diverged(StudyRun const& run);
 std::string divergence_of(StudyGroup const& group);
 
 /// Groups in the order of their first runs. The baseline of a group is the group of the baseline
-/// case with the same settings; in a study with one case, the first group. Pointers are into
-/// `study`.
+/// case with the same settings; in a study with one case, the first group. Without Study::target a
+/// group has a target where its baseline is finished, did not diverge and has the same finest grid.
+/// Pointers are into `study`.
 std::vector<StudyGroup> groups_of(Study const& study);
 
 /// Training seconds from which on the error on the run's finest grid is at most `target` in every

@@ -18,6 +18,10 @@ using NamedArrays = std::vector<std::pair<std::string, at::Tensor>>;
 /// Reads one of them again.
 using ArraySource = std::function<at::Tensor(std::string const& name)>;
 
+/// Adds the whole of a vector of which each rank has its part to what rank 0 keeps. **Collective**.
+void keep_whole(NamedArrays& all, std::string const& name, Shares const& shares,
+                at::Tensor const& part);
+
 /// A direction to search in.
 struct Descent {
   at::Tensor d;          ///< this rank's part

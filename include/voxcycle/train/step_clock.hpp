@@ -18,7 +18,7 @@ class StepClock {
   void add(double seconds, std::int64_t voxels = 0);
   /// Of the stage's steps; 0 before the first.
   double mean() const { return mean_; }
-  /// Takes another rank's mean for this one's.
+  /// Takes another rank's mean, or that of an earlier session, for this one's.
   void agree_on(double mean) { mean_ = mean; }
   /// The mean, else that of the last stage with as many voxels a batch, else of the next smaller
   /// ones, else of the next larger ones, by voxels; 0 before any step.

@@ -209,6 +209,30 @@ TEST_F(TrainerTest, EpochsAndSecondsEndAVisit) {
   EXPECT_GT(last.step, 1);
 }
 
+TEST_F(TrainerTest, TheFirstStepOfAVisitLimitedInSecondsTrains) {
+  auto options = options_for(root_, "first-step");
+  options.path = {1};
+  options.levels[1].budget = {.seconds = 1e-6};  // one step, however long it takes
+  options.levels[1].warm_up = 0.1;
+  options.levels[1].evaluations = 1;
+  std::vector<at::Tensor> before;
+  auto const first = make_network(options.network, options.boundary, options.source);
+  for (auto const& p : first->parameters()) before.push_back(p.detach().clone());
+  double most = 0.0;
+  std::int64_t steps = 0;
+  options.after_step = [&](StepView const& view) {
+    ++steps;
+    auto const after = view.network.parameters();
+    for (std::size_t k = 0; k < after.size(); ++k) {
+      most = std::max(most, (after[k].detach() - before[k]).abs().max().item<double>());
+    }
+  };
+  train(options, *comm_);
+  EXPECT_EQ(steps, 1);
+  // A tenth of the rate at the least.
+  EXPECT_GT(most, 0.01 * options.levels[1].rate);
+}
+
 TEST_F(TrainerTest, AStalledGapEndsAVisit) {
   auto options = options_for(root_, "stalled");
   options.levels[0].budget.steps = 10'000;

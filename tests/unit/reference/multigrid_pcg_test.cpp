@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/reference/multigrid_pcg.hpp"
 
+#include "voxcycle/core/error.hpp"
 #include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/reference/fast_poisson.hpp"
 #include "voxcycle/reference/residual.hpp"
 
 #include <cmath>
+#include <limits>
 
 #include "../poisson/q1_elements.hpp"
 #include <ATen/ATen.h>
@@ -81,6 +83,15 @@ TEST(MultigridPcg, ConstantsInTheBoundaryCostNoDigits) {
   EXPECT_EQ(apart.select(2, 16).max().item<double>(), 101326.0);
   Problem const problem{grid, parse_boundary("101325, 101325, flux, flux, flux, flux")};
   EXPECT_LT(relative_residual(problem, nu, high, b), 0.1);  // u's last digits times 1e6
+}
+
+TEST(MultigridPcg, RefusesWhatIsNotElliptic) {
+  Problem const problem{Grid3::cube(4), Boundary{}};
+  double const infinity = std::numeric_limits<double>::infinity();
+  for (double const value : {0.0, -1.0, infinity, std::nan("")}) {
+    at::Tensor const nu = at::full({1, 1, 4, 4, 4}, value, at::kDouble);
+    EXPECT_THROW(static_cast<void>(solve_multigrid_pcg(problem, nu)), Error) << value;
+  }
 }
 
 TEST(MultigridPcg, TakesWhatFloat32DoesNot) {

@@ -67,6 +67,17 @@ TEST(RelativeResidual, WhereTheLiftSolvesNothingElseDoes) {
   EXPECT_EQ(relative_residual(problem, nu, other), std::numeric_limits<double>::infinity());
 }
 
+TEST(RelativeResidual, OfTheLiftIsZeroWhereverTheBoundaryLies) {
+  Grid3 const grid{{6, 10, 14}, {1.0, 1.0, 1.0}};
+  at::Tensor const nu = at::full({1, 1, 6, 10, 14}, 0.1, at::kDouble);
+  for (char const* faces : {"300, 301, flux, flux, flux, flux", "0.1, 0.1, 0.1, 0.1, 0.1, 0.1",
+                            "101325, 101326, flux, flux, flux, flux"}) {
+    Problem const problem{grid, parse_boundary(faces)};
+    EXPECT_EQ(relative_residual(problem, nu, lift(grid, problem.boundary, at::kDouble)), 0.0)
+        << faces;
+  }
+}
+
 TEST(RelativeResidual, RefusesWrongBoundaryValues) {
   Problem const problem{uneven, Boundary{}};
   at::Tensor const nu = random_voxels(uneven, 1);
