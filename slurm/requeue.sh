@@ -33,8 +33,9 @@ run_or_requeue() {
     wait "$child" || status=$?
   done
   trap - USR1
-  if [[ $asked == yes ]]; then kill "$guard" 2>/dev/null || true; fi
-  if [[ $asked == yes ]] && ((status == stopped || status > 128)); then
+  [[ $asked == yes ]] || return "$status"
+  kill "$guard" 2>/dev/null || true
+  if ((status == stopped || status > 128)); then
     echo "time is up: job $SLURM_JOB_ID goes back into the queue"
     scontrol requeue "$SLURM_JOB_ID"
     return 0

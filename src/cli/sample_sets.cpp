@@ -136,16 +136,18 @@ namespace {
 /// last.
 void require_last_held_out(Config const& config, Grid3 const& grid) {
   auto const family = make_family(family_options(config));
-  if (!family->sample_count()) return;
-  ShardSet shards(shard_directory(config.text("data.directory"), "held_out", grid));
+  auto const count = family->sample_count();
+  if (!count) return;
+  auto const directory = shard_directory(config.text("data.directory"), "held_out", grid);
+  ShardSet shards(directory);
   auto const first = static_cast<std::int64_t>(shards.read(0, ReadReference::no).omega.front());
   auto const now = split_origin(config, *family, "held_out");
-  VOXCYCLE_REQUIRE(first == now, shard_directory(config.text("data.directory"), "held_out", grid)
-                                     << ": holds the samples from " << first << " on of "
-                                     << family->signature() << ", which has "
-                                     << *family->sample_count() << " now, and those from " << now
-                                     << " on are to be held out. Choose another data.directory and "
-                                        "run voxcycle generate.");
+  VOXCYCLE_REQUIRE(first == now,
+                   directory << ": holds the samples from " << first << " on of "
+                             << family->signature() << ", which has " << *count
+                             << " now, and those from " << now
+                             << " on are to be held out. Choose another data.directory and run "
+                                "voxcycle generate.");
 }
 
 }  // namespace

@@ -83,13 +83,7 @@ Solver::Impl::Impl(SolverOptions options_in) : options(std::move(options_in)) {
 }
 
 at::Tensor Solver::Impl::lifted(Equation const& e) const {
-  double const datum = datum_of(boundary);
-  at::Tensor u = lift(e.problem.grid, measured_from(datum, boundary), at::kDouble);
-  if (datum != 0.0) {
-    u.add_(datum);
-    set_dirichlet_values(u, e.problem.grid, boundary);
-  }
-  return u.to(options.device);
+  return lift(e.problem.grid, boundary, at::kDouble).to(options.device);
 }
 
 /// J of u measured from the boundary's datum, which changes J by the same for all u.
@@ -166,11 +160,7 @@ Solution Solver::Impl::run(Task task, Equation const& given) const {
   s.grid = e.problem.grid;
   std::optional<at::Tensor> from = start(e, s);
   if (!from && task == Task::certify) from = lifted(e);
-  // The same solution, within float32's range.
-  if (double const scale = float32_scale(e.nu); scale != 1.0) {
-    e.nu = e.nu / scale;
-    if (e.b) e.b = *e.b / scale;
-  }
+  fit_float32(e.nu, e.b);
   if (from) s.start.relative_residual = relative_residual(e.problem, e.nu, *from, e.b);
   {
     DeviceTimer const timer(e.nu.device().index());

@@ -6,6 +6,7 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/grid/units.hpp"
 #include "voxcycle/io/event_file.hpp"
 
 #include <algorithm>
@@ -110,7 +111,7 @@ void show_levels(TrainOptions const& options, Communicator const& comm) {
       parts.emplace_back("smoothing steps alone (not in network.channels)");
     }
     if (together > 1) parts.push_back(format("%d processes a sample, in slabs along x", together));
-    std::int64_t const units = (plan.batch + options.unit_size - 1) / options.unit_size;
+    std::int64_t const units = unit_count(plan.batch, options.unit_size);
     if (plan.optimizer != kLbfgs && units < groups) {
       parts.push_back(format(
           "%ld of %d processes have no samples in a step (batches of %ld are %ld units of "

@@ -195,8 +195,7 @@ std::string render_study_curves(std::vector<StudyGroup> const& all) {
       "run; dashed pale lines: on the coarser grids of earlier stages, which are other problems. "
       "Where runs differ only in their seed, the full line is their mean and the thin lines are "
       "the runs. Arrows at the upper edge: errors beyond it. Untrained networks stand at the left "
-      "edge "
-      "of a logarithmic axis.");
+      "edge of a logarithmic axis.");
   return element("section", "", content);
 }
 

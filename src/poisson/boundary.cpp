@@ -132,6 +132,7 @@ at::Tensor free_node_mask(Grid3 const& grid, Boundary const& boundary,
 at::Tensor lift(Grid3 const& grid, Boundary const& boundary, at::ScalarType dtype) {
   at::Tensor field = empty_nodes(grid);
   auto* const values = field.mutable_data_ptr<double>();
+  double const datum = datum_of(boundary);  // equal values blend to themselves
   for_each_node(grid, [&](std::int64_t x, std::int64_t y, std::int64_t z, std::int64_t node) {
     std::int64_t const index[3] = {x, y, z};
     double weights = 0.0;
@@ -149,10 +150,10 @@ at::Tensor lift(Grid3 const& grid, Boundary const& boundary, at::ScalarType dtyp
         }
         double const weight = 1.0 / (static_cast<double>(steps) * grid.spacing(axis));
         weights += weight;
-        sum += weight * face.value;
+        sum += weight * (face.value - datum);
       }
     }
-    values[node] = weights > 0.0 ? sum / weights : 0.0;
+    values[node] = weights > 0.0 ? datum + sum / weights : 0.0;
   });
   return field.to(dtype);
 }

@@ -51,11 +51,13 @@ double largest_jump(at::Tensor const& nu) {
 
 }  // namespace
 
-double float32_scale(at::Tensor const& nu) {
+void fit_float32(at::Tensor& nu, std::optional<at::Tensor>& b) {
   double const largest = nu.max().item<double>();
   bool const sound = largest > 0.0 && std::isfinite(largest);  // others are refused later
-  if (!sound || (largest > least_plain && largest < 1.0 / least_plain)) return 1.0;
-  return std::exp2(std::floor(std::log2(largest)));
+  if (!sound || (largest > least_plain && largest < 1.0 / least_plain)) return;
+  double const scale = std::exp2(std::floor(std::log2(largest)));
+  nu = nu / scale;
+  if (b) b = *b / scale;
 }
 
 MultigridOptions multigrid_options_for(at::Tensor const& nu) {
@@ -71,16 +73,13 @@ SolveResult solve_multigrid_pcg(Problem const& problem, at::Tensor const& nu,
                                 std::optional<MultigridOptions> const& multigrid,
                                 std::optional<at::Tensor> const& b,
                                 std::optional<at::Tensor> const& start) {
-  double const scale = float32_scale(nu);
-  if (scale != 1.0) {
-    std::optional<at::Tensor> load;
-    if (b) load = *b / scale;
-    return solve_multigrid_pcg(problem, nu / scale, options, multigrid, load, start);
-  }
-  Multigrid const hierarchy(problem.grid, problem.boundary, nu,
-                            multigrid ? *multigrid : multigrid_options_for(nu));
+  at::Tensor scaled = nu;
+  std::optional<at::Tensor> load = b;
+  fit_float32(scaled, load);
+  Multigrid const hierarchy(problem.grid, problem.boundary, scaled,
+                            multigrid ? *multigrid : multigrid_options_for(scaled));
   auto precondition = [&](at::Tensor const& r) { return hierarchy.cycle(r); };
-  return solve_pcg(problem, nu, precondition, options, b, start);
+  return solve_pcg(problem, scaled, precondition, options, load, start);
 }
 
 }  // namespace voxcycle

@@ -16,9 +16,9 @@ namespace voxcycle {
 /// @param nu  [B, 1, nx, ny, nz], float32 or float64, > 0
 MultigridOptions multigrid_options_for(at::Tensor const& nu);
 
-/// A power of two to divide nu and the load by so that cycles in float32 do not overflow or vanish;
-/// 1 where they would not anyway. The solution stays the same.
-double float32_scale(at::Tensor const& nu);
+/// Divides nu and the load by a power of two where cycles in float32 would overflow or vanish
+/// otherwise. The solution stays the same.
+void fit_float32(at::Tensor& nu, std::optional<at::Tensor>& b);
 
 /// Reference solution by conjugate gradients in float64 with one multigrid V-cycle as
 /// preconditioner: the classical baseline. Without `multigrid` the cycle works in float32 and fits

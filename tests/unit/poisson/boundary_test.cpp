@@ -128,6 +128,15 @@ TEST(DirichletValues, RefuseFieldsOfOtherShapes) {
   }
 }
 
+TEST(Lift, OfEqualFacesIsTheirValueToTheLastBit) {
+  for (double const value : {0.1, 3.0, 293.15}) {
+    Boundary boundary;
+    boundary.faces.fill({FaceKind::dirichlet, value});
+    at::Tensor const field = lift({{6, 10, 14}, {1.0, 1.0, 1.0}}, boundary, at::kDouble);
+    EXPECT_TRUE(field.eq(value).all().item<bool>()) << value;
+  }
+}
+
 TEST(Lift, OneFaceGivesAConstantAndNoneGivesZero) {
   Grid3 const grid = Grid3::cube(3);
   at::Tensor const constant =
