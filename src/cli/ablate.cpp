@@ -13,7 +13,6 @@
 #include "voxcycle/train/stop_signal.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <optional>
 #include <set>
@@ -29,13 +28,11 @@ namespace {
 
 /// The run asked for by --run K.
 PlannedRun const& run_of(std::vector<PlannedRun> const& runs, std::string const& text) {
-  std::size_t number = 0;
-  auto const* end = text.data() + text.size();
-  auto const [rest, problem] = std::from_chars(text.data(), end, number);
-  VOXCYCLE_REQUIRE(problem == std::errc{} && rest == end && number >= 1 && number <= runs.size(),
+  auto const number = parse_number<std::size_t>(text);
+  VOXCYCLE_REQUIRE(number >= 1 && number <= runs.size(),
                    "--run " << text << " is no run of this study. Give a number from 1 to "
                             << runs.size() << "; --list shows them.");
-  return runs[number - 1];
+  return runs[*number - 1];
 }
 
 /// @throws Error as `check` does, naming the run.

@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <vector>
 
+#include "cli/output_files.hpp"
+
 namespace voxcycle {
 namespace {
 
@@ -44,13 +46,13 @@ int bench(Invocation const& call) {
   VOXCYCLE_REQUIRE(subject != kSubjects.end(), "bench '" << name << "' is unknown. Choose one of "
                                                          << join(bench_names()) << '.');
   for (auto const& [flag, value] : call.flags) {
-    bool const is_known = flag == "subject" || flag == "json" ||
+    bool const is_known = flag == "subject" || flag == "json" || flag == "config" ||
                           std::count(subject->flags.begin(), subject->flags.end(), flag) > 0;
     VOXCYCLE_REQUIRE(is_known, "--" << flag << " means nothing to bench " << name
                                     << ", which takes --" << join(subject->flags, ", --")
                                     << " and --json.");
   }
-  if (call.has("json")) require_writable(call.flags.at("json"));
+  if (call.comm.rank() == 0) require_outputs_of(call, {"json", "profile"});
   return subject->run(call);
 }
 
@@ -58,7 +60,7 @@ int bench(Invocation const& call) {
 
 std::int64_t bench_number(Invocation const& call, std::string const& name, std::int64_t otherwise) {
   if (!call.has(name)) return otherwise;
-  auto const value = parse_integer(call.flags.at(name));
+  auto const value = parse_number<std::int64_t>(call.flags.at(name));
   VOXCYCLE_REQUIRE(value > 0, "--" << name << " '" << call.flags.at(name)
                                    << "' is no positive number. Give a whole number from 1.");
   return *value;

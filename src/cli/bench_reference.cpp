@@ -63,8 +63,7 @@ std::vector<BenchField> bench_fields() {
 
 at::Tensor voxels_of(BenchField const& field, Grid3 const& grid, at::Device device) {
   auto const family = make_family(field.family);
-  auto const& n = grid.voxels;
-  at::Tensor nu = at::empty({1, 1, n[0], n[1], n[2]}, at::kFloat);
+  at::Tensor nu = at::empty(grid.voxel_shape(), at::kFloat);
   family->evaluate(family->omega(kSeed, 0), grid,
                    {nu.mutable_data_ptr<float>(), static_cast<std::size_t>(nu.numel())});
   nu = nu.to(device, at::kDouble);
@@ -73,7 +72,7 @@ at::Tensor voxels_of(BenchField const& field, Grid3 const& grid, at::Device devi
 }
 
 double apply_seconds(at::Tensor const& nu, Grid3 const& grid) {
-  at::Tensor const u = at::rand({1, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)}, nu.options());
+  at::Tensor const u = at::rand(grid.node_shape(), nu.options());
   std::vector<double> seconds;
   for (int k = 0; k < kApplies; ++k) {
     seconds.push_back(seconds_of([&] { apply_stiffness(u, nu, grid); }, nu.device().index()));

@@ -155,7 +155,7 @@ int bench_step(Invocation const& call) {
 
   auto const& first = contenders.front();
   json::Members members{{"bench", json::text("step")},
-                        {"grid", std::to_string(level_of(grid))},
+                        {"grid", std::to_string(grid.level())},
                         {"batch", std::to_string(variant.batch)},
                         {"device", json::text(place.name())},
                         {"precision", json::text(call.config.text("train.precision"))},

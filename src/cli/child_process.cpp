@@ -2,8 +2,11 @@
 #include "cli/child_process.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/memory.hpp"
 #include "voxcycle/core/text.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -11,6 +14,7 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -21,6 +25,26 @@
 
 namespace voxcycle {
 namespace {
+
+/// What a process holds that has only loaded its libraries and met the others.
+constexpr std::int64_t kLeastOfProcess = std::int64_t{128} << 20;
+
+/// Options of env for variables by which a launcher tells this process which of its processes it
+/// is: what it starts itself must not take itself for that.
+std::string without_identity() {
+  constexpr std::array<std::string_view, 8> prefixes{
+      "PMIX_",     "PMI_",           "OMPI_COMM_WORLD_", "OMPI_UNIVERSE_SIZE",
+      "OMPI_APP_", "OMPI_MCA_orte_", "OMPI_MCA_ess",     "OMPI_MCA_pmix"};
+  std::string options;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    std::string_view const variable(*entry);
+    auto const name = variable.substr(0, variable.find('='));
+    bool const tells = std::any_of(prefixes.begin(), prefixes.end(),
+                                   [&](auto const prefix) { return name.starts_with(prefix); });
+    if (tells) options.append(" -u ").append(name);
+  }
+  return options;
+}
 
 /// What a shell reports for a command that it cannot start.
 constexpr int kNotStarted = 127;
@@ -86,7 +110,7 @@ void ChildProcess::request_stop() {
 std::vector<std::int64_t> parse_process_counts(std::string const& name, std::string const& list) {
   std::vector<std::int64_t> counts;
   for (auto const& part : split_list(list)) {
-    auto const count = parse_integer(part);
+    auto const count = parse_number<std::int64_t>(part);
     VOXCYCLE_REQUIRE(count > 0, name << ": '" << part
                                      << "' is no number of processes. Give whole numbers from 1, "
                                         "e.g. 1,2,3.");
@@ -110,8 +134,19 @@ void require_started(std::int64_t started, std::int64_t wanted) {
                                              "their number.");
 }
 
+void require_room(std::string const& launcher, std::int64_t processes) {
+  std::int64_t const most = std::max(std::int64_t{1}, machine_memory_bytes() / kLeastOfProcess);
+  VOXCYCLE_REQUIRE(launcher != kLauncher || processes <= most,
+                   processes << " processes need more memory before their first step than the "
+                             << format_bytes(static_cast<double>(machine_memory_bytes()))
+                             << " of this machine. Ask for at most " << most
+                             << ", or give a --launcher that uses several machines, e.g. "
+                                "'srun -n {}'.");
+}
+
 std::string own_command(std::string launcher, std::int64_t processes, int threads,
                         std::vector<std::string> const& arguments) {
+  require_room(launcher, processes);
   VOXCYCLE_REQUIRE(
       !launcher.empty() || processes == 1,
       "no launcher is given for " << processes << " processes. Give one, e.g. 'mpirun -n {}'.");
@@ -122,7 +157,8 @@ std::string own_command(std::string launcher, std::int64_t processes, int thread
     launcher.replace(place, 2, std::to_string(processes));
     launcher += ' ';
   }
-  std::string command = "exec env OMP_NUM_THREADS=" + std::to_string(threads) + ' ' + launcher +
+  std::string command = "exec env" + without_identity() +
+                        " OMP_NUM_THREADS=" + std::to_string(threads) + ' ' + launcher +
                         shell_word(std::filesystem::read_symlink("/proc/self/exe").string());
   for (auto const& argument : arguments) command += ' ' + shell_word(argument);
   return command;

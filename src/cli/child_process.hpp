@@ -52,11 +52,14 @@ std::string shell_word(std::string const& text);
 /// speak this MPI's language starts processes that each take themselves for the only one.
 void require_started(std::int64_t started, std::int64_t wanted);
 
+/// @throws Error if kLauncher would start more processes than have room in this machine's memory.
+void require_room(std::string const& launcher, std::int64_t processes);
+
 /// A command that becomes this same program with `arguments`.
 /// @param launcher   what starts several processes, with {} for their number, e.g. "mpirun -n {}";
 ///                   empty: one process without a launcher
 /// @param threads    of each process (OMP_NUM_THREADS)
-/// @throws Error if the launcher has no {}, or several processes have no launcher.
+/// @throws Error if the launcher has no {}, or several processes have no launcher; as require_room.
 std::string own_command(std::string launcher, std::int64_t processes, int threads,
                         std::vector<std::string> const& arguments);
 

@@ -60,6 +60,17 @@ Command const& find_command(std::vector<Command> const& commands, std::string co
   throw Error("unknown command '" + name + "'. Choose one of " + join(names) + '.');
 }
 
+/// A misspelt case of a study would be one more run.
+void require_known_case(ConfigStudy const& study, std::string const& key) {
+  if (study.cases.empty() || !key.starts_with("case.")) return;
+  std::vector<std::string> names;
+  for (auto const& one : study.cases) names.push_back(one.name);
+  auto const name = key.substr(5, key.find('.', 5) - 5);
+  VOXCYCLE_REQUIRE(std::find(names.begin(), names.end(), name) != names.end(),
+                   "--" << key << ": the study has no case '" << name << "'. Its cases are "
+                        << join(names) << '.');
+}
+
 /// Splits the arguments after the command into config keys and the command's own flags.
 void parse_arguments(std::vector<std::string> const& arguments, Command const& command,
                      Invocation& invocation) {
@@ -89,9 +100,14 @@ void parse_arguments(std::vector<std::string> const& arguments, Command const& c
       bool const takes_value = !flag->argument.empty();
       VOXCYCLE_REQUIRE(takes_value || equals == std::string::npos,
                        "--" << name << " takes no value. Leave it out where it is not wanted.");
-      invocation.flags[name] = takes_value ? value() : "";
+      auto const text = takes_value ? value() : "";
+      VOXCYCLE_REQUIRE(!takes_value || !text.empty(), "--" << name << " is empty. Give it a value ("
+                                                           << flag->argument
+                                                           << "), or leave it out.");
+      invocation.flags[name] = text;
     } else if (name == "config") {
-      invocation.config.read_file(value());
+      invocation.flags[name] = value();
+      invocation.config.read_file(invocation.flags[name]);
     } else if (name == "dump-config") {
       invocation.flags[name] = "";
     } else {
@@ -102,7 +118,11 @@ void parse_arguments(std::vector<std::string> const& arguments, Command const& c
     }
   }
   // The command line wins over the file, wherever --config stands.
-  for (auto const& [name, value] : keys) invocation.config.set(name, value);
+  auto const study = invocation.config.study();
+  for (auto const& [name, value] : keys) {
+    require_known_case(study, name);
+    invocation.config.set(name, value);
+  }
 }
 
 }  // namespace

@@ -5,9 +5,12 @@
 #include "voxcycle/core/text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <set>
+#include <sstream>
+#include <string_view>
 #include <type_traits>
 
 #include "cli/config_keys.hpp"
@@ -21,17 +24,18 @@ namespace {
 
 namespace po = boost::program_options;
 
+/// What some editors put before UTF-8.
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 template <class Number>
-Number parse_number(std::string const& name, std::string const& text, Number low, Number high) {
-  Number value{};
-  auto const* end = text.data() + text.size();
-  auto const [rest, problem] = std::from_chars(text.data(), end, value);
+Number number_of(std::string const& name, std::string const& text, Number low, Number high) {
+  auto const value = parse_number<Number>(text);
   std::string valid = format(std::is_integral_v<Number> ? "a whole number >= %g" : "a number >= %g",
                              static_cast<double>(low));
   if (static_cast<double>(high) < 1e18) valid += format(" and <= %g", static_cast<double>(high));
-  VOXCYCLE_REQUIRE(problem == std::errc{} && rest == end && value >= low && value <= high,
+  VOXCYCLE_REQUIRE(value && *value >= low && *value <= high,
                    name << " = '" << text << "' is not valid. Give " << valid << '.');
-  return value;
+  return *value;
 }
 
 template <class Number, class Parse>
@@ -91,11 +95,17 @@ void Config::read_file(std::string const& path) {
                    path << " is a directory, not a config. Name the file.");
   std::ifstream in(path);
   VOXCYCLE_REQUIRE(in, "cannot read the config " << path << ". Check the name.");
+  std::string text((std::istreambuf_iterator<char>(in)), {});  // once: it may be a pipe
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   try {
     po::options_description const none;
-    auto const parsed = po::parse_config_file(in, none, /*allow_unregistered=*/true);
-    read_case_names(path);
+    std::istringstream lines(text);
+    auto const parsed = po::parse_config_file(lines, none, /*allow_unregistered=*/true);
+    read_case_names(text);
+    std::set<std::string> keys;
     for (auto const& option : parsed.options) {
+      VOXCYCLE_REQUIRE(keys.insert(option.string_key).second,
+                       option.string_key << " stands there twice. Remove one.");
       assign(option.string_key, option.value.front(), ConfigKey::Origin::file);
     }
   } catch (po::error const& problem) {
@@ -119,22 +129,22 @@ std::string const& Config::text(std::string const& name) const {
 }
 
 std::int64_t Config::integer(std::string const& name, std::int64_t low, std::int64_t high) const {
-  return parse_number(name, text(name), low, high);
+  return number_of(name, text(name), low, high);
 }
 
 double Config::real(std::string const& name, double low, double high) const {
-  return parse_number(name, text(name), low, high);
+  return number_of(name, text(name), low, high);
 }
 
 std::vector<std::int64_t> Config::integers(std::string const& name, std::int64_t low,
                                            std::int64_t high) const {
   return parse_list<std::int64_t>(
-      text(name), [&](std::string const& part) { return parse_number(name, part, low, high); });
+      text(name), [&](std::string const& part) { return number_of(name, part, low, high); });
 }
 
 std::array<double, 2> Config::range(std::string const& name, double low, double high) const {
   auto const ends = parse_list<double>(
-      text(name), [&](std::string const& part) { return parse_number(name, part, low, high); });
+      text(name), [&](std::string const& part) { return number_of(name, part, low, high); });
   bool const rises = !ends.empty() && ends.size() <= 2 && ends.front() <= ends.back();
   VOXCYCLE_REQUIRE(
       rises, name << " = '" << text(name) << "' is no range. Give two rising numbers, or one.");
@@ -150,8 +160,8 @@ std::vector<double> Config::reals_a_level(std::string const& name, std::size_t l
                                           double high) const {
   return one_a_level(
       name,
-      parse_list<double>(
-          text(name), [&](std::string const& part) { return parse_number(name, part, low, high); }),
+      parse_list<double>(text(name),
+                         [&](std::string const& part) { return number_of(name, part, low, high); }),
       levels);
 }
 
@@ -166,14 +176,14 @@ std::map<std::int64_t, std::int64_t> Config::integer_map(std::string const& name
     VOXCYCLE_REQUIRE(colon != std::string::npos,
                      name << ": '" << part << "' is not of the form voxels:channels.");
     std::int64_t const most = std::int64_t{1} << 20;
-    auto const key = parse_number<std::int64_t>(name, part.substr(0, colon), 1, most);
-    values[key] = parse_number<std::int64_t>(name, part.substr(colon + 1), 1, most);
+    auto const key = number_of<std::int64_t>(name, part.substr(0, colon), 1, most);
+    values[key] = number_of<std::int64_t>(name, part.substr(colon + 1), 1, most);
   }
   return values;
 }
 
 double parse_real(std::string const& name, std::string const& text, double low, double high) {
-  return parse_number(name, text, low, high);
+  return number_of(name, text, low, high);
 }
 
 std::string Config::dump() const {

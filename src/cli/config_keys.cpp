@@ -30,8 +30,7 @@ std::vector<ConfigKey> all_config_keys() {
        "grids with more voxels than this along their longest edge are shared out in slabs, >= 1"},
 
       {"problem.boundary", "1, 0, flux, flux, flux, flux",
-       "conditions on the faces x-, x+, y-, y+, z-, z+: a Dirichlet value or 'flux' (zero flux). "
-       "Networks compute u in float32: train for u less a large constant, as 0, 1 for 300, 301"},
+       "conditions on the faces x-, x+, y-, y+, z-, z+: a Dirichlet value or 'flux' (zero flux)"},
       {"problem.box", "1, 1, 1",
        "edges of the box along x, y, z in units of the longest; voxels are cubes, so that every "
        "level must have a whole number of them along each edge"},
@@ -109,8 +108,9 @@ std::vector<ConfigKey> all_config_keys() {
       {"cycle.warm_up", "0.1",
        "share of a visit's budget with a rising rate, [0, 1), or one a level"},
       {"cycle.old_level_factor", "0.3",
-       "rate of already trained coarser levels relative to the visited one, [0, 1], or one a "
-       "level"},
+       "rate of coarser levels that this run already trained relative to the visited one, [0, 1], "
+       "or "
+       "one a level"},
       {"cycle.evaluations", "4", "held-out evaluations a visit, one number or one a level"},
 
       {"network.name", "multigrid", "network: multigrid, unet (the published baseline)"},
@@ -125,8 +125,9 @@ std::vector<ConfigKey> all_config_keys() {
        "smoothing "
        "steps and a coarsest level of at most 10 voxels"},
       {"network.correction_scale", "auto",
-       "multigrid: corrections are scale/n times the head's output, > 0; auto: 0.25 with "
-       "network.coarse = black_box, 4 with averaged"},
+       "multigrid: corrections are scale/n times the head's output, > 0, in units of the range of "
+       "the boundary's values or |f|/8; auto: 0.25 with network.coarse = black_box, 4 with "
+       "averaged"},
       {"network.directions", "0",
        "multigrid with network.coarse = black_box: fields that the block of each grid above the "
        "coarsest proposes, 0 to 16; the combination of them with the least energy is added; 0: one "

@@ -6,7 +6,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <fstream>
+#include <set>
+#include <sstream>
 
 namespace voxcycle {
 namespace {
@@ -106,12 +107,15 @@ void Config::set_in_case(std::string const& name_and_key, std::string const& val
 }
 
 /// A case without settings (the config as it is) counts, too; the parser of lines leaves it out.
-void Config::read_case_names(std::string const& path) {
-  std::ifstream in(path);
+void Config::read_case_names(std::string const& text) {
+  std::istringstream in(text);
+  std::set<std::string> names;
   for (std::string line; std::getline(in, line);) {
     line = trimmed(line.substr(0, line.find('#')));
     if (!line.starts_with("[" + std::string(kCase)) || !line.ends_with("]")) continue;
-    add_case(line.substr(1 + kCase.size(), line.size() - 2 - kCase.size()));
+    auto const& name = add_case(line.substr(1 + kCase.size(), line.size() - 2 - kCase.size())).name;
+    VOXCYCLE_REQUIRE(names.insert(name).second,
+                     line << " stands there twice. Give one of them another name.");
   }
 }
 

@@ -2,12 +2,12 @@
 #include "cli/equation.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/tensor_values.hpp"
 #include "voxcycle/grid/unit_box.hpp"
 #include "voxcycle/io/field_file.hpp"
 #include "voxcycle/poisson/energy.hpp"
 
 #include <cmath>
-#include <span>
 
 #include <ATen/ATen.h>
 
@@ -22,12 +22,7 @@ at::Tensor voxel_field(char const* name, at::Tensor const& field, Grid3 const& g
                         << "]. Fields are [nx, ny, nz].");
   VOXCYCLE_REQUIRE(field.scalar_type() == at::kFloat || field.scalar_type() == at::kDouble,
                    name << " is of type " << field.scalar_type() << ". Pass float32 or float64.");
-  auto const [nx, ny, nz] = grid.voxels;
-  return field.to(at::kCPU, at::kDouble).contiguous().view({1, 1, nx, ny, nz});
-}
-
-std::span<double const> values_of(at::Tensor const& field) {
-  return {field.const_data_ptr<double>(), static_cast<std::size_t>(field.numel())};
+  return field.to(at::kCPU, at::kDouble).contiguous().view(grid.voxel_shape());
 }
 
 }  // namespace

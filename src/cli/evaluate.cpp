@@ -9,6 +9,8 @@
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/evaluate/compare.hpp"
 #include "voxcycle/evaluate/evaluation.hpp"
+#include "voxcycle/train/agreement.hpp"
+#include "voxcycle/train/averaged_weights.hpp"
 #include "voxcycle/train/checkpoint.hpp"
 #include "voxcycle/train/frame.hpp"
 
@@ -16,11 +18,13 @@
 #include <filesystem>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/device_choice.hpp"
 #include "cli/model.hpp"
 #include "cli/options.hpp"
+#include "cli/output_files.hpp"
 #include "cli/sample_sets.hpp"
 
 namespace voxcycle {
@@ -32,7 +36,7 @@ constexpr std::size_t kRowsOnTerminal = 8;
 Grid3 grid_of(Invocation const& call) {
   if (!call.has("grid")) return level_grids(call.config).back();
   auto const& text = call.flags.at("grid");
-  auto const n = parse_integer(text);
+  auto const n = parse_number<std::int64_t>(text);
   VOXCYCLE_REQUIRE(
       n > 0, "--grid " << text << " is no grid. Give voxels along the longest edge, e.g. 64.");
   auto const grid = level_grid(call.config, *n);
@@ -111,21 +115,23 @@ struct Outputs {
   std::string report;   ///< about samples that training never saw
   std::string compare;  ///< of --compare
 
-  std::vector<std::string> all() const {
-    std::vector<std::string> names;
-    for (auto const& name : {json, csv, compare, report}) {
-      if (!name.empty()) names.push_back(name);
+  /// With what names them in errors.
+  std::vector<std::pair<std::string, std::string>> all() const {
+    std::vector<std::pair<std::string, std::string>> files;
+    for (auto const& file : {std::pair{"--json", json}, std::pair{"evaluation.csv", csv},
+                             std::pair{"compare.csv", compare}, std::pair{"report.html", report}}) {
+      if (!file.second.empty()) files.emplace_back(file);
     }
-    return names;
+    return files;
   }
 };
 
 /// In the run directory, with names of their own for grids other than the finest and for --split
-/// train. @throws Error if one of them cannot be written.
-Outputs outputs_of(Invocation const& call, std::string const& directory, Grid3 const& grid,
-                   bool held_out) {
+/// train. @throws Error if one of them cannot be written, or is a file that is read.
+Outputs outputs_of(Invocation const& call, std::string const& directory,
+                   std::string const& checkpoint, Grid3 const& grid, bool held_out) {
   bool const finest = grid == level_grids(call.config).back();
-  std::string const of_grid = finest ? "" : "_" + std::to_string(level_of(grid));
+  std::string const of_grid = finest ? "" : "_" + std::to_string(grid.level());
   auto const file = [&](std::string const& name, char const* kind) {
     return directory + "/" + name + of_grid + kind;
   };
@@ -136,7 +142,8 @@ Outputs outputs_of(Invocation const& call, std::string const& directory, Grid3 c
   if (held_out) out.report = file("report", ".html");
   if (call.has("compare")) out.compare = file("compare" + of_split, ".csv");
   if (call.comm.rank() == 0) {
-    for (auto const& name : out.all()) require_writable(name);
+    require_outputs(call, out.all(),
+                    {{"the checkpoint", checkpoint}, {"the run", directory + "/config.cfg"}});
   }
   return out;
 }
@@ -158,6 +165,8 @@ int evaluate(Invocation const& call) {
       "--precision", call.has("precision") ? call.flags.at("precision") : std::string("f32"));
   if (dtype == at::kDouble) network->to(at::kDouble);
   checkpoint.restore_average(*network);
+  // Copies on several machines, or a training under way, would let ranks evaluate others.
+  require_agreement(call.comm, {{"weights of " + path, tensors_hash(all_values(*network))}});
   Grid3 const grid = grid_of(call);
   network->to(place.device());
   network->require_fits(grid);
@@ -171,7 +180,7 @@ int evaluate(Invocation const& call) {
       "--split train: the training samples are made on the fly, without references. Set "
       "data.on_the_fly = no, data.train_references = yes and another data.directory, and run "
       "voxcycle generate.");
-  auto const out = outputs_of(call, options.directory, grid, split == "held_out");
+  auto const out = outputs_of(call, options.directory, path, grid, split == "held_out");
   require_shards(call.config, split, grid);
   auto const samples = held_out_samples(shards);
   auto const visible = call.comm.rank() == 0 ? StatusLine::Visible::yes : StatusLine::Visible::no;
@@ -211,7 +220,9 @@ int evaluate(Invocation const& call) {
     input.samples = pictures_of_samples(call.comm, *network, samples, evaluation, dtype);
     write_file_atomically(out.report, render_report(input));
   }
-  std::printf("written: %s\n", join(out.all()).c_str());
+  std::vector<std::string> files;
+  for (auto const& file : out.all()) files.push_back(file.second);
+  std::printf("written: %s\n", join(files).c_str());
   return 0;
 }
 

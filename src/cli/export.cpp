@@ -15,6 +15,7 @@
 
 #include "cli/model.hpp"
 #include "cli/options.hpp"
+#include "cli/output_files.hpp"
 
 namespace voxcycle {
 namespace {
@@ -45,12 +46,10 @@ int export_model(Invocation const& call) {
                    "export needs a file to write. Name it with --out, e.g. --out "
                    "model.pt.");
   if (call.comm.rank() != 0) return 0;
-  for (char const* flag : {"out", "sample"}) {
-    if (call.has(flag)) require_writable(call.flags.at(flag));
-  }
   auto const checkpoint = call.has("checkpoint")
                               ? call.flags.at("checkpoint")
                               : checkpoint_path(call.config.text("run.directory"));
+  require_outputs_of(call, {"out", "sample"}, {{"the checkpoint", checkpoint}});
   Model const model = load_model(checkpoint);
   ExportOptions options{.boundary = model.boundary,
                         .source = model.source,
@@ -60,7 +59,7 @@ int export_model(Invocation const& call) {
                         .weights = "averaged",
                         .version = build_info::version,
                         .config = model.config.identity()};
-  for (auto const& grid : level_grids(model.config)) options.levels.push_back(level_of(grid));
+  for (auto const& grid : level_grids(model.config)) options.levels.push_back(grid.level());
   auto const archive = export_network(*model.network, options);
   auto const& out = call.flags.at("out");
   write_file_atomically(out, archive);

@@ -8,6 +8,7 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/parallel.hpp"
+#include "voxcycle/core/tensor_values.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/timer.hpp"
 #include "voxcycle/dataset/sample_source.hpp"
@@ -44,9 +45,8 @@ struct SolveStatistics {
 /// contrasts that the FFTW preconditioner cannot cope with and are faster on smooth fields, too.
 SolveResult solve_reference(Problem const& problem, Source const& source, double tolerance,
                             at::Device device, ShardSample& sample) {
-  auto const& n = problem.grid.voxels;
   auto const voxels = [&](std::vector<float>& values) {
-    return at::from_blob(values.data(), {1, 1, n[0], n[1], n[2]}, at::kFloat)
+    return at::from_blob(values.data(), problem.grid.voxel_shape(), at::kFloat)
         .to(device, at::kDouble);
   };
   at::Tensor const nu = voxels(sample.nu);
@@ -57,7 +57,8 @@ SolveResult solve_reference(Problem const& problem, Source const& source, double
   }
   auto result = solve_multigrid_pcg(problem, nu, {.tolerance = tolerance}, {}, b);
   at::Tensor const u = result.u.cpu().contiguous();
-  sample.u_ref.assign(u.const_data_ptr<double>(), u.const_data_ptr<double>() + u.numel());
+  auto const values = values_of(u);
+  sample.u_ref.assign(values.begin(), values.end());
   result.u.reset();
   return result;
 }

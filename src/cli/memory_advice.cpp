@@ -68,7 +68,7 @@ bool use_small_units(Trial& t) {
 
 bool leave_out_finest_block(Trial& t) {
   auto& network = t.options.network;
-  auto const here = network.channels.find(level_of(t.plan.grid));
+  auto const here = network.channels.find(t.plan.grid.level());
   bool const has_others = here != network.channels.end() && here != network.channels.begin();
   if (network.name != "multigrid" || network.smoothing == 0 || !has_others) return false;
   auto const coarser = std::prev(here)->first;
@@ -107,7 +107,7 @@ bool lower_batch(Trial& t, int halvings) {
 bool lower_channels(Trial& t, int halvings) {
   auto& network = t.options.network;
   bool const multigrid = network.name == "multigrid";
-  std::int64_t level = level_of(t.plan.grid);
+  std::int64_t level = t.plan.grid.level();
   if (multigrid) level = std::prev(network.channels.upper_bound(level))->first;
   std::int64_t& channels = multigrid ? network.channels.at(level) : network.base_channels;
   if (channels >> halvings < 1) return false;

@@ -29,7 +29,7 @@ constexpr std::int64_t kGpuProgram = std::int64_t{3} << 29;
 std::int64_t level_of_part(Grid3 const& part, Grid3 const& finest) {
   Grid3 grid = finest;
   while (grid.voxels[1] > part.voxels[1] && grid.divisible(1)) grid = grid.coarsened();
-  return level_of(grid);
+  return grid.level();
 }
 
 void require_small_tensors(TrainOptions const& options, Grid3 const& finest,

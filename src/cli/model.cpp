@@ -2,6 +2,7 @@
 #include "cli/model.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/text.hpp"
 #include "voxcycle/train/checkpoint.hpp"
 #include "voxcycle/train/frame.hpp"
 
@@ -11,6 +12,11 @@
 #include "cli/options.hpp"
 
 namespace voxcycle {
+
+std::string units_line(Boundary const& boundary, Source const& source) {
+  double const size = solution_size(boundary, source);
+  return size == 1.0 ? "" : "corrections in units of = " + shortest_text(size) + "\n";
+}
 
 Config config_of_identity(Config config, std::string const& identity) {
   std::istringstream lines(identity);
@@ -53,6 +59,11 @@ Model load_model(std::string const& checkpoint) {
     model.config = config_of_identity({}, reader.header().identity);
     model.boundary = boundary_of(model.config);
     model.source = source_of(model.config);
+    VOXCYCLE_REQUIRE(
+        reader.header().identity.find(units_line(model.boundary, model.source)) !=
+            std::string::npos,
+        "its network's corrections are not in units of the boundary's and the source's size, as "
+        "they are since. Train it again.");
     model.network = make_network(network_options(model.config), model.boundary, model.source);
     reader.restore_average(*model.network);
     return model;

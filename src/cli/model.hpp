@@ -23,6 +23,10 @@ struct Model {
 Model load_model(std::string const& checkpoint);
 
 /// `config` with what a checkpoint's identity says of its training.
+/// A line of a run's identity that tells the units of the network's corrections, "" for 1:
+/// checkpoints without it are of before there were any.
+std::string units_line(Boundary const& boundary, Source const& source);
+
 Config config_of_identity(Config config, std::string const& identity);
 
 /// Name and sizes of the network, for people.

@@ -72,7 +72,7 @@ double correction_scale(Config const& config, CoarseLevels coarse) {
 }  // namespace
 
 NetworkOptions network_options(Config const& config) {
-  auto cycle_levels = config.integers("cycle.levels", 1);
+  auto cycle_levels = config.integers("cycle.levels", 1, kMostLevel);
   cycle_levels.erase(std::unique(cycle_levels.begin(), cycle_levels.end()), cycle_levels.end());
   NetworkOptions options{
       .name = config.text("network.name"),

@@ -12,6 +12,7 @@
 #include <map>
 
 #include "cli/choice.hpp"
+#include "cli/model.hpp"
 #include "cli/sample_sets.hpp"
 #include <ATen/Parallel.h>
 
@@ -167,6 +168,8 @@ Source source_of(Config const& config) {
 }
 
 Grid3 level_grid(Config const& config, std::int64_t n) {
+  VOXCYCLE_REQUIRE(n <= kMostLevel, "a grid of " << n << " voxels along its longest edge is too "
+                                                 << "large. Choose at most " << kMostLevel << '.');
   auto const& text = config.text("problem.box");
   auto const parts = split_list(text);
   std::array<double, 3> edges{};
@@ -186,8 +189,8 @@ Grid3 level_grid(Config const& config, std::int64_t n) {
 
 std::vector<Grid3> level_grids(Config const& config) {
   std::vector<Grid3> grids;
-  for (auto n : config.integers("cycle.levels", 1)) {
-    VOXCYCLE_REQUIRE(grids.empty() || n >= level_of(grids.back()),
+  for (auto n : config.integers("cycle.levels", 1, kMostLevel)) {
+    VOXCYCLE_REQUIRE(grids.empty() || n >= grids.back().level(),
                      "cycle.levels = '" << config.text("cycle.levels")
                                         << "' does not grow. List the coarsest level first.");
     grids.push_back(level_grid(config, n));
@@ -206,13 +209,13 @@ TrainOptions train_options(Config const& config) {
   options.directory = config.text("run.directory");
   options.data = config.text("data.directory");
   options.start = config.text("train.start");
-  options.identity = settled(config).identity() +
-                     "threads a process = " + std::to_string(at::get_num_threads()) + "\n";
   options.levels = level_plans(config);
   options.path = make_path(config.text("cycle.name"), static_cast<int>(options.levels.size()),
                            custom_path(config));
   options.boundary = boundary_of(config);
   options.source = source_of(config);
+  options.identity = settled(config).identity() + units_line(options.boundary, options.source) +
+                     "threads a process = " + std::to_string(at::get_num_threads()) + "\n";
   options.network = network_options(config);
   options.optimizer = {.name = options.levels.back().optimizer,
                        .beta1 = decay(config, "train.beta1"),

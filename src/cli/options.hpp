@@ -25,6 +25,8 @@ FamilyOptions family_options(Config const& config);
 Boundary boundary_of(Config const& config);
 /// @throws Error also for a source that has no solution, with zero flux on all faces.
 Source source_of(Config const& config);
+/// Voxels along the longest edge, at most; counts of voxels stay far from 2^63.
+constexpr std::int64_t kMostLevel = std::int64_t{1} << 16;
 /// The grid of problem.box with n voxels along its longest edge. @throws Error if it has none.
 Grid3 level_grid(Config const& config, std::int64_t n);
 /// Grids of the levels, coarsest first. @throws Error unless they grow.

@@ -18,6 +18,7 @@
 #include "cli/child_process.hpp"
 #include "cli/memory_check.hpp"
 #include "cli/options.hpp"
+#include "cli/output_files.hpp"
 #include "cli/scale_plan.hpp"
 #include "cli/threads.hpp"
 #include <ATen/Parallel.h>
@@ -49,13 +50,14 @@ std::vector<std::int64_t> processes_of(Invocation const& call) {
 class ScaleRuns {
  public:
   ScaleRuns(Invocation const& call, std::int64_t grid, std::int64_t most)
-      : grid_(grid), scratch_(call.config.text("run.directory") + "/scale") {
+      : grid_(grid), scratch_(call.config.text("run.directory") + "/.scale") {
     threads_ = at::get_num_threads();
     if (call.has("launcher")) {
       launcher_ = call.flags.at("launcher");
     } else if (call.config.integer("run.threads", 0, 4096) == 0) {
       threads_ = static_cast<int>(std::max<std::int64_t>(1, cores() / most));
     }
+    require_room(launcher_, most);
     std::filesystem::remove_all(scratch_);
     write_file_atomically(scratch_ + "/config.cfg", call.config.dump());
   }
@@ -153,15 +155,15 @@ std::vector<ScaleTable> tables_of(Invocation const& call, TrainOptions const& op
 int scale(Invocation const& call) {
   VOXCYCLE_REQUIRE(call.comm.size() == 1,
                    "scale starts its processes itself. Call it without mpirun.");
-  if (call.has("json")) require_writable(call.flags.at("json"));
+  require_outputs_of(call, {"json"});
   auto const options = train_options(call.config);
   auto const& finest = options.levels.back();
-  auto const grid = level_grid(call.config, bench_number(call, "grid", level_of(finest.grid)));
+  auto const grid = level_grid(call.config, bench_number(call, "grid", finest.grid.level()));
   auto const batch = bench_number(call, "batch", finest.batch);
   auto const rounds = bench_number(call, "rounds", 2);
   auto const tables = tables_of(call, options, grid, batch);
   auto const most = tables.front().runs.back().processes;
-  ScaleRuns runs(call, level_of(grid), most);
+  ScaleRuns runs(call, grid.level(), most);
 
   std::set<ScaleRun> measured;  // what is in several lists counts once
   for (auto const& table : tables) measured.insert(table.runs.begin(), table.runs.end());
@@ -179,7 +181,7 @@ int scale(Invocation const& call) {
   std::printf("training step at %s on %s, %d %s a process, the faster of %ld rounds\n",
               grid.label().c_str(), runs.device().c_str(), runs.threads(),
               runs.threads() == 1 ? "thread" : "threads", static_cast<long>(rounds));
-  json::Members members{{"grid", std::to_string(level_of(grid))},
+  json::Members members{{"grid", std::to_string(grid.level())},
                         {"device", json::text(runs.device())},
                         {"threads", std::to_string(runs.threads())},
                         {"rounds", std::to_string(rounds)}};

@@ -29,8 +29,11 @@ ShardReader open_shard(std::string const& path) {
   try {
     return ShardReader(path);
   } catch (Error const& problem) {
-    throw Error(std::string(problem.what()) +
-                " Remove the file, then voxcycle generate makes it anew.");
+    std::string text = problem.what();
+    if (!text.ends_with("makes it anew.")) {
+      text += " Remove the file, then voxcycle generate makes it anew.";
+    }
+    throw Error(text);
   }
 }
 

@@ -3,12 +3,12 @@
 #include "voxcycle/cli/command.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/tensor_values.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/io/field_file.hpp"
 #include "voxcycle/io/vtkhdf_file.hpp"
 #include "voxcycle/solver.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -16,6 +16,7 @@
 
 #include "cli/device_choice.hpp"
 #include "cli/options.hpp"
+#include "cli/output_files.hpp"
 #include "cli/solve_report.hpp"
 #include <ATen/ATen.h>
 
@@ -59,12 +60,9 @@ std::optional<at::Tensor> source_field(Invocation const& call, Grid3 const& grid
   VOXCYCLE_REQUIRE(text != "sampled",
                    "a sampled source is one of training. Give that of your field: --f NUMBER or "
                    "--f FILE.");
-  double value = 0.0;
-  auto const* end = text.data() + text.size();
-  auto const [rest, problem] = std::from_chars(text.data(), end, value);
-  if (problem == std::errc{} && rest == end) {
-    if (value == 0.0) return {};
-    return at::full({}, value, at::kDouble);
+  if (auto const value = parse_number<double>(text)) {
+    if (*value == 0.0) return {};
+    return at::full({}, *value, at::kDouble);
   }
   auto options = field_options(call);
   if (text.find(".vtkhdf") != std::string::npos) options.axes = "xyz";  // it has its own
@@ -103,22 +101,6 @@ SolverOptions solver_options(Invocation const& call) {
   return options;
 }
 
-/// @throws Error if writing to `flag` would overwrite what another flag reads.
-void require_no_input(Invocation const& call, char const* flag) {
-  auto const& target = call.flags.at(flag);
-  for (char const* input : {"nu", "f", "model"}) {
-    if (!call.has(input)) continue;
-    auto path = call.flags.at(input);
-    for (auto end = path.size(); end != std::string::npos; end = path.rfind(':')) {
-      path.resize(end);  // FILE:name, too
-      std::error_code none;
-      VOXCYCLE_REQUIRE(!std::filesystem::equivalent(path, target, none),
-                       "--" << flag << ' ' << target << " would overwrite what --" << input
-                            << " reads. Choose another name.");
-    }
-  }
-}
-
 void require_usage(Invocation const& call) {
   VOXCYCLE_REQUIRE(call.comm.size() == 1,
                    "solve runs on one process with threads (run.threads), "
@@ -135,11 +117,11 @@ void require_usage(Invocation const& call) {
                    "--with-nu adds to the file of --out. Add --out.");
   VOXCYCLE_REQUIRE(!call.has("certify") || !call.has("compare"),
                    "--certify stops before the solve that --compare compares. Leave one out.");
-  for (char const* flag : {"out", "json"}) {
-    if (!call.has(flag)) continue;
-    require_no_input(call, flag);
-    require_writable(call.flags.at(flag));
+  std::vector<InputFile> inputs;
+  for (std::string const input : {"nu", "f", "model"}) {
+    if (call.has(input)) inputs.emplace_back("--" + input, call.flags.at(input));
   }
+  require_outputs_of(call, {"out", "json"}, inputs);
   VOXCYCLE_REQUIRE(!call.has("out") || call.flags.at("out").ends_with(".vtkhdf"),
                    "--out " << call.flags.at("out")
                             << " is no name of a VTKHDF file, the format "
@@ -160,13 +142,9 @@ void write_files(Invocation const& call, SolveReport& report, at::Tensor const& 
   std::vector<std::string> written;
   if (call.has("out")) {
     auto const path = call.flags.at("out");
-    auto const values = [](at::Tensor const& field) {
-      return std::span<double const>(field.const_data_ptr<double>(),
-                                     static_cast<std::size_t>(field.numel()));
-    };
     write_solution(path, {.grid = s.grid,
-                          .u = values(s.u),
-                          .nu = call.has("with-nu") ? values(nu) : std::span<double const>(),
+                          .u = values_of(s.u),
+                          .nu = call.has("with-nu") ? values_of(nu) : std::span<double const>(),
                           .converged = s.converged,
                           .relative_residual = s.relative_residual,
                           .origin = report.origin,
@@ -210,7 +188,7 @@ int solve(Invocation const& call) {
       .solution = call.has("certify") ? solver.certify(nu, grid, f) : solver.solve(nu, grid, f)};
   if (call.has("compare")) report.from_lift = solve_from_lift(options, solver, nu, grid, f);
   if (call.has("conductivity")) {
-    at::Tensor const voxels = nu.view({1, 1, grid.voxels[0], grid.voxels[1], grid.voxels[2]});
+    at::Tensor const voxels = nu.view(grid.voxel_shape());
     report.conductivity = effective_conductivity(grid, voxels.to(options.device),
                                                  {options.tolerance, options.max_iterations});
   }

@@ -2,6 +2,7 @@
 #include "cli/solve_slices.hpp"
 
 #include "voxcycle/core/atomic_file.hpp"
+#include "voxcycle/core/tensor_values.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/evaluate/report.hpp"
 #include "voxcycle/io/png.hpp"
@@ -58,11 +59,6 @@ at::Tensor to_scale(Plane const& plane) {
   };
   auto const wide = nearest(plane.values, 1, pixels(columns, plane.width));
   return nearest(wide, 0, pixels(rows, plane.height)).contiguous();
-}
-
-/// `values` in memory, which are contiguous.
-std::span<double const> values_of(at::Tensor const& values) {
-  return {values.const_data_ptr<double>(), static_cast<std::size_t>(values.numel())};
 }
 
 ColorRange range_of(std::vector<Plane> const& planes) {

@@ -83,13 +83,12 @@ Solver::Impl::Impl(SolverOptions options_in) : options(std::move(options_in)) {
 }
 
 at::Tensor Solver::Impl::lifted(Equation const& e) const {
-  return lift(e.problem.grid, boundary, at::kDouble).to(options.device);
+  return lift(e.problem.grid, boundary, at::device(options.device).dtype(at::kDouble));
 }
 
 /// J of u measured from the boundary's datum, which changes J by the same for all u.
 double Solver::Impl::shifted_energy(Equation const& e, at::Tensor const& u) const {
-  double const datum = datum_of(boundary);
-  return energy_of(e, datum == 0.0 ? u : u - datum);
+  return energy_of(e, from_datum(u, boundary));
 }
 
 /// The network's solution if there is one that is better than the lift. By Ritz, of two fields the

@@ -46,20 +46,18 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
   averaged_.network().to(options.device);
   network_->require_fits(grid);
   release_freed_memory(grid.voxel_count());
-  auto const& n = grid.voxels;
   auto const pinned = [&](at::Tensor const& field) {  // as the batches of training
     return options.device.is_cuda() ? field.pin_memory() : field;
   };
   at::Generator const random = at::detail::createCPUGenerator(options.seed);
   for (auto const& unit :
        units_of_rank(variant.batch, options.unit_size, mesh_.groups(), mesh_.group())) {
-    data_.nu.push_back(pinned(at::exp(at::randn({unit.size(), 1, n[0], n[1], n[2]}, random))));
+    data_.nu.push_back(pinned(at::exp(at::randn(grid.voxel_shape(unit.size()), random))));
     if (options.source.kind == SourceKind::sampled) {
       data_.f.push_back(pinned(at::randn(data_.nu.back().sizes(), random)));
     }
     if (loss_->needs_reference()) {
-      data_.u_ref.push_back(
-          pinned(at::rand({unit.size(), 1, n[0] + 1, n[1] + 1, n[2] + 1}, random, at::kDouble)));
+      data_.u_ref.push_back(pinned(at::rand(grid.node_shape(unit.size()), random, at::kDouble)));
     }
     data_.origin.emplace_back(unit.size());
   }

@@ -107,7 +107,7 @@ void show_levels(TrainOptions const& options, Communicator const& comm) {
     int const together = options.slabs.processes(plan.grid);
     int const groups = comm.size() / together;
     std::vector<std::string> parts;
-    if (!has_block(options.network, level_of(plan.grid))) {
+    if (!has_block(options.network, plan.grid.level())) {
       parts.emplace_back("smoothing steps alone (not in network.channels)");
     }
     if (together > 1) parts.push_back(format("%d processes a sample, in slabs along x", together));
@@ -149,6 +149,8 @@ int run_train(Invocation const& call) {
   if (call.has("fresh")) options.restart = Restart::fresh;
   DeviceChoice place(call.config, call.comm);
   options.device = place.device();
+  make_family(family_options(call.config));
+  if (!resumes(options)) require_start(options);
   if (call.has("dry-run")) {
     show_gpus(place, call.comm);
     auto const text = describe_training(options, call.config, place.comm(), place.memory());
@@ -156,7 +158,6 @@ int run_train(Invocation const& call) {
     if (call.comm.rank() == 0) std::fputs(text.c_str(), stdout);
     return 0;
   }
-  if (!resumes(options)) require_start(options);
   auto const memory = require_training_memory(options, call.config, call.comm, place.memory());
   auto const lock = prepare_directory(options, call.config, call.comm);
   log_info(format("training on %d %s of %d %s, %s", call.comm.size(),

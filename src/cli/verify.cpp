@@ -15,6 +15,7 @@
 #include "cli/child_process.hpp"
 #include "cli/memory_check.hpp"
 #include "cli/options.hpp"
+#include "cli/output_files.hpp"
 #include "cli/verify_runs.hpp"
 
 namespace voxcycle {
@@ -64,11 +65,23 @@ int verify(Invocation const& call) {
   if (call.has("worker")) return run_verify_worker(call);
   VOXCYCLE_REQUIRE(call.comm.size() == 1,
                    "verify starts its processes itself. Call it without mpirun.");
-  if (call.has("json")) require_writable(call.flags.at("json"));
+  for (char const* own : {"processes", "fresh", "stop-after"}) {  // of its workers
+    VOXCYCLE_REQUIRE(!call.has(own),
+                     "unknown option --"
+                         << own
+                         << " of verify. Numbers of processes are those of --ranks, "
+                            "e.g. --ranks 1,2,3.");
+  }
+  require_outputs_of(call, {"json"});
   auto const ranks =
       parse_process_counts("--ranks", call.has("ranks") ? call.flags.at("ranks") : "1,2,3");
   auto const options = train_options(call.config);
+  VOXCYCLE_REQUIRE(options.rate_scaling == RateScaling::none,
+                   "train.rate_scaling = " << call.config.text("train.rate_scaling")
+                                           << " lets the rate follow the number of processes, so "
+                                              "that no two have the same bits. Set it to none.");
   for (auto const count : ranks) {  // here, not in the log of a child
+    require_room(call.has("launcher") ? call.flags.at("launcher") : kLauncher, count);
     for (auto const& level : options.levels) require_space(options, level.grid, count);
   }
   VerifyRuns const trainings(call);

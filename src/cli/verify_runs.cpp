@@ -36,13 +36,14 @@ std::vector<StepRecord> read_records(std::string const& path) {
 }  // namespace
 
 int run_verify_worker(Invocation const& call) {
-  require_started(call.comm.size(), parse_integer(call.flags.at("processes")).value_or(0));
+  require_started(call.comm.size(),
+                  parse_number<std::int64_t>(call.flags.at("processes")).value_or(0));
   DeviceChoice place(call.config, call.comm);
   TrainOptions options = train_options(call.config);
   options.device = place.device();
   options.restart = call.has("fresh") ? Restart::fresh : Restart::resume;
   if (call.has("stop-after")) {
-    auto const steps = parse_integer(call.flags.at("stop-after"));
+    auto const steps = parse_number<std::int64_t>(call.flags.at("stop-after"));
     VOXCYCLE_REQUIRE(steps > 0, "--stop-after " << call.flags.at("stop-after")
                                                 << " is no number of steps. Give one from 1.");
     options.stop_after_steps = *steps;
@@ -59,12 +60,12 @@ int run_verify_worker(Invocation const& call) {
 }
 
 VerifyRuns::VerifyRuns(Invocation const& call)
-    : scratch_(call.config.text("run.directory") + "/verify") {
+    : scratch_(call.config.text("run.directory") + "/.verify") {
   if (call.has("launcher")) launcher_ = call.flags.at("launcher");
   if (call.has("steps")) steps_ = call.flags.at("steps");
   VOXCYCLE_REQUIRE(!steps_.empty(), "--steps is empty. Give steps a visit, e.g. 5.");
   for (auto const& part : split_list(steps_)) {  // here, not in the log of a child
-    VOXCYCLE_REQUIRE(parse_integer(part) > 0,
+    VOXCYCLE_REQUIRE(parse_number<std::int64_t>(part) > 0,
                      "--steps: '" << part << "' is no number of steps. Give one from 1, e.g. 5.");
   }
   std::filesystem::remove_all(scratch_);

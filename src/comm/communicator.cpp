@@ -2,10 +2,13 @@
 #include "voxcycle/comm/communicator.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/log.hpp"
+#include "voxcycle/core/text.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include <ATen/ATen.h>
 
@@ -41,10 +44,37 @@ void Communicator::agree_on_error(std::string const& error) const {
   }
 }
 
+namespace {
+
+/// The number that a launcher left in the environment; nothing where there is none.
+std::optional<std::int64_t> number_of(char const* variable) {
+  char const* const text = std::getenv(variable);
+  return text != nullptr ? parse_number<std::int64_t>(text) : std::nullopt;
+}
+
+/// How many processes the launcher started; nothing where it does not say.
+std::optional<std::int64_t> launched() {
+  // Of Open MPI's mpirun, PMI launchers, and srun, which with PMIx leaves no other.
+  for (char const* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
+    if (auto const count = number_of(name)) return count;
+  }
+  return {};
+}
+
+}  // namespace
+
 std::unique_ptr<Communicator> make_communicator() {
-  // Set by Open MPI's mpirun, by PMIx (srun --mpi=pmix) and by PMI launchers.
+  bool speaks_mpi = false;
   for (char const* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"}) {
-    if (std::getenv(name) != nullptr) return make_mpi_communicator();
+    speaks_mpi = speaks_mpi || std::getenv(name) != nullptr;
+  }
+  auto const count = launched();
+  // One alone needs no MPI: others may come after it, or be started by it.
+  if (speaks_mpi && count != 1) return make_mpi_communicator();
+  if (!speaks_mpi && count > 1 && number_of("SLURM_PROCID") == 0) {
+    log_warning("srun started " + std::to_string(*count) +
+                " tasks that do not know of each other: each works alone. If they are to work "
+                "together, use srun --mpi=pmix.");
   }
   return make_self_communicator();
 }

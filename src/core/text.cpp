@@ -62,12 +62,9 @@ std::vector<std::string> split_list(std::string_view text) {
   return parts;
 }
 
-std::optional<std::int64_t> parse_integer(std::string_view text) {
-  std::int64_t value = 0;
-  auto const* end = text.data() + text.size();
-  auto const [rest, problem] = std::from_chars(text.data(), end, value);
-  if (problem != std::errc{} || rest != end) return {};
-  return value;
+std::string shortest_text(double value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
 namespace {

@@ -43,7 +43,7 @@ std::vector<Stage> plan_stages(LevelPath const& path, std::vector<LevelPlan> con
     stage.number = static_cast<int>(stages.size());
     stage.plan = levels.at(static_cast<std::size_t>(level));
     voxcycle::require_valid(stage.plan.grid);
-    stage.level = *std::max_element(stage.plan.grid.voxels.begin(), stage.plan.grid.voxels.end());
+    stage.level = stage.plan.grid.level();
     stage.trained_level = trained;
     require_valid(stage);
     trained = std::max(trained, stage.level);

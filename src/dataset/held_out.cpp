@@ -79,13 +79,12 @@ HeldOutSet read_held_out(ShardSet& shards, std::int64_t begin, std::int64_t end)
                                        << " do not exist.");
   std::int64_t const count = end - begin;
   Grid3 const& grid = info.grid;
-  auto const& n = grid.voxels;
   HeldOutSet set;
   set.grid = grid;
   set.omega = at::empty({count, info.parameters}, at::kDouble);
-  set.nu = at::empty({count, 1, n[0], n[1], n[2]}, at::kFloat);
+  set.nu = at::empty(grid.voxel_shape(count), at::kFloat);
   set.f = at::empty(info.has_source ? set.nu.sizes() : at::IntArrayRef{0}, at::kFloat);
-  set.u_ref = at::empty({count, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)}, at::kDouble);
+  set.u_ref = at::empty(grid.node_shape(count), at::kDouble);
   auto* omega = set.omega.mutable_data_ptr<double>();
   auto* nu = set.nu.mutable_data_ptr<float>();
   auto* f = set.f.mutable_data_ptr<float>();

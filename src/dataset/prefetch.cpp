@@ -68,17 +68,15 @@ bool Prefetcher::Impl::stopping() {
 bool Prefetcher::Impl::read_unit(std::vector<SampleOrigin> const& origins, LocalBatch& batch) {
   auto const& info = samples.info();
   Grid3 const& grid = info.grid;
-  auto const& n = grid.voxels;
   std::int64_t const count = std::ssize(origins);
   auto const of_type = [&](at::ScalarType type) {
     return at::TensorOptions(type).pinned_memory(options.pinned);
   };
-  at::Tensor nu = at::empty({count, 1, n[0], n[1], n[2]}, of_type(at::kFloat));
+  at::Tensor nu = at::empty(grid.voxel_shape(count), of_type(at::kFloat));
   at::Tensor f = at::empty(info.has_source ? nu.sizes() : at::IntArrayRef{0}, of_type(at::kFloat));
   at::Tensor u_ref = at::empty({0}, at::kDouble);
   if (options.references == ReadReference::yes) {
-    u_ref =
-        at::empty({count, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)}, of_type(at::kDouble));
+    u_ref = at::empty(grid.node_shape(count), of_type(at::kDouble));
   }
   auto* nu_out = nu.mutable_data_ptr<float>();
   auto* f_out = f.mutable_data_ptr<float>();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/core/tensor_values.hpp"
 #include "voxcycle/evaluate/evaluation.hpp"
 #include "voxcycle/io/png.hpp"
 #include "voxcycle/train/held_out.hpp"
@@ -17,10 +18,6 @@ constexpr std::int64_t kPixels = 260;
 /// The middle plane in z of [1, 1, X, Y, Z] with x to the right and y upwards: [Y, X].
 at::Tensor middle_plane(at::Tensor const& field) {
   return field[0][0].select(2, field.size(4) / 2).to(at::kDouble).t().flip(0).contiguous();
-}
-
-std::span<double const> values_of(at::Tensor const& plane) {
-  return {plane.const_data_ptr<double>(), static_cast<std::size_t>(plane.numel())};
 }
 
 ColorRange range_of(at::Tensor const& plane) {

@@ -4,13 +4,12 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/exact_math.hpp"
 #include "voxcycle/core/random.hpp"
+#include "voxcycle/core/text.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <numbers>
-#include <system_error>
 #include <vector>
 
 namespace voxcycle {
@@ -61,20 +60,17 @@ std::vector<double> coefficients(std::uint64_t seed, std::int64_t index) {
 
 Source parse_source(std::string_view text) {
   if (text == "sampled") return {SourceKind::sampled, 0.0};
-  double value = 0.0;
-  char const* const end = text.data() + text.size();
-  auto const [stop, error] = std::from_chars(text.data(), end, value);
-  VOXCYCLE_REQUIRE(error == std::errc() && stop == end && std::isfinite(value),
+  auto const value = parse_number<double>(text);
+  VOXCYCLE_REQUIRE(value && std::isfinite(*value),
                    "source '" << text
                               << "' is neither a finite number nor 'sampled'. Write the "
                                  "constant value of f, 0 for none, or sampled.");
-  return {SourceKind::constant, value == 0.0 ? 0.0 : value};  // no -0
+  return {SourceKind::constant, *value == 0.0 ? 0.0 : *value};  // no -0
 }
 
 std::string to_string(Source const& source) {
   if (source.kind == SourceKind::sampled) return "sampled";
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, source.value).ptr};  // shortest exact text
+  return shortest_text(source.value);
 }
 
 void sample_source(std::uint64_t seed, std::int64_t index, Grid3 const& grid, std::span<float> f) {

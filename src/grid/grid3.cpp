@@ -7,6 +7,10 @@
 
 namespace voxcycle {
 
+std::int64_t Grid3::level() const {
+  return *std::max_element(voxels.begin(), voxels.end());
+}
+
 bool Grid3::divisible(int times) const {
   std::int64_t const factor = std::int64_t{1} << times;
   return std::all_of(voxels.begin(), voxels.end(), [&](auto n) { return n % factor == 0; });

@@ -3,12 +3,10 @@
 
 #include "voxcycle/core/error.hpp"
 
-#include <algorithm>
-
 namespace voxcycle {
 
 bool Slabs::cut(Grid3 const& grid) const {
-  return count > 1 && *std::max_element(grid.voxels.begin(), grid.voxels.end()) > above;
+  return count > 1 && grid.level() > above;
 }
 
 Grid3 Slabs::part_of(Grid3 const& grid) const {
@@ -22,13 +20,13 @@ void Slabs::require_fits(Grid3 const& grid) const {
   VOXCYCLE_REQUIRE(count >= 1 && above >= 1,
                    "slabs: " << count << " of grids above " << above << '.');
   for (Grid3 at = grid; cut(at); at = at.coarsened()) {
-    VOXCYCLE_REQUIRE(
-        at.voxels[0] % (2 * count) == 0,
-        "run.space = " << count << " does not fit grid " << at.label() << ": its " << at.voxels[0]
-                       << " planes along x must be a multiple of " << 2 * count
-                       << ". Choose fewer processes a sample, or let "
-                          "run.space_above be "
-                       << *std::max_element(at.voxels.begin(), at.voxels.end()) << " or more.");
+    VOXCYCLE_REQUIRE(at.voxels[0] % (2 * count) == 0,
+                     "run.space = " << count << " does not fit grid " << at.label() << ": its "
+                                    << at.voxels[0] << " planes along x must be a multiple of "
+                                    << 2 * count
+                                    << ". Choose fewer processes a sample, or let "
+                                       "run.space_above be "
+                                    << at.level() << " or more.");
     if (!at.divisible(1)) return;
   }
 }

@@ -91,7 +91,8 @@ void ArchiveWriter::save(std::string const& path) const {
 }
 
 struct ArchiveReader::Impl {
-  Impl(std::string const& path, ArchiveFormat const& format) : file(hdf5::File::open(path)) {
+  Impl(std::string const& path, ArchiveFormat const& format)
+      : file(hdf5::File::open(path, "Use another, or train again with --fresh.")) {
     hdf5::require_format(file, format.name, format.version);
     names = file.dataset_names();
   }

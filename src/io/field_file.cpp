@@ -5,7 +5,6 @@
 #include "voxcycle/core/text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
@@ -157,11 +156,8 @@ void require_finite(std::string const& label, Grid3 const& grid, std::span<doubl
 std::array<double, 3> parse_spacing(std::string const& name, std::string const& text) {
   std::vector<double> values;
   for (auto const& part : split_list(text)) {
-    double value = 0.0;
-    auto const* end = part.data() + part.size();
-    auto const [rest, problem] = std::from_chars(part.data(), end, value);
-    bool const valid = problem == std::errc{} && rest == end && value > 0 && std::isfinite(value);
-    values.push_back(valid ? value : 0.0);
+    double const value = parse_number<double>(part).value_or(0.0);
+    values.push_back(value > 0 && std::isfinite(value) ? value : 0.0);
   }
   bool const valid = (values.size() == 1 || values.size() == 3) &&
                      std::find(values.begin(), values.end(), 0.0) == values.end();

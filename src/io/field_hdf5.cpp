@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // FILE.h5:/path and FILE.h5:/path[sample]
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/text.hpp"
 
-#include <charconv>
+#include <string_view>
 
 #include "io/field_formats.hpp"
 #include "io/hdf5_location.hpp"
@@ -20,11 +21,11 @@ EntryLocation parse(std::string const& text) {
   std::string& dataset = parsed.array.dataset;
   auto const bracket = dataset.rfind('[');
   if (bracket == std::string::npos || !dataset.ends_with(']')) return parsed;
-  auto const* begin = dataset.data() + bracket + 1;
-  auto const* end = dataset.data() + dataset.size() - 1;
-  auto const [rest, problem] = std::from_chars(begin, end, parsed.sample);
-  VOXCYCLE_REQUIRE(problem == std::errc{} && rest == end && parsed.sample >= 0,
+  auto const inside = std::string_view(dataset).substr(bracket + 1, dataset.size() - bracket - 2);
+  auto const sample = parse_number<std::int64_t>(inside);
+  VOXCYCLE_REQUIRE(sample >= 0,
                    text << ": what stands in brackets is no sample. Give a number from 0 on.");
+  parsed.sample = *sample;
   dataset.resize(bracket);
   return parsed;
 }

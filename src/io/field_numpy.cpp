@@ -5,7 +5,6 @@
 #include "voxcycle/core/text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <regex>
 
 #include "io/field_formats.hpp"
@@ -77,13 +76,11 @@ StoredField read_numpy_field(std::string const& location) {
   auto const shape = entry(header, R"('shape'\s*:\s*\(([0-9, ]*)\))", location, "shape");
   StoredField field;
   for (auto const& part : split_list(shape)) {
-    std::int64_t extent = 0;
-    auto const* end = part.data() + part.size();
     if (part.empty()) continue;  // after the comma of "(3,)"
-    auto const [rest, problem] = std::from_chars(part.data(), end, extent);
-    VOXCYCLE_REQUIRE(problem == std::errc{} && rest == end,
+    auto const extent = parse_number<std::int64_t>(part);
+    VOXCYCLE_REQUIRE(extent,
                      location << ": the shape (" << shape << ") is damaged. Write it again.");
-    field.shape.push_back(extent);
+    field.shape.push_back(*extent);
   }
   VOXCYCLE_REQUIRE(field.shape.size() == 3,
                    location << ": has the shape (" << shape << "). A field has three axes.");

@@ -4,7 +4,6 @@
 #include "voxcycle/core/text.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "io/field_formats.hpp"
 #include "io/plain_numbers.hpp"
@@ -50,12 +49,10 @@ StoredField read_raw_field(std::string const& location) {
   auto const parts = split(location);
   StoredField field;
   for (auto const& part : split_list(parts.shape)) {
-    std::int64_t extent = 0;
-    auto const* end = part.data() + part.size();
-    auto const [rest, problem] = std::from_chars(part.data(), end, extent);
-    VOXCYCLE_REQUIRE(problem == std::errc{} && rest == end && extent > 0,
+    auto const extent = parse_number<std::int64_t>(part);
+    VOXCYCLE_REQUIRE(extent > 0,
                      location << ": '" << part << "' is no extent. Give positive whole numbers.");
-    field.shape.push_back(extent);
+    field.shape.push_back(*extent);
   }
   VOXCYCLE_REQUIRE(field.shape.size() == 3,
                    location << ": the shape has " << field.shape.size()

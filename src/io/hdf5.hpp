@@ -125,7 +125,8 @@ class File {
   /// Makes or overwrites `path`; errors call it `label`.
   static File create(std::string const& path, std::string const& label);
   /// Opens for reading. The error tells missing, truncated and foreign files apart.
-  static File open(std::string const& path);
+  /// @param advice  for the latter
+  static File open(std::string const& path, std::string const& advice = "Make it again.");
   /// Flushes and closes; needed after writing, as a full disk may show only here.
   void close();
 

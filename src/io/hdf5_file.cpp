@@ -57,7 +57,7 @@ File File::create(std::string const& path, std::string const& label) {
   return file;
 }
 
-File File::open(std::string const& path) {
+File File::open(std::string const& path, std::string const& advice) {
   auto const lock = enter();
   std::error_code code;
   auto const status = std::filesystem::status(path, code);
@@ -67,9 +67,9 @@ File File::open(std::string const& path) {
   Handle const access = file_access(path);
   File file;
   file.label_ = path;
-  file.handle_ = checked(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose, path,
-                         "cannot open as HDF5, the file is truncated, foreign or not readable",
-                         "Make it again.");
+  file.handle_ =
+      checked(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose, path,
+              "cannot open as HDF5, the file is truncated, foreign or not readable", advice);
   return file;
 }
 

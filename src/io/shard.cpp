@@ -164,7 +164,7 @@ void write_shard(std::string const& path, ShardInfo const& info,
 
 struct ShardReader::Impl {
   explicit Impl(std::string const& path)
-      : file(hdf5::File::open(path)),
+      : file(hdf5::File::open(path, "Remove it, then voxcycle generate makes it anew.")),
         info(read_info(file)),
         omega(open_checked(file, "omega", Number::float64, omega_shape(info))),
         nu(open_checked(file, "nu", Number::float32, nu_shape(info))),
@@ -221,7 +221,7 @@ ShardSample ShardReader::read(std::int64_t local, ReadReference reference) const
   std::string const label = path() + ": sample " + std::to_string(local);
   VOXCYCLE_REQUIRE(checksums(sample) == stored,
                    label << ": its checksum does not fit (the file is damaged). Run voxcycle "
-                         << "generate, which makes damaged shards anew.");
+                         << "generate, which makes shards with such damage anew.");
   require_sound(sample, label);
   return sample;
 }

@@ -26,7 +26,8 @@ std::string to_string(LbfgsStop stop) {
     case LbfgsStop::gradient:
       return "the gradient is as small as asked for";
     case LbfgsStop::no_descent:
-      return "no lower value along the scaled gradient (rounding is reached)";
+      return "no lower value along the scaled gradient (rounding is reached, or cycle.rate, the "
+             "length of the first step, is far too large)";
   }
   throw Error("unknown reason to stop.");
 }

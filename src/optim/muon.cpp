@@ -43,8 +43,9 @@ bool is_matrix(at::Tensor const& p) {
   return p.dim() >= 2 && p.size(0) > 1 && p.size(1) > 1;
 }
 
-/// Rows by output channel (dimension 0, outermost in memory); columns in memory order, which
-/// changes nothing: a permutation of columns goes through the orthogonal factor unchanged.
+/// Rows by dimension 0, outermost in memory (output channels; of transposed convolutions input
+/// channels); columns in memory order, which changes nothing: a permutation of columns goes through
+/// the orthogonal factor unchanged.
 at::Tensor matrix(at::Tensor const& in_memory_order, std::int64_t rows) {
   return in_memory_order.view({rows, -1});
 }

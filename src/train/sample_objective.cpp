@@ -69,10 +69,11 @@ double SampleObjective::pass(std::int64_t number, bool training, Take const& tak
     if (!std::isfinite(sum)) continue;  // read on, so that the next pass begins at its beginning
     std::int64_t const begin = k * plan_.batch;
     std::int64_t const end = std::min(plan_.samples, begin + plan_.batch);
-    BatchOptions const options{.samples = end - begin,
-                               .gradient = static_cast<bool>(take),
-                               .training = training,
-                               .statistics_weight = 1.0 / static_cast<double>(k + 1)};
+    BatchOptions const options{
+        .samples = end - begin,
+        .gradient = static_cast<bool>(take),
+        .training = training,
+        .statistics_weight = static_cast<double>(end - begin) / static_cast<double>(end)};
     BatchResult result;
     try {
       result = batch_gradient(context_, batch, options);

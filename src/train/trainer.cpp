@@ -70,7 +70,8 @@ class Trainer {
     require_agreement(comm_, {{"config", text_hash(o_.identity)},
                               {"run directory", o_.directory},
                               {"threads a process", std::to_string(at::get_num_threads())},
-                              {"program (hash)", program_hash()}});
+                              {"program (hash)", program_hash()},
+                              {"finished run there", holds_finished_run(o_) ? "yes" : "no"}});
     if (!holds_finished_run(o_)) {
       require_agreement(comm_, {{"shards", describe_shards()}});
       mesh_.emplace(comm_, o_.slabs);
@@ -180,6 +181,17 @@ void Trainer::clock(double& sum, Work const& work) {
   sum += timer.seconds();
 }
 
+/// @throws Error on all ranks.
+void require_finite(HeldOutErrors const& errors) {
+  std::int64_t const sound = errors.rel_l2.isfinite().sum().item<std::int64_t>();
+  VOXCYCLE_REQUIRE(
+      sound == errors.rel_l2.numel(),
+      "the network has no finite solution for "
+          << errors.rel_l2.numel() - sound << " of " << errors.rel_l2.numel()
+          << " held-out samples: its weights diverged. Lower the rate (cycle.rate) and "
+             "train again with --fresh.");
+}
+
 /// @throws StopRequested on all ranks if it was given up: it is due still.
 void Trainer::evaluate(Stage const& stage, HeldOutSamples const& held_out, MayStop may_stop) {
   HeldOutErrors errors;
@@ -190,6 +202,7 @@ void Trainer::evaluate(Stage const& stage, HeldOutSamples const& held_out, MaySt
   clock(evaluation_, [&] {
     errors = evaluate_held_out(*mesh_, state_.averaged().network(), held_out, options);
   });
+  require_finite(errors);
   state_.position().evaluation_due = false;
   clock(checkpoint_, [&] { state_.add_errors(errors); });  // may keep the best weights
   progress_.finish();

@@ -29,6 +29,12 @@ class CommandLine(Refusal):
             (("train", "--run.directory", ""), "run.directory is empty"),
             (("generate", "--data.directory="), "data.directory is empty"),
             (("train", "--run.directory", "runs/#1"), "holds a #"),
+            (("solve", "--nu", "nu.npy", "--bc", ""), ["--bc is empty", "leave it out"]),
+            (("solve", "--nu", "nu.npy", "--png="), "--png is empty"),
+            (("verify", "--processes", "1,2"), ["unknown option --processes", "--ranks"]),
+            (("generate", "--cycle.levels", "4194304"), ["cycle.levels", "<= 65536"]),
+            (("train", "--dry-run", "--data.family", "abc"), ["'abc'", "kl"]),
+            (("scale", "--processes", "1000000"), ["memory", "--launcher"]),
         ]
         for arguments, expect in cases:
             with self.subTest(arguments=arguments):
@@ -39,6 +45,8 @@ class CommandLine(Refusal):
             ("[cycle]\nbach = 8\n", ["'cycle.bach'", "cycle.batch"]),
             ("[cykle]\nbatch = 8\n", ["'cykle.batch'", "cycle.batch"]),
             ("batch = 8\n", "'batch'"),
+            ("[cycle]\nbatch = 8\nrate = 1\nbatch = 4\n", "cycle.batch stands there twice"),
+            ("[case.a]\ncycle.batch = 8\n[case.a]\ncycle.batch = 4\n", "[case.a] stands there twice"),
             ("[cycle]\nthis is no line\n", "key = value"),
             ("\x00\x01\x02\n", "key = value"),
         ]
@@ -316,12 +324,18 @@ class Runs(Refusal):
             ("--checkpoint", "small.cfg", "small.cfg"),
             ("--grid", "8x", "8x"),
             ("--grid", "-8", "-8"),
+            ("--json", "run/checkpoint.h5", "would overwrite what the checkpoint reads"),
+            ("--json", "small.cfg", "would overwrite what --config reads"),
             ("--grid", "64", "64"),
         ]
         for option, value, expect in cases:
             with self.subTest(option=option, value=value):
                 self.refuse("evaluate", "--config", "small.cfg", option, value, expect=expect)
                 self.assertEqual(self.contents(), before)
+        export = ("export", "--config", "small.cfg")
+        self.refuse(*export, "--out", "run/checkpoint.h5", expect="would overwrite what the checkpoint")
+        self.refuse(*export, "--out", "m.pt", "--sample", "./m.pt", expect="are both")
+        self.assertEqual(self.contents(), before)
 
     def test_train_over_a_run_of_another_config(self):
         self.succeed("train", "--config", "small.cfg")

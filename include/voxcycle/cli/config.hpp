@@ -93,7 +93,7 @@ class Config {
   void set_alternatives(std::string const& name, std::string const& values);
   ConfigCase& add_case(std::string const& name);
   void set_in_case(std::string const& name_and_key, std::string const& value);
-  void read_case_names(std::string const& path);
+  void read_case_names(std::string const& text);
 
   std::vector<ConfigKey> keys_;
   ConfigStudy study_;

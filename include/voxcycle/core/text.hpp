@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,9 +23,19 @@ std::string format_bytes(double bytes);
 /// Splits at commas and trims blanks; "" gives an empty list.
 std::vector<std::string> split_list(std::string_view text);
 
-/// @return the number that all of `text` is, e.g. -3 for "-3"; nothing for "", "16abc", " 3", "1.5"
-/// or what is too large.
-std::optional<std::int64_t> parse_integer(std::string_view text);
+/// @return the number that all of `text` is, e.g. -3 for "-3"; nothing for "", "16abc", " 3", what
+/// is too large or, of whole numbers, "1.5". Of double also "inf" and "nan".
+template <class Number>
+std::optional<Number> parse_number(std::string_view text) {
+  Number value{};
+  auto const* end = text.data() + text.size();
+  auto const [rest, problem] = std::from_chars(text.data(), end, value);
+  if (problem != std::errc{} || rest != end) return {};
+  return value;
+}
+
+/// @return the shortest text that parse_number reads as this very number.
+std::string shortest_text(double value);
 
 /// @return the names nearest to `word` by edit distance, best first, at most `most`.
 std::vector<std::string> nearest_names(std::string_view word, std::vector<std::string> const& names,

@@ -24,6 +24,17 @@ struct Grid3 {
   std::int64_t voxel_count() const { return voxels[0] * voxels[1] * voxels[2]; }
   std::int64_t node_count() const { return nodes(0) * nodes(1) * nodes(2); }
 
+  /// Shape of `batch` fields on the voxels.
+  std::array<std::int64_t, 5> voxel_shape(std::int64_t batch = 1) const {
+    return {batch, 1, voxels[0], voxels[1], voxels[2]};
+  }
+  /// Shape of `batch` fields on the nodes.
+  std::array<std::int64_t, 5> node_shape(std::int64_t batch = 1) const {
+    return {batch, 1, nodes(0), nodes(1), nodes(2)};
+  }
+  /// Largest voxel count along an axis: names the level of a grid.
+  std::int64_t level() const;
+
   /// Whether every axis can be halved `times` times.
   bool divisible(int times) const;
   /// The grid with voxels twice as large. @throws Error if an axis is odd.

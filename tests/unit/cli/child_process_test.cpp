@@ -109,6 +109,8 @@ TEST(OwnCommand, PutsTheNumberOfProcessesIntoTheLauncher) {
   EXPECT_NE(command.find("' 'train' 'a b'"), std::string::npos) << command;
   EXPECT_EQ(own_command("", 1, 4, {}).rfind("exec env OMP_NUM_THREADS=4 '/", 0), 0);
   EXPECT_THROW(own_command("mpirun", 2, 1, {}), Error);
+  EXPECT_THROW(own_command(kLauncher, 1 << 20, 1, {}), Error);  // 128 TiB
+  EXPECT_NO_THROW(own_command("srun -n {}", 1 << 20, 1, {}));
 }
 
 TEST(LastLines, AreAllOfAShortFile) {

@@ -38,6 +38,14 @@ TEST(Config, FileAndCommandLineReplaceDefaults) {
   EXPECT_EQ(config.text("cycle.name"), "f");
 }
 
+TEST(Config, TakesWhatEditorsLeaveInFiles) {
+  Config config;
+  config.read_file(config_file("\xEF\xBB\xBF[cycle]\r\nname = w\r\n[case.plain]\r\n"));
+  EXPECT_EQ(config.text("cycle.name"), "w");
+  ASSERT_EQ(config.study().cases.size(), 1U);
+  EXPECT_EQ(config.study().cases[0].name, "plain");
+}
+
 TEST(Config, TellsADefaultThatWasGiven) {
   Config config;
   EXPECT_FALSE(config.given("cycle.name"));

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "../../../src/cli/model.hpp"
 #include "../../../src/cli/options.hpp"
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -60,16 +61,15 @@ std::string checkpoint(std::string const& name, double bias, std::string const& 
   config.set(key, value);
   auto network = make_network(network_options(config), boundary_of(config), source_of(config));
   at::NoGradGuard const no_grad;
-  for (auto const& parameter : network->named_parameters()) {
-    auto const& path = parameter.key();
+  for (auto const& [path, parameter] : network->named_parameters()) {
     if (path.find("level4.") == std::string::npos && path.find("head") != std::string::npos &&
         path.ends_with("bias")) {
-      parameter.value().fill_(bias);
+      parameter.fill_(bias);
     }
   }
   auto const file = std::filesystem::path(VOXCYCLE_TEST_SCRATCH) / name;
   CheckpointHeader header;
-  header.identity = config.identity();
+  header.identity = config.identity() + units_line(boundary_of(config), source_of(config));
   write_averages(file.string(), header, *network);
   return file.string();
 }

@@ -47,12 +47,13 @@ TEST(Text, SplitsAtCommasAndTrims) {
 }
 
 TEST(Text, ANumberIsTheWholeText) {
-  EXPECT_EQ(parse_integer("16"), 16);
-  EXPECT_EQ(parse_integer("-3"), -3);
-  EXPECT_EQ(parse_integer("9223372036854775807"), std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(parse_number<std::int64_t>("16"), 16);
+  EXPECT_EQ(parse_number<std::int64_t>("-3"), -3);
+  EXPECT_EQ(parse_number<std::int64_t>("9223372036854775807"),
+            std::numeric_limits<std::int64_t>::max());
   for (auto const* text :
        {"", "16abc", "2x", "x2", " 3", "3 ", "1.5", "1e3", "+4", "-", "9223372036854775808"}) {
-    EXPECT_FALSE(parse_integer(text)) << text;
+    EXPECT_FALSE(parse_number<std::int64_t>(text)) << text;
   }
 }
 

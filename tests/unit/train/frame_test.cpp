@@ -4,6 +4,7 @@
 #include "voxcycle/comm/communicator.hpp"
 #include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/poisson/smoother.hpp"
+#include "voxcycle/train/held_out.hpp"
 
 #include "../../../src/train/network_input.hpp"
 #include <ATen/ATen.h>
@@ -20,7 +21,7 @@ Grid3 const box{{4, 2, 6}, {1.0, 0.5, 1.5}};
 Boundary const boundary = parse_boundary("1, 0, flux, flux, flux, 0.5");
 
 at::Tensor voxels(Grid3 const& grid) {
-  return at::rand({2, 1, grid.voxels[0], grid.voxels[1], grid.voxels[2]}, at::kDouble) + 0.5;
+  return at::rand(grid.voxel_shape(2), at::kDouble) + 0.5;
 }
 
 struct FrameOfSource : ::testing::TestWithParam<Source> {};
@@ -68,7 +69,7 @@ TEST_P(FrameOfSource, BackpropagatesThroughTheSmoother) {
   auto const value_of = [&](at::Tensor const& n) {
     return smoothed(frame, {lift + mask * n}, x).front().pow(3).sum();
   };
-  at::Tensor const n = at::rand({2, 1, box.nodes(0), box.nodes(1), box.nodes(2)}, at::kDouble);
+  at::Tensor const n = at::rand(box.node_shape(2), at::kDouble);
   at::Tensor const leaf = n.clone().requires_grad_();
   value_of(leaf).backward();
   at::Tensor const direction = at::randn_like(n);
@@ -116,6 +117,55 @@ TEST(Frame, NestedGridsAreCloserWhereNuJumps) {
   double const by_black_box = energy(CoarseLevels::black_box) - least;
   EXPECT_LT(by_black_box, 0.01 * least);
   EXPECT_GT(energy(CoarseLevels::averaged) - least, 20.0 * by_black_box);
+}
+
+TEST(Frame, CorrectionsAreInUnitsOfTheSolution) {
+  EXPECT_EQ(solution_size(Boundary{}, Source{}), 1.0);
+  EXPECT_EQ(solution_size(parse_boundary("300, 310, flux, -5, flux, flux"), Source{}), 315.0);
+  EXPECT_EQ(solution_size(parse_boundary("3, 3, flux, flux, flux, flux"), {.value = -16.0}), 2.0);
+  EXPECT_EQ(solution_size(Boundary{}, {.kind = SourceKind::sampled}), 1.0);
+  EXPECT_EQ(solution_size(parse_boundary("flux, flux, flux, flux, flux, flux"), Source{}), 1.0);
+  Grid3 const grid = Grid3::cube(8);
+  at::Tensor const nu = voxels(grid).to(at::kFloat);
+  auto const comm = make_self_communicator();
+  for (std::string const name : {"multigrid", "unet"}) {
+    auto const solution = [&](char const* faces, double source) {
+      auto const network = make_network({.name = name,
+                                         .channels = {{4, 8}, {8, 8}},
+                                         .smoothing = 2,
+                                         .depth = 2,
+                                         .base_channels = 8},
+                                        parse_boundary(faces), Source{.value = source});
+      at::NoGradGuard const no_grad;
+      at::manual_seed(3);
+      for (auto& p : network->parameters()) p.add_(at::randn(p.sizes()) * 0.3);
+      return predict(*comm, *network, grid, nu, {}, at::kFloat);
+    };
+    at::Tensor const u = solution("1, 0, flux, flux, flux, flux", 4.0);
+    at::Tensor const large = solution("1024, 0, flux, flux, flux, flux", 4096.0);
+    EXPECT_TRUE(at::equal(large, u * 1024.0)) << name;  // powers of two: the same bits
+  }
+}
+
+// With all that a network does on the way to u: a large constant costs float32 no digits.
+TEST(Frame, IsMeasuredFromTheDatumOfTheBoundary) {
+  Grid3 const grid = Grid3::cube(8);
+  at::Tensor const nu = voxels(grid).to(at::kFloat);
+  auto const comm = make_self_communicator();
+  auto const solution = [&](char const* faces, NetworkOptions options) {
+    options.channels = {{4, 8}, {8, 8}};
+    options.smoothing = 4;
+    auto const network = make_network(options, parse_boundary(faces), Source{.value = 3.0});
+    return predict(*comm, *network, grid, nu, {}, at::kFloat);
+  };
+  for (auto coarse : {CoarseLevels::averaged, CoarseLevels::black_box}) {
+    at::Tensor const u = solution("0, 1, flux, flux, flux, -2", {.coarse = coarse});
+    at::Tensor const shifted = solution("300, 301, flux, flux, flux, 298", {.coarse = coarse});
+    EXPECT_EQ(u.scalar_type(), at::kFloat);
+    // Another datum is subtracted: 298, not 300. Float32 of values up to 3, not to 301.
+    EXPECT_LT((shifted - 300.0 - u).abs().max().item<double>(), 3e-6);
+    EXPECT_LT((shifted.select(4, 8) - 298.0).slice(2, 1, 8).abs().max().item<double>(), 1e-12);
+  }
 }
 
 // The network changes its solution by smoothing, on every level.

@@ -8,13 +8,14 @@
 
 namespace voxcycle::testing {
 
-/// Two samples of a problem with all that any loss looks at; u and u_ref are random on free nodes.
+/// Two samples of a problem with all that any loss looks at; u, measured from the boundary's datum,
+/// and u_ref are random on free nodes.
 struct LossFields {
   explicit LossFields(LossProblem const& chosen)
       : problem(chosen),
         lifted(lift(problem.grid, problem.boundary, at::kDouble)),
         mask(free_node_mask(problem.grid, problem.boundary, at::kDouble)) {
-    in.u = lifted + mask * random_nodes(problem.grid, 2);
+    in.u = from_datum(lifted + mask * random_nodes(problem.grid, 2), problem.boundary);
     in.nu = random_voxels(problem.grid, 2);
     if (problem.source.kind == SourceKind::sampled) in.f = random_voxels(problem.grid, 2) - 1.0;
     in.u_ref = lifted + mask * random_nodes(problem.grid, 2);

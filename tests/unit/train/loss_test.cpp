@@ -45,7 +45,8 @@ std::string text_of(LossProblem const& problem) {
 }
 
 LossInput converted(LossInput const& in, at::ScalarType dtype) {
-  return {in.u.to(dtype), in.nu.to(dtype), in.f.to(dtype), in.u_ref.to(dtype)};
+  return {in.u.to(dtype), in.nu.to(dtype), in.f.defined() ? in.f.to(dtype) : in.f,
+          in.u_ref.to(dtype)};
 }
 
 class EveryLoss : public ::testing::TestWithParam<std::string> {
@@ -84,7 +85,7 @@ TEST_P(EveryLoss, IsLeastWithZeroSlopeAtTheSolution) {
     auto const loss = make_loss(GetParam(), problem);
     auto const away = loss->evaluate(f.in);
     LossInput solved = f.in;
-    solved.u = f.in.u_ref;
+    solved.u = from_datum(f.in.u_ref, problem.boundary);
     auto const there = loss->evaluate(solved);
     EXPECT_TRUE((there.values < away.values).all().item<bool>()) << text_of(problem);
     EXPECT_LT((there.gradient * f.mask).abs().max().item<double>(),
@@ -110,6 +111,19 @@ TEST_P(EveryLoss, SamplesDoNotSeeEachOther) {
       EXPECT_TRUE(at::equal(alone.gradient[0], together.gradient[k]));
     }
   }
+}
+
+// A large constant in the boundary values costs float32 no digits.
+TEST_P(EveryLoss, TakesNoNoticeOfTheDatum) {
+  LossFields const f({Grid3::cube(8), parse_boundary("0, 1, flux, flux, flux, flux"), kConstant});
+  auto const exact = make_loss(GetParam(), f.problem)->evaluate(f.in);
+  LossProblem shifted = f.problem;
+  shifted.boundary = parse_boundary("300, 301, flux, flux, flux, flux");
+  LossInput in = f.in;
+  in.u_ref = f.in.u_ref + 300.0;
+  auto const found = make_loss(GetParam(), shifted)->evaluate(converted(in, at::kFloat));
+  EXPECT_LT(relative_difference(found.values, exact.values), kFloat);
+  EXPECT_LT(relative_difference(found.gradient * f.mask, exact.gradient * f.mask), kFloat);
 }
 
 TEST_P(EveryLoss, Float32FollowsFloat64) {
