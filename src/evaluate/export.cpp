@@ -5,7 +5,8 @@
 #include "voxcycle/core/json.hpp"
 #include "voxcycle/core/random.hpp"
 #include "voxcycle/core/text.hpp"
-#include "voxcycle/network/scripted.hpp"
+#include "voxcycle/network/scripted_layers.hpp"
+#include "voxcycle/train/frame.hpp"
 
 #include <sstream>
 #include <tuple>
@@ -76,12 +77,13 @@ VoxelSpectrum voxel_spectrum() {
 
 ScriptModule script_frame(ExportOptions const& options) {
   ScriptModule module = evaluation_module("Frame");
-  add(module, "faces", dirichlet_faces(options.boundary));
+  add(module, "faces", dirichlet_faces(from_datum(options.boundary)));
   c10::List<std::tuple<double, double>> steps;
   for (auto const& step : options.smoothing) steps.push_back({step.keep, step.take});
   add(module, "steps", steps);
   add(module, "constant_source", options.source.value);
   add(module, "source_rms", double{source_rms});
+  add(module, "size", solution_size(options.boundary, options.source));
   auto const spectrum = voxel_spectrum();
   module.register_buffer("haar", spectrum.haar);
   module.register_buffer("spectrum", spectrum.values);
@@ -92,25 +94,21 @@ ScriptModule script_frame(ExportOptions const& options) {
   return module;
 }
 
-/// A module and all below it, children first: a script is compiled against what it calls.
+/// A layer and all below it, children first: a script is compiled against what it calls.
 /// @param frame  becomes one more child; null: none
-ScriptModule script_module(torch::nn::Module const& module, std::string const& name,
-                           ScriptModule const* frame) {
-  auto const* scripted = dynamic_cast<Scripted const*>(&module);
-  VOXCYCLE_REQUIRE(scripted != nullptr, "network: " << name << " has no script.");
-  ScriptModule script = evaluation_module(name);
-  for (auto const& entry : module.named_parameters(/*recurse=*/false)) {
-    script.register_parameter(entry.key(), entry.value().detach().clone(), /*is_buffer=*/false);
+ScriptModule script_module(ScriptedLayer const& layer, ScriptModule const* frame) {
+  ScriptModule script = evaluation_module(layer.name);
+  for (auto const& [name, value] : layer.parameters) {
+    script.register_parameter(name, value.detach().clone(), /*is_buffer=*/false);
   }
-  for (auto const& entry : module.named_buffers(/*recurse=*/false)) {
-    script.register_buffer(entry.key(), entry.value().detach().clone());
+  for (auto const& [name, value] : layer.buffers) {
+    script.register_buffer(name, value.detach().clone());
   }
-  for (auto const& child : module.named_children()) {
-    script.register_module(child.key(), script_module(*child.value(), child.key(), nullptr));
+  for (auto const& below : layer.layers) {
+    script.register_module(below.name, script_module(below, nullptr));
   }
   if (frame != nullptr) script.register_module("frame", *frame);
-  auto const text = scripted->script();
-  if (!text.empty()) script.define(text);
+  if (!layer.script.empty()) script.define(layer.script);
   return script;
 }
 
@@ -139,10 +137,11 @@ std::string config_hash(std::string const& config) {
 std::string export_network(Network const& network, ExportOptions const& options) {
   ScriptModule model = evaluation_module("VoxcycleModel");
   auto const frame = script_frame(options);
-  model.register_module("network", script_module(network, "Network", &frame));
+  model.register_module("network", script_module(scripted_layers(network, "Network"), &frame));
   add(model, "levels", c10::List<std::int64_t>(options.levels));
   add(model, "boundary", to_string(options.boundary));
   add(model, "source", to_string(options.source));
+  add(model, "datum", datum_of(options.boundary));
   add(model, "source_rms", double{source_rms});
   add(model, "network_description", options.network);
   add(model, "weights", options.weights);

@@ -5,10 +5,12 @@
 namespace voxcycle::export_script {
 
 /// What a network knows of the equation on the grid of x, its input there [n, 1 or 2, nx, ny, nz],
-/// in float32 for cubic voxels and a longest edge of 1.
+/// in float32 for cubic voxels and a longest edge of 1, measured from the boundary's datum.
 ///
 /// lift and mask: as in poisson/boundary.hpp, [1, 1, nx+1, ny+1, nz+1]. The attribute `faces` lists
 /// the Dirichlet faces as (axis, side, value), the last of which wins on shared edges.
+///
+/// size: of solutions, see solution_size.
 ///
 /// smooth: Chebyshev-Jacobi `steps` (keep, take; poisson/chebyshev_steps.hpp) on K(nu) u = b over
 /// the free nodes, u [n, 1, nx+1, ny+1, nz+1]. stiffness: K u, with K given by nu [n, 1, nx, ny,
@@ -81,7 +83,8 @@ def smooth(self, u: Tensor, x: Tensor) -> Tensor:
     return self.steps_on(torch.exp(x[:, 0:1]), self.jacobi(x), self.load(x), u)
 )";
 
-/// What both models below share: the checks of their inputs.
+/// What both models below share: the checks of their inputs, and u of what the network makes, which
+/// is measured from the datum (see datum_of); float64 where there is one.
 constexpr char const* checks = R"(
 def require_field(self, x: Tensor, name: str) -> None:
     assert x.dim() == 5 and x.size(1) == 1 and torch.is_floating_point(x), ("{} has shape {}, "
@@ -94,11 +97,17 @@ def log_of(self, nu: Tensor) -> Tensor:
     assert bool(((values > 0) & torch.isfinite(values)).all()), ("nu has values that are not "
         "positive and finite (pass nu, not its logarithm).")
     return torch.log(values)
+
+def u_of(self, x: Tensor) -> Tensor:
+    u = self.network.forward(x)
+    if self.datum == 0.:
+        return u
+    return u.double() + self.datum
 )";
 
 constexpr char const* of_nu = R"(
 def forward(self, nu: Tensor) -> Tensor:
-    return self.network.forward(self.log_of(nu))
+    return self.u_of(self.log_of(nu))
 )";
 
 constexpr char const* of_nu_and_f = R"(
@@ -107,7 +116,7 @@ def forward(self, nu: Tensor, f: Tensor) -> Tensor:
     self.require_field(f, "f")
     assert f.shape == nu.shape, "f has shape {}, nu {}: they must be equal.".format(
         f.shape, nu.shape)
-    return self.network.forward(torch.cat([log_nu, f.float() / self.source_rms], 1))
+    return self.u_of(torch.cat([log_nu, f.float() / self.source_rms], 1))
 )";
 
 }  // namespace voxcycle::export_script

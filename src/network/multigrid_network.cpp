@@ -116,7 +116,7 @@ bool is_above_blocks(NetworkOptions const& options, std::int64_t n) {
 
 /// @throws Error saying which levels would do: each doubles the one before.
 void require_level(NetworkOptions const& options, Grid3 const& grid) {
-  auto const n = level_of(grid);
+  auto const n = grid.level();
   auto const& channels = options.channels;
   if (channels.count(n) == 1) return;
   bool const goes_on = is_above_blocks(options, n);
@@ -136,7 +136,7 @@ void require_level(NetworkOptions const& options, Grid3 const& grid) {
 /// Of a grid above the coarsest level, to that level.
 int halvings_to_coarsest(NetworkOptions const& options, Grid3 const& grid) {
   int halvings = 0;
-  for (auto n = level_of(grid); n > options.channels.begin()->first; n /= 2) ++halvings;
+  for (auto n = grid.level(); n > options.channels.begin()->first; n /= 2) ++halvings;
   return halvings;
 }
 
@@ -158,11 +158,11 @@ MultigridNetwork::MultigridNetwork(NetworkOptions const& options,
                      "network: level " << n << " does not double level " << coarser
                                        << ". List every level from the coarsest on.");
     auto level = std::make_shared<Level>(options_, channels, child);
-    levels_[n] = register_module("level" + std::to_string(n), level);
+    levels_[n] = module().register_module("level" + std::to_string(n), level);
     child = channels;
     coarser = n;
   }
-  initialise_uniform(*this, options_.seed);
+  initialise_uniform(module(), options_.seed);
 }
 
 MultigridNetwork::~MultigridNetwork() = default;
@@ -182,7 +182,7 @@ void MultigridNetwork::require_fits(Grid3 const& grid) const {
 std::vector<LevelParameters> MultigridNetwork::levels(Grid3 const& grid) const {
   std::vector<LevelParameters> all;
   for (auto const& [n, level] : levels_) {
-    if (n > level_of(grid)) break;
+    if (n > grid.level()) break;
     LevelParameters entry{n, {}, {}};
     for (auto const& parameter : level->named_parameters()) {
       entry.parameters.push_back(parameter.value());
@@ -195,7 +195,7 @@ std::vector<LevelParameters> MultigridNetwork::levels(Grid3 const& grid) const {
 
 Units MultigridNetwork::solution(Pass const& pass, PassEquation& equation, Grid3 const& grid,
                                  Units const& x) {
-  if (levels_.count(level_of(grid)) == 1) return run_level(pass, equation, grid, x, {}).u;
+  if (levels_.count(grid.level()) == 1) return run_level(pass, equation, grid, x, {}).u;
   Units const coarse = solution(pass, equation, grid.coarsened(), pooled(x));
   return equation.smoothed(grid, equation.prolonged(grid, coarse), x);
 }
@@ -203,7 +203,7 @@ Units MultigridNetwork::solution(Pass const& pass, PassEquation& equation, Grid3
 MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, PassEquation& equation,
                                                      Grid3 const& grid, Units const& x,
                                                      Units const& from_finer) {
-  auto& level = *levels_.at(level_of(grid));
+  auto& level = *levels_.at(grid.level());
   auto const& frame = frames()->at(pass, grid);
   Pass const here = pass_on(pass, grid);
   Units h = level.encode(here, own_slabs(here, x), from_finer);
@@ -229,7 +229,7 @@ MultigridNetwork::Output MultigridNetwork::run_level(Pass const& pass, PassEquat
   if (head.empty()) return {equation.smoothed(grid, u, x), g};
   head = gathered_nodes(here, head);
   if (options_.directions > 0) return {equation.corrected(grid, u, head), g};
-  double const scale = options_.correction_scale / static_cast<double>(level_of(grid));
+  double const scale = frame.size * options_.correction_scale / static_cast<double>(grid.level());
   u = each(u, head, [&](at::Tensor const& base, at::Tensor const& correction) {
     return at::addcmul(base, frame.mask, correction.to(base.scalar_type()).contiguous(), scale);
   });
@@ -246,7 +246,7 @@ struct PlannedOutput {
 /// run_level line by line.
 PlannedOutput plan_level(NetworkOptions const& options, Tape& tape, PlannedEquation const& equation,
                          Grid3 const& grid, Field const& x, Field const& from_finer) {
-  auto const here = options.channels.find(level_of(grid));
+  auto const here = options.channels.find(grid.level());
   std::int64_t const channels = here->second;
   auto const planned = [&](ConvOptions const& conv, Field const& in) {
     return UnitConv::plan(conv, tape, in);
@@ -307,7 +307,7 @@ PlannedOutput plan_level(NetworkOptions const& options, Tape& tape, PlannedEquat
 /// MultigridNetwork::solution line by line.
 Field plan_solution(NetworkOptions const& options, Tape& tape, PlannedEquation const& equation,
                     Grid3 const& grid, Field const& x) {
-  if (options.channels.count(level_of(grid)) == 1) {
+  if (options.channels.count(grid.level()) == 1) {
     return plan_level(options, tape, equation, grid, x, {}).u;
   }
   equation.meet(grid);

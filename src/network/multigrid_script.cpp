@@ -48,7 +48,7 @@ std::string end_of_level(NetworkOptions const& options, Equation const& equation
   }
   return format("    head = block.head.forward(g) * %.17g\n",
                 options.correction_scale / static_cast<double>(n)) +
-         "    u = u + self.frame.mask(x) * head\n" + smoothed;
+         "    u = u + self.frame.mask(x) * self.frame.size * head\n" + smoothed;
 }
 
 /// MultigridNetwork::run_level of level n.

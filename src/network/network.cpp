@@ -6,7 +6,7 @@
 #include "voxcycle/network/multigrid_network.hpp"
 #include "voxcycle/network/unet_network.hpp"
 
-#include <algorithm>
+#include <torch/nn/module.h>
 
 namespace voxcycle {
 namespace {
@@ -40,8 +40,31 @@ Kind const& find_kind(std::string const& name) {
 
 }  // namespace
 
-std::int64_t level_of(Grid3 const& grid) {
-  return *std::max_element(grid.voxels.begin(), grid.voxels.end());
+Network::Network(std::shared_ptr<FrameCache> frames)
+    : module_(std::make_shared<torch::nn::Module>()), frames_(std::move(frames)) {}
+
+std::vector<at::Tensor> Network::parameters() const {
+  return module_->parameters();
+}
+
+std::vector<at::Tensor> Network::buffers() const {
+  return module_->buffers();
+}
+
+NamedTensors Network::named_parameters() const {
+  return module_->named_parameters().pairs();
+}
+
+NamedTensors Network::named_buffers() const {
+  return module_->named_buffers().pairs();
+}
+
+void Network::to(at::Device device) {
+  module_->to(device);
+}
+
+void Network::to(at::ScalarType type) {
+  module_->to(type);
 }
 
 at::Device device_of(Network const& network) {

@@ -63,8 +63,9 @@ NodalFrame const& FrameCache::at(Pass const& pass, Grid3 const& grid) {
   auto const type = solution_type(pass);
   auto [place, is_new] = frames_.try_emplace({grid.name(), type, pass.device.str()});
   if (is_new) {
-    NodalFrame const frame = make_(grid, pass.device);
-    place->second = {frame.lift.to(type), frame.mask.to(type), frame.smoother, frame.nested};
+    auto& frame = place->second = make_(grid, pass.device);
+    frame.lift = frame.lift.to(type);
+    frame.mask = frame.mask.to(type);
   }
   return place->second;
 }

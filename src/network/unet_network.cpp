@@ -132,24 +132,25 @@ UnetNetwork::UnetNetwork(NetworkOptions const& options, std::shared_ptr<FrameCac
   lone_channels_ =
       options_.norm == Norm::instance ||
       (options_.norm == Norm::group && (channels << options_.depth) <= NormOptions{}.groups);
-  stem_ =
-      register_module("stem", conv({.in = options_.inputs, .out = channels, .bias = Bias::yes}));
-  core_ = register_module("core", std::make_shared<Core>(options_.depth, channels, options_.norm));
-  head_ = register_module("head", conv({.kind = ConvKind::node,
-                                        .in = channels,
-                                        .out = 1,
-                                        .bias = Bias::yes,
-                                        .start = Start::zero}));
+  stem_ = module().register_module(
+      "stem", conv({.in = options_.inputs, .out = channels, .bias = Bias::yes}));
+  core_ = module().register_module("core",
+                                   std::make_shared<Core>(options_.depth, channels, options_.norm));
+  head_ = module().register_module("head", conv({.kind = ConvKind::node,
+                                                 .in = channels,
+                                                 .out = 1,
+                                                 .bias = Bias::yes,
+                                                 .start = Start::zero}));
   if (options_.adaptation == Adaptation::yes) {
     VOXCYCLE_REQUIRE(!options_.cycle_levels.empty(),
                      "network: adaptation without levels. Set cycle.levels.");
     for (std::size_t k = 1; k < options_.cycle_levels.size(); ++k) {
       auto const level = options_.cycle_levels[k];
-      extras_[level] =
-          register_module(extra_name(level), std::make_shared<Extra>(channels, options_.norm));
+      extras_[level] = module().register_module(extra_name(level),
+                                                std::make_shared<Extra>(channels, options_.norm));
     }
   }
-  initialise_uniform(*this, options_.seed);
+  initialise_uniform(module(), options_.seed);
 }
 
 UnetNetwork::~UnetNetwork() = default;
@@ -163,7 +164,7 @@ void UnetNetwork::require_fits(Grid3 const& grid) const {
                                      << " times (the coarsest features would be smaller than a "
                                      << "voxel or cut one). Set network.depth to " << fitting
                                      << " or less, or use a finer coarsest level.");
-  bool const one_voxel = level_of(grid) >> options_.depth == 1;
+  bool const one_voxel = grid.level() >> options_.depth == 1;
   VOXCYCLE_REQUIRE(!one_voxel || !lone_channels_,
                    "network: level " << grid.label() << " halved " << options_.depth
                                      << " times is one voxel, which " << to_string(options_.norm)
@@ -171,16 +172,17 @@ void UnetNetwork::require_fits(Grid3 const& grid) const {
                                      << "network.norm.");
   if (options_.adaptation == Adaptation::no) return;
   auto const& known = options_.cycle_levels;
-  VOXCYCLE_REQUIRE(std::find(known.begin(), known.end(), level_of(grid)) != known.end(),
+  VOXCYCLE_REQUIRE(std::find(known.begin(), known.end(), grid.level()) != known.end(),
                    "network: level " << grid.label() << " has no layers of its own, as "
                                      << "network.adaptation asks for. Add it to cycle.levels and "
                                      << "train it.");
 }
 
 std::vector<LevelParameters> UnetNetwork::levels(Grid3 const& grid) const {
-  std::int64_t const finest = level_of(grid);
+  std::int64_t const finest = grid.level();
   LevelParameters own{finest, {}, {}};
-  auto const add = [](LevelParameters& to, std::string const& prefix, Module const& module) {
+  auto const add = [](LevelParameters& to, std::string const& prefix,
+                      torch::nn::Module const& module) {
     for (auto const& parameter : module.named_parameters()) {
       to.parameters.push_back(parameter.value());
       to.names.push_back(prefix + "." + parameter.key());
@@ -205,7 +207,7 @@ Units UnetNetwork::forward(Pass const& pass, Grid3 const& grid, Units const& x) 
   VOXCYCLE_REQUIRE(pass.space == nullptr,
                    "network: a unet is not shared out in slabs. Set run.space = 1.");
   auto const& frame = frames()->at(pass, grid);
-  auto const beyond = extras_.upper_bound(level_of(grid));
+  auto const beyond = extras_.upper_bound(grid.level());
   Units h = stem_->forward(pass, as_features(pass, x));
   for (auto place = beyond; place != extras_.begin();) {
     h = (--place)->second->before->forward(pass, h);
@@ -215,7 +217,7 @@ Units UnetNetwork::forward(Pass const& pass, Grid3 const& grid, Units const& x) 
     g = place->second->after->forward(pass, g);
   }
   Units const u = each(head_->forward(pass, g), [&](at::Tensor const& n) {
-    return at::addcmul(frame.lift, frame.mask, n.to(solution_type(pass)).contiguous());
+    return at::addcmul(frame.lift, frame.mask, n.to(solution_type(pass)).contiguous(), frame.size);
   });
   return smoothed(frame, u, x);
 }
@@ -255,7 +257,7 @@ Field UnetNetwork::plan(NetworkOptions const& options, Tape& tape, Grid3 const& 
   if (options.adaptation == Adaptation::yes) {
     auto const& levels = options.cycle_levels;
     std::copy_if(levels.begin() + 1, levels.end(), std::back_inserter(extras),
-                 [&](std::int64_t level) { return level <= level_of(grid); });
+                 [&](std::int64_t level) { return level <= grid.level(); });
   }
   Field h = UnitConv::plan({.in = options.inputs, .out = channels, .bias = Bias::yes}, tape,
                            plan_features(tape, x));
@@ -315,7 +317,8 @@ def forward(self, x: Tensor) -> Tensor:
                 parts, parts, parts, static_cast<long>(options_.depth), parts, known.c_str(),
                 levels.c_str(), lone_channels_ ? parts : 0, lone_channels_ ? parts : 0) +
          before + "    g = self.core.forward(h)\n" + after +
-         "    u = self.frame.lift(x) + self.frame.mask(x) * self.head.forward(g)\n"
+         "    u = self.frame.lift(x) + self.frame.mask(x) * self.frame.size * "
+         "self.head.forward(g)\n"
          "    return self.frame.smooth(u, x)\n";
 }
 

@@ -33,8 +33,7 @@ class BlackBoxTransfer : public Transfer {
 
   at::Tensor restricted(at::Tensor const& r) const override {
     if (r.is_cuda()) return on_gpu::restrict_by_weights(weights_, r);
-    at::Tensor out = at::empty({r.size(0), 1, coarse_.nodes(0), coarse_.nodes(1), coarse_.nodes(2)},
-                               r.options());
+    at::Tensor out = at::empty(coarse_.node_shape(r.size(0)), r.options());
     AT_DISPATCH_FLOATING_TYPES(r.scalar_type(), "black_box_restrict", [&] {
       restrict_rows(r.const_data_ptr<scalar_t>(), out.mutable_data_ptr<scalar_t>());
     });

@@ -3,13 +3,11 @@
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
-#include "voxcycle/poisson/parallel.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
-#include <system_error>
+#include <vector>
 
 #include <ATen/ATen.h>
 
@@ -22,27 +20,12 @@ Face parse_face(std::string const& entry, std::size_t face) {
   if (entry == "flux") {
     return {};
   }
-  double value = 0.0;
-  char const* const end = entry.data() + entry.size();
-  auto const [stop, error] = std::from_chars(entry.data(), end, value);
-  VOXCYCLE_REQUIRE(error == std::errc() && stop == end && std::isfinite(value),
+  auto const value = parse_number<double>(entry);
+  VOXCYCLE_REQUIRE(value && std::isfinite(*value),
                    "boundary entry \"" << entry << "\" for face " << face_names[face]
                                        << " is neither a finite number nor \"flux\". Write the "
                                           "Dirichlet value, or flux for zero flux.");
-  return {FaceKind::dirichlet, value};
-}
-
-// Calls body(x, y, z, node) for every node.
-template <class Body>
-void for_each_node(Grid3 const& grid, Body const& body) {
-  std::int64_t const rows = grid.nodes(0) * grid.nodes(1);
-  parallel_for(rows, grid.nodes(2), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t row = begin; row < end; ++row) {
-      for (std::int64_t z = 0; z < grid.nodes(2); ++z) {
-        body(row / grid.nodes(1), row % grid.nodes(1), z, row * grid.nodes(2) + z);
-      }
-    }
-  });
+  return {FaceKind::dirichlet, *value};
 }
 
 // Sets the nodes of each Dirichlet face to value(face): x last, so that its faces win on shared
@@ -59,9 +42,35 @@ void fill_dirichlet_planes(at::Tensor const& field, Grid3 const& grid, Boundary 
   }
 }
 
-at::Tensor empty_nodes(Grid3 const& grid) {
-  require_valid(grid);
-  return at::empty({1, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)}, at::kDouble);
+/// Inverse distances to the Dirichlet faces of one axis, and with them weighted values, at each of
+/// its nodes; shapes broadcast to that of a field. Faces themselves are filled later.
+struct AxisBlend {
+  at::Tensor weights, values;
+};
+
+AxisBlend blend_along(int axis, Grid3 const& grid, Boundary const& boundary) {
+  std::int64_t const n = grid.nodes(axis);
+  std::vector<double> weights(n), values(n);
+  for (int side = 0; side < 2; ++side) {
+    Face const& face = boundary.face(axis, side);
+    if (face.kind != FaceKind::dirichlet) continue;
+    for (std::int64_t node = 0; node < n; ++node) {
+      std::int64_t const steps = side == 0 ? node : grid.voxels[axis] - node;
+      if (steps == 0) continue;
+      double const weight = 1.0 / (static_cast<double>(steps) * grid.spacing(axis));
+      weights[node] += weight;
+      values[node] += weight * face.value;
+    }
+  }
+  std::vector<std::int64_t> shape(5, 1);
+  shape[2 + axis] = n;
+  return {at::tensor(weights, at::kDouble).view(shape),
+          at::tensor(values, at::kDouble).view(shape)};
+}
+
+bool has_dirichlet(Boundary const& boundary, int axis) {
+  return boundary.face(axis, 0).kind == FaceKind::dirichlet ||
+         boundary.face(axis, 1).kind == FaceKind::dirichlet;
 }
 
 }  // namespace
@@ -96,11 +105,7 @@ Boundary parse_boundary(std::string_view text) {
 std::string to_string(Boundary const& boundary) {
   std::vector<std::string> entries;
   for (Face const& face : boundary.faces) {
-    char text[32] = "flux";
-    if (face.kind == FaceKind::dirichlet) {
-      *std::to_chars(text, text + sizeof text - 1, face.value).ptr = '\0';  // shortest exact text
-    }
-    entries.emplace_back(text);
+    entries.push_back(face.kind == FaceKind::dirichlet ? shortest_text(face.value) : "flux");
   }
   return join(entries);
 }
@@ -114,7 +119,13 @@ double datum_of(Boundary const& boundary) {
   return least.value_or(0.0);
 }
 
-Boundary measured_from(double datum, Boundary boundary) {
+at::Tensor from_datum(at::Tensor const& u, Boundary const& boundary) {
+  double const datum = datum_of(boundary);
+  return datum == 0.0 ? u : u - datum;
+}
+
+Boundary from_datum(Boundary boundary) {
+  double const datum = datum_of(boundary);
   for (Face& face : boundary.faces) {
     if (face.kind == FaceKind::dirichlet) face.value -= datum;
   }
@@ -124,45 +135,34 @@ Boundary measured_from(double datum, Boundary boundary) {
 at::Tensor free_node_mask(Grid3 const& grid, Boundary const& boundary,
                           at::TensorOptions const& options) {
   require_valid(grid);
-  at::Tensor mask = at::ones({1, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)}, options);
+  at::Tensor mask = at::ones(grid.node_shape(), options);
   fill_dirichlet_planes(mask, grid, boundary, [](Face const&) { return 0.0; });
   return mask;
 }
 
-at::Tensor lift(Grid3 const& grid, Boundary const& boundary, at::ScalarType dtype) {
-  at::Tensor field = empty_nodes(grid);
-  auto* const values = field.mutable_data_ptr<double>();
-  double const datum = datum_of(boundary);  // equal values blend to themselves
-  for_each_node(grid, [&](std::int64_t x, std::int64_t y, std::int64_t z, std::int64_t node) {
-    std::int64_t const index[3] = {x, y, z};
-    double weights = 0.0;
-    double sum = 0.0;
-    for (int axis = 0; axis < 3; ++axis) {
-      for (int side = 0; side < 2; ++side) {
-        Face const& face = boundary.face(axis, side);
-        if (face.kind != FaceKind::dirichlet) {
-          continue;
-        }
-        std::int64_t const steps = side == 0 ? index[axis] : grid.voxels[axis] - index[axis];
-        if (steps == 0) {
-          values[node] = face.value;
-          return;
-        }
-        double const weight = 1.0 / (static_cast<double>(steps) * grid.spacing(axis));
-        weights += weight;
-        sum += weight * (face.value - datum);
-      }
-    }
-    values[node] = weights > 0.0 ? datum + sum / weights : 0.0;
-  });
-  return field.to(dtype);
+at::Tensor lift(Grid3 const& grid, Boundary const& boundary, at::TensorOptions const& options) {
+  require_valid(grid);
+  Boundary const measured = from_datum(boundary);  // equal values blend to themselves
+  at::Tensor weights, values;
+  for (int axis = 0; axis < 3; ++axis) {
+    if (!has_dirichlet(boundary, axis)) continue;
+    auto const along = blend_along(axis, grid, measured);
+    auto const on_device = [&](at::Tensor const& x) { return x.to(options.device()); };
+    weights = weights.defined() ? weights + on_device(along.weights) : on_device(along.weights);
+    values = values.defined() ? values + on_device(along.values) : on_device(along.values);
+  }
+  if (!weights.defined()) return at::zeros(grid.node_shape(), options);
+  values.div_(weights).add_(datum_of(boundary));
+  weights.reset();
+  at::Tensor field = values.to(options).expand(grid.node_shape()).contiguous();
+  set_dirichlet_values(field, grid, boundary);
+  return field;
 }
 
 void set_dirichlet_values(at::Tensor& u, Grid3 const& grid, Boundary const& boundary) {
-  std::int64_t const nodes[3] = {grid.nodes(0), grid.nodes(1), grid.nodes(2)};
-  VOXCYCLE_REQUIRE(u.dim() == 5 && u.size(1) == 1 && u.sizes().slice(2) == at::IntArrayRef(nodes),
-                   "u has shape " << u.sizes() << ", expected [B, 1, " << nodes[0] << ", "
-                                  << nodes[1] << ", " << nodes[2] << "].");
+  auto const shape = grid.node_shape(u.dim() == 5 ? u.size(0) : 1);
+  VOXCYCLE_REQUIRE(u.sizes() == at::IntArrayRef(shape),
+                   "u has shape " << u.sizes() << ", expected " << at::IntArrayRef(shape) << '.');
   fill_dirichlet_planes(u, grid, boundary, [](Face const& face) { return face.value; });
 }
 

@@ -14,17 +14,13 @@ constexpr int first_steps = 15;
 constexpr int most_raises = 8;  // each by a fiftieth or more
 constexpr double margin = 1.02;
 
-int longest_axis(Grid3 const& grid) {
-  return static_cast<int>(*std::max_element(grid.voxels.begin(), grid.voxels.end()));
-}
-
 }  // namespace
 
 CoarsestPolynomial::CoarsestPolynomial(LevelOperator const& op, at::Tensor const& weights)
     : op_(op),
       weights_(weights),
-      interval_{0.5 / (longest_axis(op.grid()) * longest_axis(op.grid())), 1.0},
-      steps_(2 * longest_axis(op.grid()) + 1) {
+      interval_{0.5 / static_cast<double>(op.grid().level() * op.grid().level()), 1.0},
+      steps_(2 * static_cast<int>(op.grid().level()) + 1) {
   if (!op.top_is_bound()) raise_top();
 }
 

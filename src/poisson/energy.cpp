@@ -18,17 +18,9 @@
 namespace voxcycle {
 namespace {
 
-std::vector<std::int64_t> node_shape(Grid3 const& grid, std::int64_t batch) {
-  return {batch, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)};
-}
-
-std::vector<std::int64_t> voxel_shape(Grid3 const& grid, std::int64_t batch) {
-  return {batch, 1, grid.voxels[0], grid.voxels[1], grid.voxels[2]};
-}
-
 /// @param like  has the dtype and the device that the field must have
 void require_field(char const* name, at::Tensor const& field,
-                   std::vector<std::int64_t> const& shape, at::Tensor const& like) {
+                   std::array<std::int64_t, 5> const& shape, at::Tensor const& like) {
   at::ScalarType const dtype = like.scalar_type();
   VOXCYCLE_REQUIRE(field.defined(), name << " is empty. Pass a tensor.");
   VOXCYCLE_REQUIRE(field.sizes() == at::IntArrayRef(shape),
@@ -139,9 +131,9 @@ at::Tensor sum_at_nodes(char const* name, at::Tensor const& voxels, Grid3 const&
                         double scale) {
   require_valid(grid);
   std::int64_t const batch = voxels.dim() > 0 ? voxels.size(0) : 0;
-  require_field(name, voxels, voxel_shape(grid, batch), voxels);
+  require_field(name, voxels, grid.voxel_shape(batch), voxels);
   if (voxels.is_cuda()) return on_gpu::sum_at_nodes(voxels, grid, scale);
-  at::Tensor out = at::empty(node_shape(grid, batch), voxels.options());
+  at::Tensor out = at::empty(grid.node_shape(batch), voxels.options());
   AT_DISPATCH_FLOATING_TYPES(voxels.scalar_type(), "sum_at_nodes", [&] {
     sum_at_nodes(voxels.const_data_ptr<scalar_t>(), out.mutable_data_ptr<scalar_t>(), batch, grid,
                  scale);
@@ -169,8 +161,8 @@ double subtract_load(T const* b, T const* u, T* gradient, std::int64_t count) {
 std::int64_t require_operands(at::Tensor const& u, at::Tensor const& nu, Grid3 const& grid) {
   require_valid(grid);
   std::int64_t const batch = u.dim() > 0 ? u.size(0) : 0;
-  require_field("u", u, node_shape(grid, batch), u);
-  require_field("nu", nu, voxel_shape(grid, batch), u);
+  require_field("u", u, grid.node_shape(batch), u);
+  require_field("nu", nu, grid.voxel_shape(batch), u);
   return batch;
 }
 
@@ -181,7 +173,7 @@ EnergyAndGradient energy_and_gradient(at::Tensor const& u, at::Tensor const& nu,
   std::int64_t const batch = require_operands(u, nu, grid);
   if (b) {
     std::int64_t const loads = b->dim() > 0 && b->size(0) == 1 ? 1 : batch;
-    require_field("b", *b, node_shape(grid, loads), u);
+    require_field("b", *b, grid.node_shape(loads), u);
   }
   if (u.is_cuda()) return on_gpu::energy_and_gradient(u, nu, grid, b);
   EnergyAndGradient result{at::empty({batch}, at::kDouble), at::empty_like(u)};
@@ -222,7 +214,7 @@ at::Tensor load_of_source(at::Tensor const& f, Grid3 const& grid) {
 
 at::Tensor load_of_source(double f, Grid3 const& grid) {
   require_valid(grid);
-  return load_of_source(at::full(voxel_shape(grid, 1), f, at::kDouble), grid);
+  return load_of_source(at::full(grid.voxel_shape(1), f, at::kDouble), grid);
 }
 
 }  // namespace voxcycle

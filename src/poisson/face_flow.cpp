@@ -41,9 +41,7 @@ FaceFlows face_flows(at::Tensor const& u, at::Tensor const& nu, Grid3 const& gri
   VOXCYCLE_REQUIRE(u.dim() == 5 && u.size(0) == 1 && u.scalar_type() == at::kDouble,
                    "flows are those of one sample in float64, not of shape "
                        << u.sizes() << " and type " << u.scalar_type() << ". Pass one sample.");
-  double const datum = datum_of(boundary);
-  at::Tensor const reaction =
-      energy_and_gradient(datum == 0.0 ? u : u - datum, nu, grid, b).gradient;
+  at::Tensor const reaction = energy_and_gradient(from_datum(u, boundary), nu, grid, b).gradient;
   FaceFlows flows;
   for (int axis = 0; axis < 3; ++axis) {
     for (int side = 0; side < 2; ++side) {

@@ -31,6 +31,7 @@ namespace {
 /// K^-1 b with the exact Dirichlet values.
 at::Tensor direct_solution(LevelOperator const& op, Boundary const& boundary, at::Tensor const& nu,
                            std::optional<at::Tensor> const& b) {
+  // Made on the host: a GPU would wait for it longer than for the copy.
   at::Tensor const start = lift(op.grid(), boundary, nu.scalar_type())
                                .to(nu.device(), /*non_blocking=*/true)
                                .expand({nu.size(0), -1, -1, -1, -1})
@@ -79,8 +80,7 @@ at::Tensor NestedEquation::coarsest() const {
 
 at::Tensor NestedEquation::prolonged(int level, at::Tensor const& u) const {
   Level const& fine = levels_.at(level);
-  at::Tensor x = at::zeros(
-      {u.size(0), 1, fine.grid.nodes(0), fine.grid.nodes(1), fine.grid.nodes(2)}, u.options());
+  at::Tensor x = at::zeros(fine.grid.node_shape(u.size(0)), u.options());
   fine.from_coarser->add_prolonged(x, u);
   set_dirichlet_values(x, fine.grid, boundary_);
   return x;

@@ -50,7 +50,7 @@ class StencilOperator : public LevelOperator {
 
   at::Tensor diagonal() const override {
     if (couplings_.is_cuda()) return on_gpu::coupling_diagonal(couplings_);
-    at::Tensor out = at::empty(field_sizes(), couplings_.options());
+    at::Tensor out = at::empty(grid().node_shape(couplings_.size(0)), couplings_.options());
     AT_DISPATCH_FLOATING_TYPES(out.scalar_type(), "stencil_diagonal", [&] {
       gather<scalar_t>(
           couplings_, out,
@@ -70,10 +70,6 @@ class StencilOperator : public LevelOperator {
   Coarsening coarsened(CoarseOperator) const override { return coarsen_black_box(*entries()); }
 
  private:
-  std::array<std::int64_t, 5> field_sizes() const {
-    return {couplings_.size(0), 1, grid().nodes(0), grid().nodes(1), grid().nodes(2)};
-  }
-
   // Calls body(first of out, couplings, first node, the neighbour of that, how many) for each
   // stretch of nodes, some rows of one plane, and each of their neighbours; nodes are numbered
   // through the batch. Inside a stretch the neighbour beyond the end of a row is a node of another

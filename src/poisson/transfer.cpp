@@ -123,8 +123,7 @@ std::unique_ptr<Transfer> trilinear_transfer(Grid3 const& fine) {
 at::Tensor restrict_nodes(at::Tensor const& r, Grid3 const& fine) {
   if (r.is_cuda()) return on_gpu::restrict_nodes(r, fine);
   Grid3 const coarse = fine.coarsened();
-  at::Tensor out =
-      at::empty({r.size(0), 1, coarse.nodes(0), coarse.nodes(1), coarse.nodes(2)}, r.options());
+  at::Tensor out = at::empty(coarse.node_shape(r.size(0)), r.options());
   AT_DISPATCH_FLOATING_TYPES(r.scalar_type(), "restrict_nodes", [&] {
     restrict_rows(r.const_data_ptr<scalar_t>(), out.mutable_data_ptr<scalar_t>(), r.size(0), fine);
   });
@@ -141,8 +140,7 @@ void add_prolonged(at::Tensor& x, at::Tensor const& e, Grid3 const& fine) {
 at::Tensor average_voxels(at::Tensor const& nu, Grid3 const& fine) {
   if (nu.is_cuda()) return on_gpu::average_voxels(nu);
   Grid3 const coarse = fine.coarsened();
-  at::Tensor out = at::empty({nu.size(0), 1, coarse.voxels[0], coarse.voxels[1], coarse.voxels[2]},
-                             nu.options());
+  at::Tensor out = at::empty(coarse.voxel_shape(nu.size(0)), nu.options());
   AT_DISPATCH_FLOATING_TYPES(nu.scalar_type(), "average_voxels", [&] {
     average_rows(nu.const_data_ptr<scalar_t>(), out.mutable_data_ptr<scalar_t>(), nu.size(0), fine);
   });

@@ -97,7 +97,7 @@ FastPoisson& FastPoisson::operator=(FastPoisson&&) noexcept = default;
 at::Tensor FastPoisson::solve(at::Tensor const& r) const {
   at::NoGradGuard const no_grad;
   Grid3 const& grid = impl_->grid;
-  std::int64_t const shape[5] = {1, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)};
+  auto const shape = grid.node_shape();
   VOXCYCLE_REQUIRE(r.sizes() == at::IntArrayRef(shape) && r.scalar_type() == at::kDouble,
                    "right-hand side has shape " << r.sizes() << " and type " << r.scalar_type()
                                                 << ", expected " << at::IntArrayRef(shape)

@@ -96,7 +96,7 @@ std::size_t SpectrumOfBox::shells() const {
 
 Spectrum SpectrumOfBox::operator()(at::Tensor const& e) const {
   Grid3 const& grid = impl_->grid;
-  std::int64_t const shape[5] = {1, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)};
+  auto const shape = grid.node_shape();
   VOXCYCLE_REQUIRE(e.sizes() == at::IntArrayRef(shape) && e.scalar_type() == at::kDouble,
                    "the field of a spectrum has shape "
                        << e.sizes() << " and type " << e.scalar_type() << ", expected "

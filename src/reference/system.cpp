@@ -34,7 +34,7 @@ void for_each_dirichlet_plane(Problem const& problem, Body const& body) {
 System::System(Problem const& problem, at::Tensor const& nu, std::optional<at::Tensor> const& b)
     : boundary_(problem.boundary),
       datum_(datum_of(boundary_)),
-      problem_{problem.grid, measured_from(datum_, boundary_)},
+      problem_{problem.grid, from_datum(boundary_)},
       nu_(nu),
       floating_(!problem.boundary.has_dirichlet()) {
   require_valid(problem.grid);
@@ -43,7 +43,7 @@ System::System(Problem const& problem, at::Tensor const& nu, std::optional<at::T
     return;
   }
   Grid3 const& grid = problem_.grid;
-  std::int64_t const shape[5] = {1, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)};
+  auto const shape = grid.node_shape();
   VOXCYCLE_REQUIRE(b->sizes() == at::IntArrayRef(shape) && b->scalar_type() == at::kDouble,
                    "load has shape " << b->sizes() << " and type " << b->scalar_type()
                                      << ", expected " << at::IntArrayRef(shape)
@@ -60,7 +60,7 @@ System::System(Problem const& problem, at::Tensor const& nu, std::optional<at::T
 }
 
 at::Tensor System::shifted(at::Tensor const& u) const {
-  return datum_ == 0.0 ? u.contiguous() : at::sub(u, datum_).contiguous();
+  return from_datum(u, boundary_).contiguous();
 }
 
 void System::unshift(at::Tensor& u) const {
@@ -105,7 +105,7 @@ void System::project(at::Tensor& r) const {
 }
 
 at::Tensor System::lifted() const {
-  return lift(problem_.grid, problem_.boundary, at::kDouble).to(nu_.device());
+  return lift(problem_.grid, problem_.boundary, nu_.options());
 }
 
 void System::require_fits(char const* name, at::Tensor const& start,

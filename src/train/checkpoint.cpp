@@ -22,9 +22,8 @@ constexpr std::int64_t kPositions = 7;
 constexpr std::string_view kCarried = "carried/";
 
 NamedArrays values_of(Network const& network) {
-  NamedArrays all;
-  for (auto const& entry : network.named_parameters()) all.emplace_back(entry.key(), entry.value());
-  for (auto const& entry : network.named_buffers()) all.emplace_back(entry.key(), entry.value());
+  NamedArrays all = network.named_parameters();
+  for (auto& buffer : network.named_buffers()) all.push_back(std::move(buffer));
   return all;
 }
 

@@ -10,7 +10,8 @@ namespace voxcycle {
 
 EnergyScale::EnergyScale(std::string const& loss, LossProblem const& problem)
     : grid_(problem.grid),
-      lift_(lift(problem.grid, problem.boundary, at::kDouble).to(problem.device)) {
+      lift_(lift(grid_, from_datum(problem.boundary),
+                 at::device(problem.device).dtype(at::kDouble))) {
   VOXCYCLE_REQUIRE(!problem.source.is_zero() || problem.boundary.has_different_values(),
                    "loss " << loss
                            << ": the boundary values are all equal and the source is zero, "

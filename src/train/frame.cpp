@@ -5,6 +5,10 @@
 #include "voxcycle/poisson/nested_equation.hpp"
 #include "voxcycle/poisson/smoother.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "train/network_input.hpp"
 #include "train/source_term.hpp"
 #include <ATen/ATen.h>
@@ -85,11 +89,24 @@ bool is_nested(NetworkOptions const& network) {
 
 }  // namespace
 
-FrameOfGrid frame_of(Boundary const& boundary, Source const& source,
-                     NetworkOptions const& network) {
-  return [=](Grid3 const& grid, at::Device device) {
-    NodalFrame frame{lift(grid, boundary, at::kFloat).to(device),
-                     free_node_mask(grid, boundary, at::device(device).dtype(at::kFloat))};
+double solution_size(Boundary const& boundary, Source const& source) {
+  constexpr double of_unit_source = 1.0 / 8.0;
+  double const f = source.kind == SourceKind::sampled ? source_rms : std::abs(source.value);
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  for (Face const& face : boundary.faces) {
+    if (face.kind != FaceKind::dirichlet) continue;
+    low = std::min(low, face.value);
+    high = std::max(high, face.value);
+  }
+  double const size = std::max(high > low ? high - low : 0.0, of_unit_source * f);
+  return size > 0.0 ? size : 1.0;
+}
+
+FrameOfGrid frame_of(Boundary const& given, Source const& source, NetworkOptions const& network) {
+  return [=, datum = datum_of(given), size = solution_size(given, source),
+          boundary = from_datum(given)](Grid3 const& grid, at::Device device) {
+    auto const single = at::device(device).dtype(at::kFloat);
+    NodalFrame frame{lift(grid, boundary, single), free_node_mask(grid, boundary, single)};
     LossProblem const problem{grid, boundary, source, device};
     auto const steps = smoothing_steps(network.smoothing);
     if (is_nested(network)) {
@@ -97,6 +114,8 @@ FrameOfGrid frame_of(Boundary const& boundary, Source const& source,
     } else if (!steps.empty()) {
       frame.smoother = std::make_shared<EquationSmoother>(problem, frame.mask, steps);
     }
+    frame.datum = datum;
+    frame.size = size;
     return frame;
   };
 }

@@ -35,7 +35,8 @@ LossPlan plan_energy_multigrid_loss();
 std::unique_ptr<Loss> make_residual_loss(LossProblem const& problem);
 LossPlan plan_residual_loss();
 
-/// |u - u*|^2 / |u*|^2 over nodes with u* the reference solution: the squared relative L2 error.
+/// |u - u*|^2 / |u*|^2 over nodes with u* the reference solution, both measured from the boundary's
+/// datum: the squared relative L2 error.
 std::unique_ptr<Loss> make_supervised_loss(LossProblem const& problem);
 LossPlan plan_supervised_loss();
 

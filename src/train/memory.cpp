@@ -182,8 +182,9 @@ void Follower::evaluate() {
   auto& tape = evaluation_.emplace(ledger_, options);
   Field const x = tape.voxels(grid_, o_.network.inputs);
   Field const u = plan_network(o_.network, tape, grid_, x);
-  // field_errors: the error, nu and K times two fields, in float64.
-  auto const errors = BookedFields{ledger_, grid_, options.samples, 8}.nodes(4);
+  // field_errors: the error, nu and K times two fields, in float64; u itself where it has a datum.
+  int const fields = datum_of(o_.boundary) == 0.0 ? 4 : 5;
+  auto const errors = BookedFields{ledger_, grid_, options.samples, 8}.nodes(fields);
 }
 
 /// Rank 0 gathers the pairs that the ranks share out.

@@ -15,7 +15,8 @@ class ResidualLoss final : public Loss {
   explicit ResidualLoss(LossProblem const& problem)
       : grid_(problem.grid),
         source_(problem),
-        lift_(lift(problem.grid, problem.boundary, at::kDouble).to(problem.device)),
+        lift_(lift(grid_, from_datum(problem.boundary),
+                   at::device(problem.device).dtype(at::kDouble))),
         mask_(free_node_mask(problem.grid, problem.boundary,
                              at::device(problem.device).dtype(at::kDouble))) {
     VOXCYCLE_REQUIRE(!source_.is_zero() || problem.boundary.has_different_values(),

@@ -10,20 +10,25 @@ namespace {
 
 class SupervisedLoss final : public Loss {
  public:
-  explicit SupervisedLoss(LossProblem const& problem) {
-    at::Tensor const lifted = lift(problem.grid, problem.boundary, at::kDouble);
-    VOXCYCLE_REQUIRE(!problem.source.is_zero() || lifted.abs().max().item<double>() > 0.0,
-                     "loss supervised: every solution is zero (the boundary values and the "
-                     "source are), so there is no size to divide by. Give two faces different "
-                     "values, or set a source.");
+  explicit SupervisedLoss(LossProblem const& problem) : boundary_(problem.boundary) {
+    VOXCYCLE_REQUIRE(
+        !problem.source.is_zero() || problem.boundary.has_different_values(),
+        "loss supervised: the boundary values are all equal and the source is zero, so "
+        "every solution is constant and there is no size to divide by. Give two faces "
+        "different values, or set a source.");
   }
 
   LossTerms evaluate(LossInput const& in) const override {
-    at::Tensor const scale = sample_dots(in.u_ref, in.u_ref);
-    at::Tensor const error = in.u - in.u_ref;
+    at::Tensor const scale = squares(from_datum(in.u_ref, boundary_));
+    at::Tensor const error = (in.u - in.u_ref).add_(datum_of(boundary_));
     return {sample_dots(error, error) / scale, error * as_factor(2.0 / scale, in.u.scalar_type())};
   }
   bool needs_reference() const override { return true; }
+
+ private:
+  static at::Tensor squares(at::Tensor const& u) { return sample_dots(u, u); }
+
+  Boundary boundary_;
 };
 
 }  // namespace

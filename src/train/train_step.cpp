@@ -12,6 +12,7 @@
 
 #include "train/network_input.hpp"
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 namespace voxcycle {
 namespace {

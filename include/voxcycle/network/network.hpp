@@ -3,7 +3,7 @@
 
 #include "voxcycle/grid/grid3.hpp"
 #include "voxcycle/network/nodal_frame.hpp"
-#include "voxcycle/network/norm_act.hpp"
+#include "voxcycle/network/norm.hpp"
 #include "voxcycle/network/pass.hpp"
 #include "voxcycle/network/scripted.hpp"
 
@@ -14,7 +14,11 @@
 #include <utility>
 #include <vector>
 
-#include <torch/nn/module.h>
+#include <ATen/core/Tensor.h>
+
+namespace torch::nn {
+class Module;
+}
 
 namespace voxcycle {
 
@@ -35,7 +39,8 @@ struct NetworkOptions {
   /// Finer grids, doubles of the last, have smoothing steps alone.
   std::map<std::int64_t, std::int64_t> channels{{4, 64}, {8, 64}, {16, 32}, {32, 16}};
   Norm norm = Norm::sync_batch;
-  double correction_scale = 4.0;  ///< multigrid: corrections are s/n times the head's output
+  /// multigrid: corrections are s/n times the head's output, in units of NodalFrame::size.
+  double correction_scale = 4.0;
   CoarseLevels coarse = CoarseLevels::averaged;
   /// multigrid with nested levels: number of fields that the block of each grid above the coarsest
   /// proposes; the combination of them with the least energy is added. 0: one field, as it is.
@@ -57,19 +62,21 @@ struct LevelParameters {
   std::vector<std::string> names;
 };
 
+using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
+
 /// A map from the whole coefficient field to the whole solution field.
 ///
 /// Its script has forward(self, x) of forward's x, and require_fits(self, nx, ny, nz), which raises
 /// where require_fits throws. The module has one more submodule, `frame`: what a network knows of
 /// the equation on the grid of x, forward's x there (src/evaluate/export_script.hpp).
-class Network : public torch::nn::Module, public Scripted {
+class Network : public Scripted {
  public:
-  explicit Network(std::shared_ptr<FrameCache> frames) : frames_(std::move(frames)) {}
+  explicit Network(std::shared_ptr<FrameCache> frames);
 
   /// @param grid  grid of this pass
   /// @param x     units [n, inputs, nx, ny, nz], float32: log nu and, with two inputs, f
-  /// @return u, units [n, 1, nx+1, ny+1, nz+1], float32 (float64 where pass.dtype is), with exact
-  ///         Dirichlet values. **Collective** with sync_batch.
+  /// @return u less the datum of its frame, units [n, 1, nx+1, ny+1, nz+1], float32 (float64 where
+  ///         pass.dtype is), with exact Dirichlet values. **Collective** with sync_batch.
   virtual Units forward(Pass const& pass, Grid3 const& grid, Units const& x) = 0;
 
   /// Parameters by level, coarsest first, of the levels that a pass at `grid` uses. Weights that
@@ -79,15 +86,23 @@ class Network : public torch::nn::Module, public Scripted {
   /// @throws Error if the network has no level for the grid or cannot halve it often enough.
   virtual void require_fits(Grid3 const& grid) const = 0;
 
+  /// Its weights, running statistics and layers under their names. A member, not the base: torch's
+  /// header of modules costs two seconds a file.
+  torch::nn::Module& module() const { return *module_; }
+  std::vector<at::Tensor> parameters() const;
+  std::vector<at::Tensor> buffers() const;  ///< running statistics
+  NamedTensors named_parameters() const;
+  NamedTensors named_buffers() const;
+  void to(at::Device device);
+  void to(at::ScalarType type);
+
   /// For another network of the same equation: fine grids' frames are large.
   std::shared_ptr<FrameCache> const& frames() const { return frames_; }
 
  private:
+  std::shared_ptr<torch::nn::Module> module_;
   std::shared_ptr<FrameCache> frames_;
 };
-
-/// Largest voxel count along an axis: names the level of a grid.
-std::int64_t level_of(Grid3 const& grid);
 
 /// Where the network's weights are; the CPU if it has none.
 at::Device device_of(Network const& network);

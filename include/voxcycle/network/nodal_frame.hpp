@@ -55,12 +55,14 @@ using NestedFieldsOf = std::function<std::shared_ptr<NestedFields const>(
     at::Tensor const& x, at::ScalarType type, int levels)>;
 
 /// What the network knows of the equation on one grid. Lift and mask make Dirichlet values hold
-/// exactly: u = lift + mask * N(nu).
+/// exactly: u = lift + mask * size * N(nu). All fields are measured from the boundary's datum.
 struct NodalFrame {
   at::Tensor lift;  ///< [1, 1, nx+1, ny+1, nz+1] float32
   at::Tensor mask;  ///< the same shape; 0 on Dirichlet nodes, 1 elsewhere
   std::shared_ptr<FieldSmoother const> smoother = {};  ///< null: none
   NestedFieldsOf nested = {};  ///< of passes whose finest grid this is; empty: none
+  double datum = 0.0;          ///< see datum_of
+  double size = 1.0;           ///< of solutions: corrections are in units of it
 };
 using FrameOfGrid = std::function<NodalFrame(Grid3 const&, at::Device)>;
 

@@ -2,28 +2,17 @@
 #pragma once
 
 #include "voxcycle/network/memory.hpp"
+#include "voxcycle/network/norm.hpp"
 #include "voxcycle/network/pass.hpp"
 #include "voxcycle/network/scripted.hpp"
 #include "voxcycle/network/statistics_record.hpp"
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include <torch/nn/module.h>
 
 namespace voxcycle {
-
-enum class Norm {
-  sync_batch,  ///< statistics over the whole batch of all ranks (exactly summed)
-  group,       ///< statistics a sample and group of channels
-  instance,    ///< statistics a sample and channel
-  none,        ///< affine only
-};
-
-/// @throws Error naming the valid norms.
-Norm parse_norm(std::string_view name);
-std::string to_string(Norm norm);
 
 /// See NormOptions::momentum.
 inline constexpr double kSamplesOfMomentum = 8.0;

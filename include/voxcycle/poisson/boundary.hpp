@@ -45,8 +45,10 @@ std::string to_string(Boundary const& boundary);
 /// The Dirichlet value of least magnitude, 0 without one. K takes no notice of constants, but
 /// rounding of K u does: fields are best measured from here.
 double datum_of(Boundary const& boundary);
-/// The same problem for u - datum.
-Boundary measured_from(double datum, Boundary boundary);
+/// u measured from the boundary's datum; u itself where that is 0.
+at::Tensor from_datum(at::Tensor const& u, Boundary const& boundary);
+/// The same problem for from_datum(u).
+Boundary from_datum(Boundary boundary);
 
 /// 1 on free nodes, 0 on Dirichlet nodes. Shape [1, 1, nx+1, ny+1, nz+1].
 /// @param options  its type and where it is made
@@ -56,7 +58,8 @@ at::Tensor free_node_mask(Grid3 const& grid, Boundary const& boundary,
 /// A field with the exact Dirichlet values (x faces win on shared edges, then y): inverse-distance
 /// blend of the Dirichlet faces, so linear between two opposite faces and 1 - x by default; zero
 /// when there is no Dirichlet face. Shape [1, 1, nx+1, ny+1, nz+1].
-at::Tensor lift(Grid3 const& grid, Boundary const& boundary, at::ScalarType dtype);
+/// @param options  its type and where it is made
+at::Tensor lift(Grid3 const& grid, Boundary const& boundary, at::TensorOptions const& options);
 
 /// Gives u, in place, the exact Dirichlet values, those of the lift; free nodes keep theirs.
 /// @param u  [B, 1, nx+1, ny+1, nz+1]. @throws Error for another shape.

@@ -26,10 +26,12 @@ struct LossProblem {
 /// What a loss may look at: one unit of n samples, n > 0. All fields are contiguous and of u's
 /// type.
 struct LossInput {
-  at::Tensor u;      ///< [n, 1, nx+1, ny+1, nz+1], float32 or float64, with exact Dirichlet values
+  at::Tensor u;      ///< [n, 1, nx+1, ny+1, nz+1], float32 or float64, with exact Dirichlet values,
+                     ///< measured from the boundary's datum
   at::Tensor nu;     ///< [n, 1, nx, ny, nz]
   at::Tensor f;      ///< shape of nu; undefined unless problem.source is sampled
-  at::Tensor u_ref;  ///< reference solutions, shape of u; undefined unless needs_reference()
+  at::Tensor u_ref;  ///< reference solutions as shards have them, shape of u; undefined unless
+                     ///< needs_reference()
 };
 
 /// Loss of each sample of one unit, and its slope in u; the step divides by the global batch.

@@ -5,6 +5,8 @@
 #include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/reference/fast_poisson.hpp"
 
+#include <memory>
+
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +18,11 @@ constexpr std::int64_t kVoxels = 16;
 /// "Predicts" a stored field, whatever it is given; its values are as good as float32 is.
 class StoredField : public Network {
  public:
-  explicit StoredField(at::Tensor u) : Network(nullptr), u_(u.to(at::kFloat)) {}
+  explicit StoredField(at::Tensor u)
+      : Network(std::make_shared<FrameCache>([](Grid3 const&, at::Device) {
+          return NodalFrame{at::zeros({1}), at::ones({1})};
+        })),
+        u_(u.to(at::kFloat)) {}
   Units forward(Pass const&, Grid3 const&, Units const& x) override {
     inputs = x.front().size(1);
     largest_batch = std::max(largest_batch, x.front().size(0));

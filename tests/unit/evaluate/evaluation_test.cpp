@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -29,9 +30,12 @@ std::vector<SampleErrors> samples() {
 /// "Predicts" nothing that is a number.
 class Diverged : public Network {
  public:
-  Diverged() : Network(nullptr) {}
+  Diverged()
+      : Network(std::make_shared<FrameCache>([](Grid3 const&, at::Device) {
+          return NodalFrame{at::zeros({1}), at::ones({1})};
+        })) {}
   Units forward(Pass const&, Grid3 const& grid, Units const& x) override {
-    return {at::full({x.front().size(0), 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)}, kNaN)};
+    return {at::full(grid.node_shape(x.front().size(0)), kNaN)};
   }
   std::vector<LevelParameters> levels(Grid3 const&) const override { return {}; }
   void require_fits(Grid3 const&) const override {}

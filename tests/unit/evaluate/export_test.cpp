@@ -66,9 +66,9 @@ std::shared_ptr<Network> random_network(std::string const& name, Norm norm, std:
   at::NoGradGuard const no_grad;
   at::manual_seed(3);
   for (auto& p : network->parameters()) p.add_(at::randn(p.sizes()) * 0.3);
-  for (auto& b : network->named_buffers()) {
-    bool const variance = b.key().ends_with("running_var");
-    b.value().copy_(variance ? at::rand(b.value().sizes()) + 0.5 : at::randn(b.value().sizes()));
+  for (auto& [statistic, b] : network->named_buffers()) {
+    bool const variance = statistic.ends_with("running_var");
+    b.copy_(variance ? at::rand(b.sizes()) + 0.5 : at::randn(b.sizes()));
   }
   return network;
 }
@@ -112,7 +112,7 @@ void expect_same_values(Network& network, torch::jit::Module& model, Grid3 const
   if (inputs == 2) arguments.push_back(fields.f);
   at::Tensor const found = model.forward(arguments).toTensor();
   ASSERT_EQ(found.sizes(), want.sizes());
-  EXPECT_EQ(found.scalar_type(), at::kFloat);
+  EXPECT_EQ(found.scalar_type(), want.scalar_type());
   double const most = want.abs().max().item<double>();
   EXPECT_LE((found - want).abs().max().item<double>(), kRounding * most) << grid.name();
   // What is compared is no trivial field.
@@ -208,7 +208,7 @@ TEST(Export, LiftAndMaskAreThoseOfTheBoundary) {
       at::Tensor const x = at::zeros({2, 1, n[0], n[1], n[2]});
       at::Tensor const mask = frame.run_method("mask", x).toTensor();
       at::Tensor const lifted = frame.run_method("lift", x).toTensor();
-      at::Tensor const want = lift(grid, boundary, at::kFloat);
+      at::Tensor const want = lift(grid, from_datum(boundary), at::kFloat);
       EXPECT_TRUE(at::equal(mask, free_node_mask(grid, boundary, at::kFloat)));
       EXPECT_TRUE(at::allclose(lifted, want, 1e-6, 1e-6));  // rounding of float32
       at::Tensor const fixed = mask == 0;
@@ -254,8 +254,7 @@ TEST(Export, SmoothsWithTheStiffnessMatrix) {
       if (sampled) x = at::cat({x, fields.f / source_rms}, 1);
       at::Tensor const f =
           sampled ? fields.f.to(at::kDouble) : at::full(fields.nu.sizes(), -7.0, at::kDouble);
-      at::Tensor const u =
-          at::randn({3, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)}, at::kDouble);
+      at::Tensor const u = at::randn(grid.node_shape(3), at::kDouble);
       at::Tensor const want = smoothed(u, grid, options.boundary, fields.nu.to(at::kDouble),
                                        load_of_source(f, grid), kSteps);
       at::Tensor const found = frame.run_method("smooth", u.to(at::kFloat), x).toTensor();
@@ -276,7 +275,7 @@ TEST(Export, DirichletValuesAreExact) {
   Grid3 const grid = Grid3::cube(8);
   at::Tensor const u = model.forward({random_fields(grid, 1).nu}).toTensor();
   at::Tensor const fixed = (free_node_mask(grid, boundary, at::kFloat) == 0).expand_as(u);
-  at::Tensor const want = lift(grid, boundary, at::kFloat).expand_as(u);
+  at::Tensor const want = lift(grid, boundary, u.scalar_type()).expand_as(u);
   EXPECT_TRUE(at::equal(u.masked_select(fixed), want.masked_select(fixed)));
 }
 
@@ -359,13 +358,14 @@ TEST(Export, SaysWhatItIs) {
   EXPECT_FALSE(model.is_training());
 
   // Names and values of the checkpoint, ready to be used without gradients.
-  auto const values = network->named_parameters();
+  auto const named = network->named_parameters();
+  std::map<std::string, at::Tensor> const values(named.begin(), named.end());
   std::size_t count = 0;
   for (auto const& parameter : model.named_parameters()) {
     ASSERT_EQ(parameter.name.rfind("network.", 0), 0U);
-    auto const* found = values.find(parameter.name.substr(8));
-    ASSERT_NE(found, nullptr) << parameter.name;
-    EXPECT_TRUE(at::equal(parameter.value, *found));
+    auto const found = values.find(parameter.name.substr(8));
+    ASSERT_NE(found, values.end()) << parameter.name;
+    EXPECT_TRUE(at::equal(parameter.value, found->second));
     EXPECT_FALSE(parameter.value.requires_grad());
     ++count;
   }

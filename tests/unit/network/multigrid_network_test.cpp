@@ -98,8 +98,8 @@ TEST(MultigridNetwork, NewLevelReproducesTheProlongedCoarseSolution) {
   {
     // Train-like change of the inner levels only; level 16 keeps its zero head and down.
     at::NoGradGuard const no_grad;
-    for (auto& entry : network->named_parameters()) {
-      if (entry.key().rfind("level16", 0) != 0) entry.value().add_(0.1);
+    for (auto& [name, value] : network->named_parameters()) {
+      if (name.rfind("level16", 0) != 0) value.add_(0.1);
     }
   }
   auto const comm = make_self_communicator();
@@ -114,7 +114,7 @@ TEST(MultigridNetwork, NewLevelReproducesTheProlongedCoarseSolution) {
 TEST(MultigridNetwork, HoldsDirichletValuesExactlyWhereFacesMeet) {
   // u = 1 at x = 0, -2 at y = 0; x wins on their edge. Beside it P averages the two.
   auto const frame_of_faces = [](Grid3 const& grid, at::Device) {
-    std::vector<std::int64_t> const shape{1, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)};
+    auto const shape = grid.node_shape();
     NodalFrame frame{at::full(shape, 0.25), at::ones(shape)};
     for (auto const& [axis, value] : {std::pair{3, -2.0}, std::pair{2, 1.0}}) {
       frame.lift.select(axis, 0).fill_(value);
@@ -152,9 +152,10 @@ TEST(MultigridNetwork, StartIsAFunctionOfSeedAndNameAlone) {
   auto const three = small_network();
   auto const two = make_network({.channels = {{4, 8}, {8, 4}}}, default_frame);
   auto const other = make_network({.channels = {{4, 8}, {8, 4}}, .seed = 2}, default_frame);
-  for (auto const& entry : two->named_parameters()) {
-    EXPECT_TRUE(at::equal(entry.value(), *three->named_parameters().find(entry.key())));
-    EXPECT_FALSE(entry.value().isnan().any().item<bool>()) << entry.key();
+  auto const of_three = testing::named_parameters(*three);
+  for (auto const& [name, value] : two->named_parameters()) {
+    EXPECT_TRUE(at::equal(value, of_three.at(name)));
+    EXPECT_FALSE(value.isnan().any().item<bool>()) << name;
   }
   EXPECT_FALSE(at::equal(two->parameters()[0], other->parameters()[0]));
 }

@@ -16,7 +16,7 @@ namespace voxcycle::testing {
 /// Lift 1 - x and mask of the default boundary: u = 1 at x = 0, u = 0 at x = 1.
 inline NodalFrame default_frame(Grid3 const& grid, at::Device = at::kCPU) {
   auto const n = grid.voxels[0];
-  std::vector<std::int64_t> const shape{1, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)};
+  auto const shape = grid.node_shape();
   at::Tensor const x = at::arange(n + 1, at::kFloat) / static_cast<double>(n);
   at::Tensor mask = at::ones(shape);
   mask.select(2, 0).zero_();
@@ -33,6 +33,11 @@ inline void perturb(Network& network) {
 }
 
 using Parameters = std::map<std::string, at::Tensor>;
+
+inline Parameters named_parameters(Network const& network) {
+  auto const all = network.named_parameters();
+  return {all.begin(), all.end()};
+}
 
 /// The parameters of `prefix`, by their names below it.
 inline Parameters below(Parameters const& parameters, std::string const& prefix) {
@@ -72,9 +77,9 @@ inline void expect_equals_plain(Network& network, PlainNetwork const& plain,
   auto const comm = make_self_communicator();
   std::vector<at::Tensor> parameters;
   Parameters copies;
-  for (auto const& entry : network.named_parameters()) {
-    parameters.push_back(entry.value());
-    copies[entry.key()] = entry.value().detach().clone().requires_grad_();
+  for (auto const& [name, value] : network.named_parameters()) {
+    parameters.push_back(value);
+    copies[name] = value.detach().clone().requires_grad_();
   }
   GradientReducer reducer(*comm, parameters, GradientMode::exact);
   reducer.begin(3);
@@ -92,14 +97,13 @@ inline void expect_equals_plain(Network& network, PlainNetwork const& plain,
   at::Tensor const want = plain(copies, log_nu);
   want.backward(du);
   EXPECT_TRUE(at::allclose(at::cat(u), want, kRounding, kRounding));
-  for (auto const& entry : network.named_parameters()) {
-    auto const& expected = copies.at(entry.key()).grad();
-    ASSERT_EQ(entry.value().grad().defined(), expected.defined()) << entry.key();
+  for (auto const& [name, value] : network.named_parameters()) {
+    auto const& expected = copies.at(name).grad();
+    ASSERT_EQ(value.grad().defined(), expected.defined()) << name;
     if (!expected.defined()) continue;
     double const scale = expected.abs().max().item<double>();
-    EXPECT_LE((entry.value().grad() - expected).abs().max().item<double>(),
-              kRounding * scale + kRounding)
-        << entry.key();
+    EXPECT_LE((value.grad() - expected).abs().max().item<double>(), kRounding * scale + kRounding)
+        << name;
   }
 }
 

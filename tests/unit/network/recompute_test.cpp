@@ -46,10 +46,10 @@ Result run(NetworkOptions const& options, at::ScalarType dtype, Gradients gradie
   torch::autograd::backward(result.u,
                             {at::randn({2, 1, 9, 9, 9}, type), at::randn({1, 1, 9, 9, 9}, type)});
   if (gradients == Gradients::reduced) reducer.finish();
-  for (auto const& entry : network->named_parameters()) {
-    result.gradients[entry.key()] = entry.value().grad();
+  for (auto const& [name, value] : network->named_parameters()) {
+    result.gradients[name] = value.grad();
   }
-  for (auto const& entry : network->named_buffers()) result.buffers[entry.key()] = entry.value();
+  for (auto const& [name, value] : network->named_buffers()) result.buffers[name] = value;
   return result;
 }
 

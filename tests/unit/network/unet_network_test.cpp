@@ -103,13 +103,12 @@ TEST(UnetNetwork, GradientsAgreeWithFiniteDifferences) {
   // cross the kink of the leaky ReLU, both near 1e-5 of |gradient| |direction|.
   constexpr double kStep = 1e-8;
   constexpr double kTolerance = 1e-4;
-  for (auto const& entry : network->named_parameters()) {
-    if (entry.key().rfind("extra32", 0) == 0) {
-      EXPECT_FALSE(entry.value().grad().defined());
+  for (auto const& [name, p] : network->named_parameters()) {
+    if (name.rfind("extra32", 0) == 0) {
+      EXPECT_FALSE(p.grad().defined());
       continue;
     }
     at::NoGradGuard const no_grad;
-    at::Tensor const& p = entry.value();
     at::Tensor const direction = at::randn(p.sizes(), p.options()).contiguous();
     p.add_(direction, kStep);
     double const above = value().item<double>();
@@ -119,7 +118,7 @@ TEST(UnetNetwork, GradientsAgreeWithFiniteDifferences) {
     double const expected = (above - under) / (2 * kStep);
     double const found = (p.grad() * direction).sum().item<double>();
     double const scale = p.grad().norm().item<double>() * direction.norm().item<double>();
-    EXPECT_NEAR(found, expected, kTolerance * scale) << entry.key();
+    EXPECT_NEAR(found, expected, kTolerance * scale) << name;
   }
 }
 
@@ -184,9 +183,9 @@ TEST(UnetNetwork, AdaptationAddsTheStatedParametersAndChangesNothingOnEntry) {
   {
     // Trained as far as the coarsest level: the layers of 16 and 32 are as they were made.
     at::NoGradGuard const no_grad;
-    for (auto& entry : plain->named_parameters()) {
-      entry.value().add_(at::randn(entry.value().sizes()), 0.3);
-      adapted->named_parameters().find(entry.key())->copy_(entry.value());
+    for (auto& [name, value] : plain->named_parameters()) {
+      value.add_(at::randn(value.sizes()), 0.3);
+      testing::named_parameters(*adapted).at(name).copy_(value);
     }
   }
   auto const comm = make_self_communicator();
@@ -211,11 +210,11 @@ TEST(UnetNetwork, SharedWeightsBelongToTheVisitedLevelAndExtraLayersToTheirOwn) 
   ASSERT_EQ(at_32.size(), 2U);
   EXPECT_EQ(at_32[0].level, 16);
   EXPECT_EQ(at_32[1].level, 32);
-  auto const names = network->named_parameters();
+  auto const names = testing::named_parameters(*network);
   std::set<std::string> seen;
   for (auto const& entry : at_32) {
     for (std::size_t k = 0; k < entry.names.size(); ++k) {
-      EXPECT_TRUE(entry.parameters[k].is_same(*names.find(entry.names[k])));
+      EXPECT_TRUE(entry.parameters[k].is_same(names.at(entry.names[k])));
       EXPECT_EQ(entry.level == 16, entry.names[k].rfind("extra16.", 0) == 0) << entry.names[k];
       EXPECT_TRUE(seen.insert(entry.names[k]).second);
     }
@@ -237,10 +236,10 @@ TEST(UnetNetwork, RunsWithEveryNorm) {
     auto const u = network->forward(pass, Grid3::cube(16),
                                     {at::randn({1, 1, 16, 16, 16}), at::randn({1, 1, 16, 16, 16})});
     torch::autograd::backward(u, {at::ones_like(u[0]), at::ones_like(u[1])});
-    for (auto const& entry : network->named_parameters()) {
-      if (entry.key().rfind("extra32", 0) == 0) continue;
-      ASSERT_TRUE(entry.value().grad().defined()) << entry.key();
-      EXPECT_TRUE(entry.value().grad().isfinite().all().item<bool>()) << entry.key();
+    for (auto const& [name, value] : network->named_parameters()) {
+      if (name.rfind("extra32", 0) == 0) continue;
+      ASSERT_TRUE(value.grad().defined()) << name;
+      EXPECT_TRUE(value.grad().isfinite().all().item<bool>()) << name;
     }
   }
 }

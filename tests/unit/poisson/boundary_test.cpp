@@ -53,7 +53,7 @@ TEST(Boundary, DatumIsTheLeastValue) {
   EXPECT_EQ(datum_of(parse_boundary("300, flux, 293.15, flux, flux, 301")), 293.15);
   EXPECT_EQ(datum_of(parse_boundary("-3, 2, flux, flux, flux, flux")), 2.0);
   EXPECT_EQ(datum_of(parse_boundary("flux, flux, flux, flux, flux, flux")), 0.0);
-  EXPECT_EQ(to_string(measured_from(2.0, parse_boundary("-3, 2, flux, flux, flux, 4"))),
+  EXPECT_EQ(to_string(from_datum(parse_boundary("-3, 2, flux, flux, flux, 4"))),
             "-5, 0, flux, flux, flux, 2");
 }
 

@@ -56,8 +56,7 @@ TEST(Transfer, ProlongationReproducesTrilinearFields) {
     at::Tensor const x = at::linspace(0.0, 1.0, grid.nodes(0), at::kDouble).view({-1, 1, 1});
     at::Tensor const y = at::linspace(0.0, 1.0, grid.nodes(1), at::kDouble).view({-1, 1});
     at::Tensor const z = at::linspace(0.0, 1.0, grid.nodes(2), at::kDouble);
-    return (1.0 + 2.0 * x - y + x * y * z)
-        .view({1, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)});
+    return (1.0 + 2.0 * x - y + x * y * z).view(grid.node_shape());
   };
   at::Tensor x = at::ones_like(field(fine));
   add_prolonged(x, field(fine.coarsened()), fine);
@@ -76,8 +75,7 @@ Coarsening black_box_of(Grid3 const& fine, at::Tensor const& nu) {
 }
 
 at::Tensor prolonged(Transfer const& transfer, at::Tensor const& e, Grid3 const& fine) {
-  at::Tensor x =
-      at::zeros({e.size(0), 1, fine.nodes(0), fine.nodes(1), fine.nodes(2)}, at::kDouble);
+  at::Tensor x = at::zeros(fine.node_shape(e.size(0)), at::kDouble);
   transfer.add_prolonged(x, e);
   return x;
 }
@@ -369,8 +367,7 @@ TEST(Multigrid, PlansWhatFullCyclesHold) {
 
 TEST(Multigrid, HalvesWhileItCan) {
   auto levels = [](Grid3 const& grid) {
-    at::Tensor const nu =
-        at::ones({1, 1, grid.voxels[0], grid.voxels[1], grid.voxels[2]}, at::kDouble);
+    at::Tensor const nu = at::ones(grid.voxel_shape(), at::kDouble);
     return Multigrid(grid, Boundary{}, nu).levels();
   };
   EXPECT_EQ(levels(Grid3::cube(4)), 1);

@@ -29,7 +29,7 @@ at::Tensor jumping_nu(std::int64_t batch) {
 }
 
 at::Tensor random_field(Grid3 const& grid, std::int64_t batch) {
-  return at::randn({batch, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)}, at::kDouble);
+  return at::randn(grid.node_shape(batch), at::kDouble);
 }
 
 at::Tensor mask_of(Grid3 const& grid, Boundary const& boundary) {

@@ -112,16 +112,12 @@ inline at::Tensor naive_stiffness(at::Tensor const& u, at::Tensor const& nu, Gri
 /// Random fields of a grid: nu in [0.1, 2.1), u and b in [-1, 1).
 inline at::Tensor random_voxels(Grid3 const& grid, std::int64_t batch,
                                 at::ScalarType dtype = at::kDouble) {
-  return at::rand({batch, 1, grid.voxels[0], grid.voxels[1], grid.voxels[2]}, dtype)
-      .mul_(2.0)
-      .add_(0.1);
+  return at::rand(grid.voxel_shape(batch), dtype).mul_(2.0).add_(0.1);
 }
 
 inline at::Tensor random_nodes(Grid3 const& grid, std::int64_t batch,
                                at::ScalarType dtype = at::kDouble) {
-  return at::rand({batch, 1, grid.nodes(0), grid.nodes(1), grid.nodes(2)}, dtype)
-      .mul_(2.0)
-      .sub_(1.0);
+  return at::rand(grid.node_shape(batch), dtype).mul_(2.0).sub_(1.0);
 }
 
 /// max |a - b| / max |b|.

@@ -74,7 +74,7 @@ TEST_P(SmootherSteps, DampsEveryEigenvectorByTheChebyshevPolynomial) {
   for (std::int64_t i = 0; i < nodes.size(0); ++i) {
     at::Tensor u = at::zeros({box.node_count()}, at::kDouble);
     u.index_copy_(0, nodes, vectors.select(1, i) / root);
-    at::Tensor const e = u.view({1, 1, box.nodes(0), box.nodes(1), box.nodes(2)});
+    at::Tensor const e = u.view(box.node_shape());
     double const t = values[i].item<double>() / top;
     double const q = polynomial(steps, bottom, t);
     at::Tensor const smoothed = smoother_of(boundary, nu, steps).smooth(e);

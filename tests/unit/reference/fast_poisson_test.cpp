@@ -24,8 +24,7 @@ constexpr double rounding = 1e-12;
 
 at::Tensor dense_solve(Problem const& problem, at::Tensor const& r) {
   Grid3 const& grid = problem.grid;
-  at::Tensor matrix = dense_stiffness(
-      at::ones({1, 1, grid.voxels[0], grid.voxels[1], grid.voxels[2]}, at::kDouble), grid);
+  at::Tensor matrix = dense_stiffness(at::ones(grid.voxel_shape(), at::kDouble), grid);
   if (!problem.boundary.has_dirichlet()) {
     matrix += 1.0;  // fixes the mean to zero when r sums to zero
   }

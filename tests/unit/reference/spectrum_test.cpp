@@ -27,8 +27,7 @@ double sum(std::vector<double> const& values) {
 
 /// e^T K(1) e from the dense matrix.
 double dense_energy(Grid3 const& grid, at::Tensor const& e) {
-  at::Tensor const ones =
-      at::ones({1, 1, grid.voxels[0], grid.voxels[1], grid.voxels[2]}, at::kDouble);
+  at::Tensor const ones = at::ones(grid.voxel_shape(), at::kDouble);
   at::Tensor const flat = e.flatten();
   return at::dot(flat, at::mv(dense_stiffness(ones, grid), flat)).item<double>();
 }
