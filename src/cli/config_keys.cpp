@@ -149,9 +149,7 @@ std::vector<ConfigKey> all_config_keys() {
       {"train.decay", "linear", "how the rate falls over a visit: linear, cosine, none"},
       {"train.rate_scaling", "none",
        "how rates grow with the number of processes, or groups of run.space: none, sqrt, linear "
-       "(for a "
-       "cycle.batch that "
-       "you let grow with it)"},
+       "(for a cycle.batch that you let grow with it; weights then depend on that number)"},
       {"train.beta1", "0.9", "adam: decay of the first moments, [0, 1)"},
       {"train.beta2", "0.999", "adam: decay of the second moments, [0, 1)"},
       {"train.momentum", "0.9", "sgd: momentum, [0, 1)"},
