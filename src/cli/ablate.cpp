@@ -19,6 +19,7 @@
 
 #include "cli/ablate_results.hpp"
 #include "cli/ablate_runs.hpp"
+#include "cli/child_process.hpp"
 #include "cli/generate.hpp"
 #include "cli/options.hpp"
 #include "cli/sample_sets.hpp"
@@ -131,6 +132,7 @@ int ablate(Invocation const& call) {
   auto const runs = plan_study(call.config);
   require_report_options(call.config);
   require_of_each(runs, require_valid);
+  if (options.processes > 1) require_room(options.launcher, options.processes);
   if (only_list) {
     print_list(runs);
     return 0;

@@ -19,6 +19,7 @@
 #include <optional>
 #include <sstream>
 
+#include "cli/model.hpp"
 #include "cli/options.hpp"
 #include "cli/sample_sets.hpp"
 #include <ATen/ATen.h>
@@ -31,7 +32,11 @@ class Spectra {
  public:
   Spectra(Config const& config, TrainOptions const& options, Grid3 const& grid,
           std::int64_t samples, Communicator const& self)
-      : self_(self), unit_size_(options.unit_size), box_({grid, options.boundary}) {
+      : self_(self),
+        unit_size_(options.unit_size),
+        boundary_(options.boundary),
+        source_(options.source),
+        box_({grid, options.boundary}) {
     require_shards(config, "held_out", grid);
     ShardSet shards(shard_directory(options.data, "held_out", grid));
     set_ = read_held_out(shards, 0, std::min(samples, shards.samples()));
@@ -41,7 +46,9 @@ class Spectra {
 
   /// Energy of the error by shell as a share of the solution's, mean over the samples.
   std::vector<double> after(std::string const& weights) {
-    CheckpointReader(weights).restore_average(*network_);
+    CheckpointReader const checkpoint(weights);
+    require_units(weights, checkpoint.header().identity, boundary_, source_);
+    checkpoint.restore_average(*network_);
     std::vector<double> mean(box_.shells());
     std::int64_t const samples = set_.nu.size(0);
     at::Tensor const ones = at::ones_like(set_.nu.narrow(0, 0, 1), at::kDouble);
@@ -67,6 +74,8 @@ class Spectra {
  private:
   Communicator const& self_;
   std::int64_t unit_size_;
+  Boundary boundary_;
+  Source source_;
   SpectrumOfBox box_;
   HeldOutSet set_;
   std::shared_ptr<Network> network_;

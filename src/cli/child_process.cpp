@@ -6,10 +6,10 @@
 #include "voxcycle/core/text.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <filesystem>
@@ -30,18 +30,23 @@ namespace {
 constexpr std::int64_t kLeastOfProcess = std::int64_t{128} << 20;
 
 /// Options of env for variables by which a launcher tells this process which of its processes it
-/// is: what it starts itself must not take itself for that.
+/// is: what it starts itself must not take itself for that. Settings stay.
 std::string without_identity() {
-  constexpr std::array<std::string_view, 8> prefixes{
-      "PMIX_",     "PMI_",           "OMPI_COMM_WORLD_", "OMPI_UNIVERSE_SIZE",
-      "OMPI_APP_", "OMPI_MCA_orte_", "OMPI_MCA_ess",     "OMPI_MCA_pmix"};
+  auto const is_set = [](char const* name) { return std::getenv(name) != nullptr; };
+  if (!is_set("OMPI_COMM_WORLD_SIZE") && !is_set("PMIX_RANK") && !is_set("PMI_RANK")) return "";
+  using Prefixes = std::vector<std::string_view>;
+  Prefixes const tell{"PMIX_",     "PMI_",           "OMPI_COMM_WORLD_", "OMPI_UNIVERSE_SIZE",
+                      "OMPI_APP_", "OMPI_MCA_orte_", "OMPI_MCA_ess",     "OMPI_MCA_pmix"};
+  Prefixes const set{"PMIX_LIBDIR", "PMIX_MCA_"};
   std::string options;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     std::string_view const variable(*entry);
     auto const name = variable.substr(0, variable.find('='));
-    bool const tells = std::any_of(prefixes.begin(), prefixes.end(),
-                                   [&](auto const prefix) { return name.starts_with(prefix); });
-    if (tells) options.append(" -u ").append(name);
+    auto const is_among = [&](Prefixes const& prefixes) {
+      return std::any_of(prefixes.begin(), prefixes.end(),
+                         [&](auto const prefix) { return name.starts_with(prefix); });
+    };
+    if (is_among(tell) && !is_among(set)) options.append(" -u ").append(name);
   }
   return options;
 }
@@ -140,8 +145,8 @@ void require_room(std::string const& launcher, std::int64_t processes) {
                    processes << " processes need more memory before their first step than the "
                              << format_bytes(static_cast<double>(machine_memory_bytes()))
                              << " of this machine. Ask for at most " << most
-                             << ", or give a --launcher that uses several machines, e.g. "
-                                "'srun -n {}'.");
+                             << ", or name a launcher that uses several machines (--launcher, "
+                                "ablate.launcher), e.g. 'srun --mpi=pmix -n {}'.");
 }
 
 std::string own_command(std::string launcher, std::int64_t processes, int threads,

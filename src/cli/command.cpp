@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <string_view>
 
 #include "cli/options.hpp"
 #include "cli/threads.hpp"
@@ -60,6 +61,9 @@ Command const& find_command(std::vector<Command> const& commands, std::string co
   throw Error("unknown command '" + name + "'. Choose one of " + join(names) + '.');
 }
 
+/// The argument of flags that may be empty: no launcher.
+constexpr std::string_view kText = "TEXT";
+
 /// A misspelt case of a study would be one more run.
 void require_known_case(ConfigStudy const& study, std::string const& key) {
   if (study.cases.empty() || !key.starts_with("case.")) return;
@@ -101,7 +105,8 @@ void parse_arguments(std::vector<std::string> const& arguments, Command const& c
       VOXCYCLE_REQUIRE(takes_value || equals == std::string::npos,
                        "--" << name << " takes no value. Leave it out where it is not wanted.");
       auto const text = takes_value ? value() : "";
-      VOXCYCLE_REQUIRE(!takes_value || !text.empty(), "--" << name << " is empty. Give it a value ("
+      bool const may_be_empty = !takes_value || flag->argument == kText;
+      VOXCYCLE_REQUIRE(may_be_empty || !text.empty(), "--" << name << " is empty. Give it a value ("
                                                            << flag->argument
                                                            << "), or leave it out.");
       invocation.flags[name] = text;

@@ -126,7 +126,8 @@ std::vector<ConfigKey> all_config_keys() {
        "steps and a coarsest level of at most 10 voxels"},
       {"network.correction_scale", "auto",
        "multigrid: corrections are scale/n times the head's output, > 0, in units of the range of "
-       "the boundary's values or |f|/8; auto: 0.25 with network.coarse = black_box, 4 with "
+       "the boundary's values or |f|/8, whichever is larger; auto: 0.25 with network.coarse = "
+       "black_box, 4 with "
        "averaged"},
       {"network.directions", "0",
        "multigrid with network.coarse = black_box: fields that the block of each grid above the "

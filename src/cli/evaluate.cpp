@@ -142,8 +142,9 @@ Outputs outputs_of(Invocation const& call, std::string const& directory,
   if (held_out) out.report = file("report", ".html");
   if (call.has("compare")) out.compare = file("compare" + of_split, ".csv");
   if (call.comm.rank() == 0) {
-    require_outputs(call, out.all(),
-                    {{"the checkpoint", checkpoint}, {"the run", directory + "/config.cfg"}});
+    require_outputs(
+        call, out.all(),
+        {{"the checkpoint", checkpoint}, {"the run's config", directory + "/config.cfg"}});
   }
   return out;
 }
@@ -160,6 +161,7 @@ int evaluate(Invocation const& call) {
   // Keys that the checkpoint does not know had no other value.
   auto const written = config_of_identity(call.config, checkpoint.header().identity);
   require_same_model(path, written, call.config);
+  require_units(path, checkpoint.header().identity, options.boundary, options.source);
   auto const network = make_network(options.network, options.boundary, options.source);
   auto const dtype = parse_precision(
       "--precision", call.has("precision") ? call.flags.at("precision") : std::string("f32"));

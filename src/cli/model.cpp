@@ -18,6 +18,13 @@ std::string units_line(Boundary const& boundary, Source const& source) {
   return size == 1.0 ? "" : "corrections in units of = " + shortest_text(size) + "\n";
 }
 
+void require_units(std::string const& path, std::string const& identity, Boundary const& boundary,
+                   Source const& source) {
+  VOXCYCLE_REQUIRE(identity.find(units_line(boundary, source)) != std::string::npos,
+                   path << ": its network's corrections are not in units of the boundary's and the "
+                           "source's size, as they are since. Train it again.");
+}
+
 Config config_of_identity(Config config, std::string const& identity) {
   std::istringstream lines(identity);
   for (std::string line; std::getline(lines, line);) {
@@ -59,11 +66,7 @@ Model load_model(std::string const& checkpoint) {
     model.config = config_of_identity({}, reader.header().identity);
     model.boundary = boundary_of(model.config);
     model.source = source_of(model.config);
-    VOXCYCLE_REQUIRE(
-        reader.header().identity.find(units_line(model.boundary, model.source)) !=
-            std::string::npos,
-        "its network's corrections are not in units of the boundary's and the source's size, as "
-        "they are since. Train it again.");
+    require_units(checkpoint, reader.header().identity, model.boundary, model.source);
     model.network = make_network(network_options(model.config), model.boundary, model.source);
     reader.restore_average(*model.network);
     return model;

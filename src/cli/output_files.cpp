@@ -28,8 +28,9 @@ void require_outputs(Invocation const& call,
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     auto const& [name, path] = outputs[k];
     for (auto const& [what, input] : inputs) {
-      VOXCYCLE_REQUIRE(!is_same_file(input, path), name << ' ' << path << " would overwrite what "
-                                                        << what << " reads. Choose another name.");
+      VOXCYCLE_REQUIRE(!is_same_file(input, path), name << ' ' << path
+                                                        << " would overwrite a file that is read ("
+                                                        << what << "). Choose another name.");
     }
     for (std::size_t other = 0; other < k; ++other) {
       bool const twice = std::filesystem::absolute(path).lexically_normal() ==

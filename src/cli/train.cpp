@@ -150,14 +150,14 @@ int run_train(Invocation const& call) {
   DeviceChoice place(call.config, call.comm);
   options.device = place.device();
   make_family(family_options(call.config));
-  if (!resumes(options)) require_start(options);
-  if (call.has("dry-run")) {
+  if (call.has("dry-run")) {  // of a chain, too, whose train.start is not trained yet
     show_gpus(place, call.comm);
     auto const text = describe_training(options, call.config, place.comm(), place.memory());
     show_levels(options, call.comm);
     if (call.comm.rank() == 0) std::fputs(text.c_str(), stdout);
     return 0;
   }
+  if (!resumes(options)) require_start(options);
   auto const memory = require_training_memory(options, call.config, call.comm, place.memory());
   auto const lock = prepare_directory(options, call.config, call.comm);
   log_info(format("training on %d %s of %d %s, %s", call.comm.size(),

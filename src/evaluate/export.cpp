@@ -142,6 +142,7 @@ std::string export_network(Network const& network, ExportOptions const& options)
   add(model, "boundary", to_string(options.boundary));
   add(model, "source", to_string(options.source));
   add(model, "datum", datum_of(options.boundary));
+  add(model, "faces", dirichlet_faces(options.boundary));
   add(model, "source_rms", double{source_rms});
   add(model, "network_description", options.network);
   add(model, "weights", options.weights);

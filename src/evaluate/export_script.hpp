@@ -102,7 +102,10 @@ def u_of(self, x: Tensor) -> Tensor:
     u = self.network.forward(x)
     if self.datum == 0.:
         return u
-    return u.double() + self.datum
+    u = u.double() + self.datum
+    for axis, side, value in self.faces:
+        u.select(2 + axis, -side).fill_(value)
+    return u
 )";
 
 constexpr char const* of_nu = R"(

@@ -10,7 +10,7 @@ namespace {
 
 class SupervisedLoss final : public Loss {
  public:
-  explicit SupervisedLoss(LossProblem const& problem) : boundary_(problem.boundary) {
+  explicit SupervisedLoss(LossProblem const& problem) {
     VOXCYCLE_REQUIRE(
         !problem.source.is_zero() || problem.boundary.has_different_values(),
         "loss supervised: the boundary values are all equal and the source is zero, so "
@@ -19,16 +19,11 @@ class SupervisedLoss final : public Loss {
   }
 
   LossTerms evaluate(LossInput const& in) const override {
-    at::Tensor const scale = squares(from_datum(in.u_ref, boundary_));
-    at::Tensor const error = (in.u - in.u_ref).add_(datum_of(boundary_));
+    at::Tensor const scale = sample_dots(in.u_ref, in.u_ref);
+    at::Tensor const error = in.u - in.u_ref;
     return {sample_dots(error, error) / scale, error * as_factor(2.0 / scale, in.u.scalar_type())};
   }
   bool needs_reference() const override { return true; }
-
- private:
-  static at::Tensor squares(at::Tensor const& u) { return sample_dots(u, u); }
-
-  Boundary boundary_;
 };
 
 }  // namespace

@@ -18,16 +18,22 @@ namespace voxcycle {
 namespace {
 
 /// What losses look at, unit by unit, but u. A rank without units takes part with an empty one.
+/// @param datum  of the boundary: float32 would have few digits left for what lies far from 0
 std::vector<LossInput> local_inputs(BatchContext const& c, LocalBatch const& batch,
-                                    at::Device device) {
+                                    at::Device device, double datum) {
   auto const type =
       at::TensorOptions(device).dtype(c.dtype == at::kDouble ? at::kDouble : at::kFloat);
+  auto const reference = [&](std::size_t k) {
+    if (batch.u_ref.empty()) return at::Tensor();
+    at::Tensor const u = datum == 0.0 ? batch.u_ref[k] : batch.u_ref[k] - datum;
+    return u.to(type, /*non_blocking=*/datum == 0.0);
+  };
   std::vector<LossInput> units;
   for (std::size_t k = 0; k < batch.nu.size(); ++k) {
     auto const field = [&](std::vector<at::Tensor> const& all) {
       return all.empty() ? at::Tensor() : all[k].to(type, /*non_blocking=*/true);
     };
-    units.push_back({{}, field(batch.nu), field(batch.f), field(batch.u_ref)});
+    units.push_back({{}, field(batch.nu), field(batch.f), reference(k)});
   }
   if (units.empty()) {
     auto const& n = c.grid.voxels;
@@ -119,7 +125,8 @@ BatchResult batch_gradient(BatchContext const& c, LocalBatch const& batch,
                   .total_samples = options.samples,
                   .recompute = c.recompute};
   c.reducer.begin(pass.total_units * c.mesh.slabs.count);
-  auto units = local_inputs(c, batch, device);
+  double const datum = c.network.frames()->at(pass, c.grid).datum;
+  auto units = local_inputs(c, batch, device, datum);
   Units x;
   for (auto const& unit : units) x.push_back(network_input(unit.nu, unit.f));
   Units u = c.network.forward(pass, c.grid, x);

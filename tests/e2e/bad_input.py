@@ -324,8 +324,8 @@ class Runs(Refusal):
             ("--checkpoint", "small.cfg", "small.cfg"),
             ("--grid", "8x", "8x"),
             ("--grid", "-8", "-8"),
-            ("--json", "run/checkpoint.h5", "would overwrite what the checkpoint reads"),
-            ("--json", "small.cfg", "would overwrite what --config reads"),
+            ("--json", "run/checkpoint.h5", "would overwrite a file that is read (the checkpoint)"),
+            ("--json", "small.cfg", "would overwrite a file that is read (--config)"),
             ("--grid", "64", "64"),
         ]
         for option, value, expect in cases:
@@ -333,7 +333,7 @@ class Runs(Refusal):
                 self.refuse("evaluate", "--config", "small.cfg", option, value, expect=expect)
                 self.assertEqual(self.contents(), before)
         export = ("export", "--config", "small.cfg")
-        self.refuse(*export, "--out", "run/checkpoint.h5", expect="would overwrite what the checkpoint")
+        self.refuse(*export, "--out", "run/checkpoint.h5", expect="would overwrite a file that is read (the checkpoint)")
         self.refuse(*export, "--out", "m.pt", "--sample", "./m.pt", expect="are both")
         self.assertEqual(self.contents(), before)
 

@@ -94,7 +94,7 @@ class Export(harness.Case):
         self.assertIn("model.pt", out)
         found = self.probe(8, 4, 32, 12, 24)
         self.check_values(found)
-        self.assertEqual(found["ends"][0], [0.30000001192092896], "0.3 in float32")
+        self.assertEqual(found["ends"][0], [0.3], "in float64")
         self.assertEqual(found["levels"], [8, 16])
         metadata = found["metadata"]
         self.assertEqual(metadata["levels"], [8, 16])

@@ -39,8 +39,6 @@ if [[ $use != ready ]]; then
   echo "run_all.sh: skipped: $use"
   exit 77
 fi
-printf '%s\n' "$info"
-
 quote() { sed 's/\\/\\\\/g; s/"/\\"/g; s/\t/ /g' <<<"$1"; }
 join() {
   local IFS=,
@@ -66,8 +64,6 @@ timed() {
   [[ $word == passed ]] || failed=1
 }
 
-exec > >(tee "${results%.json}.log") 2>&1
-log=$!
 lines=()
 while IFS= read -r line; do lines+=("\"$(quote "$line")\""); done <<<"$info"
 # write_results FINISHED: what there is so far. Finished is true if nothing is left to do.
@@ -95,6 +91,9 @@ mapfile -t suites < <(grep -o '^[^ ]*\.' <<<"$listed")
   echo "run_all.sh: $program lists no tests (nothing would be tested)." >&2
   exit 1
 }
+exec > >(tee "${results%.json}.log") 2>&1
+log=$!
+printf '%s\n' "$info"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export VOXCYCLE_TEST_SCRATCH=$scratch/tests # where the build's may not be written

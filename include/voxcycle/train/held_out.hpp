@@ -40,7 +40,8 @@ HeldOutErrors evaluate_held_out(Mesh const& all, Network& network, HeldOutSample
 
 /// The network's solution for some samples, [n, 1, nx+1, ...], on this rank alone or, where the
 /// mesh has groups, on all ranks of a group together, where the network's weights are. float32;
-/// float64 where dtype is, or the boundary has a datum (see datum_of).
+/// float64 where dtype is, or the boundary has a datum (see datum_of), from which Dirichlet values
+/// are then as far as float32 says.
 /// @param nu  [n, 1, nx, ny, nz]
 /// @param f   shape of nu where every sample has a source of its own, else undefined
 at::Tensor predict(Mesh const& all, Network& network, Grid3 const& grid, at::Tensor nu,

@@ -30,8 +30,8 @@ struct LossInput {
                      ///< measured from the boundary's datum
   at::Tensor nu;     ///< [n, 1, nx, ny, nz]
   at::Tensor f;      ///< shape of nu; undefined unless problem.source is sampled
-  at::Tensor u_ref;  ///< reference solutions as shards have them, shape of u; undefined unless
-                     ///< needs_reference()
+  at::Tensor u_ref;  ///< reference solutions, shape of u, measured from the datum, too; undefined
+                     ///< unless needs_reference()
 };
 
 /// Loss of each sample of one unit, and its slope in u; the step divides by the global batch.

@@ -29,7 +29,7 @@ using ::testing::HasSubstr;
 constexpr double kRounding = 1e-5;
 
 /// Faces that meet: shared edges, and values between which the lift is no plain line.
-char const* const kMixedBoundary = "1, flux, 0.5, flux, -2, 3";
+char const* const kMixedBoundary = "1, flux, 0.3, flux, -2, 3.1";
 
 torch::jit::Module load(std::string const& archive, torch::jit::ExtraFilesMap& files) {
   std::istringstream stream(archive);
@@ -346,9 +346,9 @@ TEST(Export, SaysWhatItIs) {
   auto const model = load(export_network(*network, options), files);
   EXPECT_EQ(files["config.txt"], options.config);
   for (auto const* part :
-       {"\"levels\": [8, 16]", "\"boundary\": \"1, flux, 0.5, flux, -2, 3\"", "\"source\": \"-7\"",
-        "\"source_rms\": 8", "\"network\": \"a \\\"small\\\" one\"", "\"weights\": \"averaged\"",
-        "\"voxcycle_version\": \"1.2.3\"", "\"config_hash\": \""}) {
+       {"\"levels\": [8, 16]", "\"boundary\": \"1, flux, 0.3, flux, -2, 3.1\"",
+        "\"source\": \"-7\"", "\"source_rms\": 8", "\"network\": \"a \\\"small\\\" one\"",
+        "\"weights\": \"averaged\"", "\"voxcycle_version\": \"1.2.3\"", "\"config_hash\": \""}) {
     EXPECT_THAT(files["metadata.json"], HasSubstr(part));
   }
   EXPECT_EQ(model.attr("levels").toIntVector(), options.levels);

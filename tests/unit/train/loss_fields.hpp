@@ -8,8 +8,8 @@
 
 namespace voxcycle::testing {
 
-/// Two samples of a problem with all that any loss looks at; u, measured from the boundary's datum,
-/// and u_ref are random on free nodes.
+/// Two samples of a problem with all that any loss looks at; u and u_ref, measured from the
+/// boundary's datum, are random on free nodes.
 struct LossFields {
   explicit LossFields(LossProblem const& chosen)
       : problem(chosen),
@@ -18,7 +18,7 @@ struct LossFields {
     in.u = from_datum(lifted + mask * random_nodes(problem.grid, 2), problem.boundary);
     in.nu = random_voxels(problem.grid, 2);
     if (problem.source.kind == SourceKind::sampled) in.f = random_voxels(problem.grid, 2) - 1.0;
-    in.u_ref = lifted + mask * random_nodes(problem.grid, 2);
+    in.u_ref = from_datum(lifted + mask * random_nodes(problem.grid, 2), problem.boundary);
   }
 
   /// K(nu) of sample k, dense: [nodes, nodes].
