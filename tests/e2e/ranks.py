@@ -58,6 +58,11 @@ class Ranks(harness.Case):
         self.assertNotEqual(result.status, 0)
         self.assertIn("data.on_the_fly = no", result.err)
 
+    def test_one_process_of_a_launcher_starts_others(self):
+        out = self.succeed("verify", "--config", "small.cfg", "--ranks", "1,2", "--steps", "1",
+                           ranks=1, timeout=150).out
+        self.assertIn("identical", out)
+
     def test_verify_refuses_a_launcher_that_starts_processes_apart(self):
         result = self.run_program("verify", "--config", "small.cfg", "--ranks", "1,2", "--steps", "1",
                                   "--launcher", "env A={}")
