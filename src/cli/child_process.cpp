@@ -2,6 +2,7 @@
 #include "cli/child_process.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/host.hpp"
 #include "voxcycle/core/memory.hpp"
 #include "voxcycle/core/text.hpp"
 
@@ -9,7 +10,6 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <filesystem>
@@ -32,8 +32,7 @@ constexpr std::int64_t kLeastOfProcess = std::int64_t{128} << 20;
 /// Options of env for variables by which a launcher tells this process which of its processes it
 /// is: what it starts itself must not take itself for that. Settings stay.
 std::string without_identity() {
-  auto const is_set = [](char const* name) { return std::getenv(name) != nullptr; };
-  if (!is_set("OMPI_COMM_WORLD_SIZE") && !is_set("PMIX_RANK") && !is_set("PMI_RANK")) return "";
+  if (!has_launcher()) return "";
   using Prefixes = std::vector<std::string_view>;
   Prefixes const tell{"PMIX_",     "PMI_",           "OMPI_COMM_WORLD_", "OMPI_UNIVERSE_SIZE",
                       "OMPI_APP_", "OMPI_MCA_orte_", "OMPI_MCA_ess",     "OMPI_MCA_pmix"};

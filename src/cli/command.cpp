@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "cli/config_study.hpp"
 #include "cli/options.hpp"
 #include "cli/threads.hpp"
 
@@ -66,10 +67,10 @@ constexpr std::string_view kText = "TEXT";
 
 /// A misspelt case of a study would be one more run.
 void require_known_case(ConfigStudy const& study, std::string const& key) {
-  if (study.cases.empty() || !key.starts_with("case.")) return;
+  if (study.cases.empty() || !key.starts_with(kCase)) return;
   std::vector<std::string> names;
   for (auto const& one : study.cases) names.push_back(one.name);
-  auto const name = key.substr(5, key.find('.', 5) - 5);
+  auto const name = key.substr(kCase.size(), key.find('.', kCase.size()) - kCase.size());
   VOXCYCLE_REQUIRE(std::find(names.begin(), names.end(), name) != names.end(),
                    "--" << key << ": the study has no case '" << name << "'. Its cases are "
                         << join(names) << '.');

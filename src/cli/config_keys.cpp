@@ -109,8 +109,7 @@ std::vector<ConfigKey> all_config_keys() {
        "share of a visit's budget with a rising rate, [0, 1), or one a level"},
       {"cycle.old_level_factor", "0.3",
        "rate of coarser levels that this run already trained relative to the visited one, [0, 1], "
-       "or "
-       "one a level"},
+       "or one a level"},
       {"cycle.evaluations", "4", "held-out evaluations a visit, one number or one a level"},
 
       {"network.name", "multigrid", "network: multigrid, unet (the published baseline)"},

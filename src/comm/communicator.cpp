@@ -2,6 +2,7 @@
 #include "voxcycle/comm/communicator.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/host.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
 
@@ -64,10 +65,7 @@ std::optional<std::int64_t> launched() {
 }  // namespace
 
 std::unique_ptr<Communicator> make_communicator() {
-  bool speaks_mpi = false;
-  for (char const* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"}) {
-    speaks_mpi = speaks_mpi || std::getenv(name) != nullptr;
-  }
+  bool const speaks_mpi = has_launcher();
   auto const count = launched();
   // One alone needs no MPI: others may come after it, or be started by it.
   if (speaks_mpi && count != 1) return make_mpi_communicator();

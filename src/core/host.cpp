@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/host.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
 
 #include <unistd.h>
 
@@ -11,6 +13,13 @@ std::string host_name() {
   std::array<char, 256> name{};
   ::gethostname(name.data(), name.size() - 1);
   return name.data();
+}
+
+bool has_launcher() {
+  // Open MPI's mpirun, PMIx (srun --mpi=pmix) and PMI launchers.
+  constexpr std::array<char const*, 3> identities{"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"};
+  return std::any_of(identities.begin(), identities.end(),
+                     [](char const* name) { return std::getenv(name) != nullptr; });
 }
 
 }  // namespace voxcycle

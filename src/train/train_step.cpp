@@ -36,8 +36,7 @@ std::vector<LossInput> local_inputs(BatchContext const& c, LocalBatch const& bat
     units.push_back({{}, field(batch.nu), field(batch.f), reference(k)});
   }
   if (units.empty()) {
-    auto const& n = c.grid.voxels;
-    at::Tensor const none = at::empty({0, 1, n[0], n[1], n[2]}, type);
+    at::Tensor const none = at::empty(c.grid.voxel_shape(0), type);
     units.push_back({{}, none, c.source == SourceKind::sampled ? none : at::Tensor(), {}});
   }
   return units;

@@ -8,4 +8,7 @@ namespace voxcycle {
 /// This machine's name, as it calls itself.
 std::string host_name();
 
+/// Whether a launcher of MPI programs started this process and told it so.
+bool has_launcher();
+
 }  // namespace voxcycle
