@@ -11,7 +11,7 @@ namespace voxcycle {
 namespace {
 
 constexpr int kNewtonSchulzSteps = 5;
-constexpr double kTiny = 1e-7;
+constexpr double kTiny = 1e-18;  // against 0 / 0; its square is a normal float32 number
 
 /// The Q that takes each G to its orthogonal factor within some tenths, by five steps of the
 /// quintic Newton-Schulz iteration X <- Q X, Q = a I + b A + c A^2, A = X X^T, from X = G / |G|.

@@ -35,7 +35,9 @@ struct OptimizerOptions {
   std::string name = "adam";
   double beta1 = 0.9;           ///< adam: decay of the first moments, [0, 1)
   double beta2 = 0.999;         ///< adam: decay of the second moments, [0, 1)
-  double epsilon = 1e-8;        ///< adam
+  /// adam: added to the root of the second moment, > 0. Far below torch's 1e-8: gradients of a
+  /// network that corrects a good first guess have root mean squares of 1e-10 to 1e-8.
+  double epsilon = 1e-12;
   double momentum = 0.9;        ///< sgd, [0, 1)
   double muon_momentum = 0.95;  ///< muon, [0, 1)
   double adam_ratio = 0.08;     ///< muon: rate of Adam's part relative to the step's rate, > 0
