@@ -52,9 +52,8 @@ void require_of_each(std::vector<PlannedRun> const& runs, Check const& check) {
 void require_valid(PlannedRun const& run) {
   auto const options = train_options(run.config);
   make_family(family_options(run.config));
-  auto const network = make_network(options.network, options.boundary, options.source);
   for (auto const& stage : plan_stages(options.path, options.levels)) {
-    network->require_fits(stage.plan.grid);
+    require_fits(options.network, stage.plan.grid);
     // Knows losses and optimisers; the processes of a group will do.
     plan_memory(options, stage.plan, {.ranks = options.slabs.processes(stage.plan.grid)});
   }

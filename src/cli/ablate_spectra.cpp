@@ -40,8 +40,8 @@ class Spectra {
     require_shards(config, "held_out", grid);
     ShardSet shards(shard_directory(options.data, "held_out", grid));
     set_ = read_held_out(shards, 0, std::min(samples, shards.samples()));
+    require_fits(options.network, grid);
     network_ = make_network(options.network, options.boundary, options.source);
-    network_->require_fits(grid);
   }
 
   /// Energy of the error by shell as a share of the solution's, mean over the samples.

@@ -162,6 +162,8 @@ int evaluate(Invocation const& call) {
   auto const written = config_of_identity(call.config, checkpoint.header().identity);
   require_same_model(path, written, call.config);
   require_units(path, checkpoint.header().identity, options.boundary, options.source);
+  Grid3 const grid = grid_of(call);
+  require_fits(options.network, grid);
   auto const network = make_network(options.network, options.boundary, options.source);
   auto const dtype = parse_precision(
       "--precision", call.has("precision") ? call.flags.at("precision") : std::string("f32"));
@@ -169,9 +171,7 @@ int evaluate(Invocation const& call) {
   checkpoint.restore_average(*network);
   // Copies on several machines, or a training under way, would let ranks evaluate others.
   require_agreement(call.comm, {{"weights of " + path, tensors_hash(all_values(*network))}});
-  Grid3 const grid = grid_of(call);
   network->to(place.device());
-  network->require_fits(grid);
 
   std::string const split = call.has("split") ? call.flags.at("split") : "held_out";
   VOXCYCLE_REQUIRE(split == "held_out" || split == "train",

@@ -179,10 +179,9 @@ MemoryPlan require_memory(TrainOptions const& options, LevelPlan const& plan,
 std::vector<MemoryPlan> require_training_memory(TrainOptions& options, Config const& config,
                                                 Communicator const& comm, std::int64_t gpu_bytes) {
   MemoryFrame const frame = memory_frame(config, comm, gpu_bytes);
-  auto const network = make_network(options.network, options.boundary, options.source);
   for (int const level : options.path) {
     auto const& grid = options.levels[static_cast<std::size_t>(level)].grid;
-    network->require_fits(grid);
+    require_fits(options.network, grid);
     require_space(options, grid, comm.size());
   }
   choose_recomputing(options, config, frame, comm);

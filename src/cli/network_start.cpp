@@ -46,10 +46,11 @@ NetworkStart::NetworkStart(std::string const& checkpoint, at::Device device,
 }
 
 Grid3 NetworkStart::network_grid(Grid3 const& grid) const {
+  auto const network = network_options(model_.config);
   std::string reason;
   for (Grid3 coarse = unit_box(grid.voxels);; coarse = coarse.coarsened()) {
     try {
-      model_.network->require_fits(coarse);
+      require_fits(network, coarse);
       return coarse;
     } catch (Error const& problem) {
       if (reason.empty()) reason = problem.what();

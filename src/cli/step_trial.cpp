@@ -20,7 +20,8 @@ TrainOptions timed(TrainOptions options, StepTrial::Variant const& variant) {
   return options;
 }
 
-std::shared_ptr<Network> network_on_device(TrainOptions const& options) {
+std::shared_ptr<Network> network_on_device(TrainOptions const& options, Grid3 const& grid) {
+  require_fits(options.network, grid);
   auto network = make_network(options.network, options.boundary, options.source);
   network->to(options.device);
   return network;
@@ -33,7 +34,7 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
     : options_(timed(options, variant)),
       grid_(grid),
       mesh_(Mesh(comm, options.slabs).on(grid)),
-      network_(network_on_device(options)),
+      network_(network_on_device(options, grid)),
       averaged_(*network_, make_network(options.network, network_->frames())),
       reducer_(comm, network_->parameters(), variant.reduction),
       optimizer_(make_optimizer(options_.optimizer, groups())),
@@ -44,7 +45,6 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
                averaged_,
                variant.batch} {
   averaged_.network().to(options.device);
-  network_->require_fits(grid);
   release_freed_memory(grid.voxel_count());
   auto const pinned = [&](at::Tensor const& field) {  // as the batches of training
     return options.device.is_cuda() ? field.pin_memory() : field;

@@ -114,6 +114,18 @@ bool is_above_blocks(NetworkOptions const& options, std::int64_t n) {
   return n == finest;
 }
 
+void require_blocks(NetworkOptions const& options) {
+  VOXCYCLE_REQUIRE(!options.channels.empty(), "network: no levels. Set network.channels.");
+  std::int64_t coarser = 0;
+  for (auto const& [n, channels] : options.channels) {
+    VOXCYCLE_REQUIRE(channels > 0, "network: level " << n << " has no channels.");
+    VOXCYCLE_REQUIRE(coarser == 0 || n == 2 * coarser,
+                     "network: level " << n << " does not double level " << coarser
+                                       << ". List every level from the coarsest on.");
+    coarser = n;
+  }
+}
+
 /// @throws Error saying which levels would do: each doubles the one before.
 void require_level(NetworkOptions const& options, Grid3 const& grid) {
   auto const n = grid.level();
@@ -149,29 +161,24 @@ Units pooled(Units const& x) {
 MultigridNetwork::MultigridNetwork(NetworkOptions const& options,
                                    std::shared_ptr<FrameCache> frames)
     : Network(std::move(frames)), options_(options) {
-  VOXCYCLE_REQUIRE(!options_.channels.empty(), "network: no levels. Set network.channels.");
+  require_blocks(options_);
   std::int64_t child = 0;
-  std::int64_t coarser = 0;
   for (auto const& [n, channels] : options_.channels) {
-    VOXCYCLE_REQUIRE(channels > 0, "network: level " << n << " has no channels.");
-    VOXCYCLE_REQUIRE(child == 0 || n == 2 * coarser,
-                     "network: level " << n << " does not double level " << coarser
-                                       << ". List every level from the coarsest on.");
     auto level = std::make_shared<Level>(options_, channels, child);
     levels_[n] = module().register_module("level" + std::to_string(n), level);
     child = channels;
-    coarser = n;
   }
   initialise_uniform(module(), options_.seed);
 }
 
 MultigridNetwork::~MultigridNetwork() = default;
 
-void MultigridNetwork::require_fits(Grid3 const& grid) const {
+void MultigridNetwork::require_fits(NetworkOptions const& options, Grid3 const& grid) {
+  require_blocks(options);
   require_valid(grid);
-  require_level(options_, grid);
-  std::int64_t const coarsest = levels_.begin()->first;
-  int const halvings = halvings_to_coarsest(options_, grid);
+  require_level(options, grid);
+  std::int64_t const coarsest = options.channels.begin()->first;
+  int const halvings = halvings_to_coarsest(options, grid);
   VOXCYCLE_REQUIRE(grid.divisible(halvings), "network: grid "
                                                  << grid.label() << " cannot be halved " << halvings
                                                  << " times down to level " << coarsest
@@ -326,7 +333,7 @@ Field MultigridNetwork::plan(NetworkOptions const& options, Tape& tape, Grid3 co
 }
 
 Units MultigridNetwork::forward(Pass const& pass, Grid3 const& grid, Units const& x) {
-  require_fits(grid);
+  require_fits(options_, grid);
   pass.slabs.require_fits(grid);
   auto const equation =
       equation_of(pass, *frames(), grid, x, halvings_to_coarsest(options_, grid) + 1);

@@ -13,6 +13,7 @@ namespace {
 
 struct Kind {
   std::shared_ptr<Network> (*make)(NetworkOptions const&, std::shared_ptr<FrameCache>);
+  void (*require_fits)(NetworkOptions const&, Grid3 const&);
   Field (*plan)(NetworkOptions const&, Tape&, Grid3 const&, Field const& x);
 };
 
@@ -22,7 +23,7 @@ Kind kind() {
              std::shared_ptr<FrameCache> frames) -> std::shared_ptr<Network> {
             return std::make_shared<T>(options, std::move(frames));
           },
-          T::plan};
+          T::require_fits, T::plan};
 }
 
 /// One line a network.
@@ -76,6 +77,10 @@ std::vector<std::string> network_names() {
   std::vector<std::string> names;
   for (auto const& entry : kNetworks) names.push_back(entry.first);
   return names;
+}
+
+void require_fits(NetworkOptions const& options, Grid3 const& grid) {
+  find_kind(options.name).require_fits(options, grid);
 }
 
 std::shared_ptr<Network> make_network(NetworkOptions const& options,

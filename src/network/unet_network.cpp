@@ -50,6 +50,24 @@ def forward(self, x: Tensor) -> Tensor:
   std::shared_ptr<UnitConv> conv2_;
 };
 
+void require_sizes(NetworkOptions const& options) {
+  VOXCYCLE_REQUIRE(options.depth >= 1 && options.depth <= kMostDepth,
+                   "network: depth " << options.depth << " is out of range. Set network.depth to "
+                                     << "1 ... " << kMostDepth << '.');
+  std::int64_t const channels = options.base_channels;
+  VOXCYCLE_REQUIRE(channels >= 1 && channels <= (kMostChannels >> options.depth),
+                   "network: " << channels << " channels, doubled " << options.depth
+                               << " times, are out of range. Lower network.base_channels or "
+                               << "network.depth.");
+}
+
+/// Whether the norm looks at each sample and channel of the coarsest features alone.
+bool has_lone_channels(NetworkOptions const& options) {
+  return options.norm == Norm::instance ||
+         (options.norm == Norm::group &&
+          (options.base_channels << options.depth) <= NormOptions{}.groups);
+}
+
 std::string extra_name(std::int64_t level) {
   return "extra" + std::to_string(level);
 }
@@ -121,17 +139,8 @@ class UnetNetwork::Extra : public torch::nn::Module, public Scripted {
 
 UnetNetwork::UnetNetwork(NetworkOptions const& options, std::shared_ptr<FrameCache> frames)
     : Network(std::move(frames)), options_(options) {
-  VOXCYCLE_REQUIRE(options_.depth >= 1 && options_.depth <= kMostDepth,
-                   "network: depth " << options_.depth << " is out of range. Set network.depth to "
-                                     << "1 ... " << kMostDepth << '.');
+  require_sizes(options_);
   std::int64_t const channels = options_.base_channels;
-  VOXCYCLE_REQUIRE(channels >= 1 && channels <= (kMostChannels >> options_.depth),
-                   "network: " << channels << " channels, doubled " << options_.depth
-                               << " times, are out of range. Lower network.base_channels or "
-                               << "network.depth.");
-  lone_channels_ =
-      options_.norm == Norm::instance ||
-      (options_.norm == Norm::group && (channels << options_.depth) <= NormOptions{}.groups);
   stem_ = module().register_module(
       "stem", conv({.in = options_.inputs, .out = channels, .bias = Bias::yes}));
   core_ = module().register_module("core",
@@ -155,23 +164,24 @@ UnetNetwork::UnetNetwork(NetworkOptions const& options, std::shared_ptr<FrameCac
 
 UnetNetwork::~UnetNetwork() = default;
 
-void UnetNetwork::require_fits(Grid3 const& grid) const {
+void UnetNetwork::require_fits(NetworkOptions const& options, Grid3 const& grid) {
+  require_sizes(options);
   require_valid(grid);
   int fitting = 0;
-  while (fitting < options_.depth && grid.divisible(fitting + 1)) ++fitting;
-  VOXCYCLE_REQUIRE(fitting == options_.depth,
-                   "network: level " << grid.label() << " cannot be halved " << options_.depth
+  while (fitting < options.depth && grid.divisible(fitting + 1)) ++fitting;
+  VOXCYCLE_REQUIRE(fitting == options.depth,
+                   "network: level " << grid.label() << " cannot be halved " << options.depth
                                      << " times (the coarsest features would be smaller than a "
                                      << "voxel or cut one). Set network.depth to " << fitting
                                      << " or less, or use a finer coarsest level.");
-  bool const one_voxel = grid.level() >> options_.depth == 1;
-  VOXCYCLE_REQUIRE(!one_voxel || !lone_channels_,
-                   "network: level " << grid.label() << " halved " << options_.depth
-                                     << " times is one voxel, which " << to_string(options_.norm)
+  bool const one_voxel = grid.level() >> options.depth == 1;
+  VOXCYCLE_REQUIRE(!one_voxel || !has_lone_channels(options),
+                   "network: level " << grid.label() << " halved " << options.depth
+                                     << " times is one voxel, which " << to_string(options.norm)
                                      << " norm turns into zero. Lower network.depth or use another "
                                      << "network.norm.");
-  if (options_.adaptation == Adaptation::no) return;
-  auto const& known = options_.cycle_levels;
+  if (options.adaptation == Adaptation::no) return;
+  auto const& known = options.cycle_levels;
   VOXCYCLE_REQUIRE(std::find(known.begin(), known.end(), grid.level()) != known.end(),
                    "network: level " << grid.label() << " has no layers of its own, as "
                                      << "network.adaptation asks for. Add it to cycle.levels and "
@@ -203,7 +213,7 @@ std::vector<LevelParameters> UnetNetwork::levels(Grid3 const& grid) const {
 }
 
 Units UnetNetwork::forward(Pass const& pass, Grid3 const& grid, Units const& x) {
-  require_fits(grid);
+  require_fits(options_, grid);
   VOXCYCLE_REQUIRE(pass.space == nullptr,
                    "network: a unet is not shared out in slabs. Set run.space = 1.");
   auto const& frame = frames()->at(pass, grid);
@@ -300,6 +310,7 @@ std::string UnetNetwork::script() const {
     known = "n in [" + levels + "]";
   }
   long const parts = 1L << options_.depth;
+  long const too_coarse = has_lone_channels(options_) ? parts : 0;
   return format(R"(
 def require_fits(self, nx: int, ny: int, nz: int) -> None:
     n = max(max(nx, ny), nz)
@@ -315,7 +326,7 @@ def forward(self, x: Tensor) -> Tensor:
     h = self.stem.forward(x)
 )",
                 parts, parts, parts, static_cast<long>(options_.depth), parts, known.c_str(),
-                levels.c_str(), lone_channels_ ? parts : 0, lone_channels_ ? parts : 0) +
+                levels.c_str(), too_coarse, too_coarse) +
          before + "    g = self.core.forward(h)\n" + after +
          "    u = self.frame.lift(x) + self.frame.mask(x) * self.frame.size * "
          "self.head.forward(g)\n"

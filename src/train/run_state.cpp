@@ -53,7 +53,7 @@ RunState::RunState(TrainOptions const& options, Communicator const& comm, std::v
       network_(make_network(options.network, options.boundary, options.source)),
       averaged_(*network_, make_network(options.network, network_->frames())),
       best_gap_(kInfinity) {
-  for (auto const& stage : stages_) network_->require_fits(stage.plan.grid);
+  for (auto const& stage : stages_) require_fits(o_.network, stage.plan.grid);
   if (o_.dtype == at::kDouble) {
     network_->to(at::kDouble);
     averaged_.network().to(at::kDouble);

@@ -159,6 +159,9 @@ class CommandLine(Refusal):
             ((*fine, "--cycle.levels", "64, 512", "--network.channels", "64:8, 128:8, 256:8, 512:16"),
              ["stage 2 (512^3)", "2147483647", "network.channels of level 512 to 15"]),
             (("--run.memory_limit", "0.01"), ["stage 1 (8^3) needs", "10.2 MiB"]),
+            # Weights that cannot even be made.
+            (("--network.name", "unet", "--network.base_channels", "4096"),
+             ["stage 1 (8^3) needs", "TiB"]),
         ]
         for options, expect in cases:
             with self.subTest(options=options):

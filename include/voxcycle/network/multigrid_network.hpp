@@ -33,9 +33,9 @@ class MultigridNetwork : public Network {
 
   Units forward(Pass const& pass, Grid3 const& grid, Units const& x) override;
   std::vector<LevelParameters> levels(Grid3 const& grid) const override;
-  void require_fits(Grid3 const& grid) const override;
   std::string script() const override;
-  /// See plan_network.
+  /// See require_fits and plan_network of network.hpp.
+  static void require_fits(NetworkOptions const& options, Grid3 const& grid);
   static Field plan(NetworkOptions const& options, Tape& tape, Grid3 const& grid, Field const& x);
 
  private:

@@ -83,9 +83,6 @@ class Network : public Scripted {
   /// all grids share belong to the level of `grid`: they are never old.
   virtual std::vector<LevelParameters> levels(Grid3 const& grid) const = 0;
 
-  /// @throws Error if the network has no level for the grid or cannot halve it often enough.
-  virtual void require_fits(Grid3 const& grid) const = 0;
-
   /// Its weights, running statistics and layers under their names. A member, not the base: torch's
   /// header of modules costs two seconds a file.
   torch::nn::Module& module() const { return *module_; }
@@ -109,6 +106,10 @@ at::Device device_of(Network const& network);
 
 /// Names accepted by make_network.
 std::vector<std::string> network_names();
+/// Before weights are made, which may be more than the memory holds.
+/// @throws Error for an unknown name or options out of range, naming the valid ones, or if the
+/// network has no level for the grid or cannot halve it often enough.
+void require_fits(NetworkOptions const& options, Grid3 const& grid);
 /// @throws Error for an unknown name or options out of range, naming the valid ones.
 std::shared_ptr<Network> make_network(NetworkOptions const& options,
                                       std::shared_ptr<FrameCache> frames);

@@ -40,9 +40,9 @@ class UnetNetwork : public Network {
 
   Units forward(Pass const& pass, Grid3 const& grid, Units const& x) override;
   std::vector<LevelParameters> levels(Grid3 const& grid) const override;
-  void require_fits(Grid3 const& grid) const override;
   std::string script() const override;
-  /// See plan_network.
+  /// See require_fits and plan_network of network.hpp.
+  static void require_fits(NetworkOptions const& options, Grid3 const& grid);
   static Field plan(NetworkOptions const& options, Tape& tape, Grid3 const& grid, Field const& x);
 
  private:
@@ -50,7 +50,6 @@ class UnetNetwork : public Network {
   class Extra;
 
   NetworkOptions options_;
-  bool lone_channels_ = false;  ///< the coarsest features are normalised a sample and channel
   std::shared_ptr<UnitConv> stem_;
   std::shared_ptr<Core> core_;
   std::shared_ptr<UnitConv> head_;

@@ -29,7 +29,6 @@ class StoredField : public Network {
     return {u_.expand({x.front().size(0), -1, -1, -1, -1}).contiguous()};
   }
   std::vector<LevelParameters> levels(Grid3 const&) const override { return {}; }
-  void require_fits(Grid3 const&) const override {}
   std::string script() const override { return ""; }
 
   std::int64_t inputs = 0;

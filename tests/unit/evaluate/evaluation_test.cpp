@@ -38,7 +38,6 @@ class Diverged : public Network {
     return {at::full(grid.node_shape(x.front().size(0)), kNaN)};
   }
   std::vector<LevelParameters> levels(Grid3 const&) const override { return {}; }
-  void require_fits(Grid3 const&) const override {}
   std::string script() const override { return ""; }
 };
 

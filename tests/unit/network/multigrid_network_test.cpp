@@ -25,8 +25,12 @@ using testing::perturb;
 using testing::plain_block;
 using ::testing::ThrowsMessage;
 
+NetworkOptions small_options() {
+  return {.channels = {{4, 8}, {8, 4}, {16, 2}}};
+}
+
 std::shared_ptr<Network> small_network() {
-  return make_network({.channels = {{4, 8}, {8, 4}, {16, 2}}}, default_frame);
+  return make_network(small_options(), default_frame);
 }
 
 /// The network of the class comment, written with torch's own operations on the whole batch.
@@ -203,18 +207,18 @@ TEST(MultigridNetwork, TheCoarsestLevelProposesNoDirections) {
 }
 
 TEST(MultigridNetwork, RefusesGridsAndLevelsThatDoNotFit) {
-  auto const network = small_network();
-  EXPECT_NO_THROW(network->require_fits(Grid3::cube(64)));
+  auto const options = small_options();
+  EXPECT_NO_THROW(require_fits(options, Grid3::cube(64)));
   for (std::int64_t n : {2, 12, 24, 33, 48}) {
-    EXPECT_THROW(network->require_fits(Grid3::cube(n)), Error) << n;
+    EXPECT_THROW(require_fits(options, Grid3::cube(n)), Error) << n;
   }
-  EXPECT_THROW(network->require_fits({{64, 40, 64}, {1, 1, 1}}), Error);
+  EXPECT_THROW(require_fits(options, {{64, 40, 64}, {1, 1, 1}}), Error);
   // Nothing would happen on finer grids.
-  auto const rough = make_network({.channels = {{4, 8}, {8, 4}}, .smoothing = 0}, default_frame);
-  EXPECT_THAT([&] { rough->require_fits(Grid3::cube(32)); },
+  NetworkOptions const rough{.channels = {{4, 8}, {8, 4}}, .smoothing = 0};
+  EXPECT_THAT([&] { require_fits(rough, Grid3::cube(32)); },
               ThrowsMessage<Error>(HasSubstr("Add 16, 32 to network.channels")));
-  EXPECT_THROW(network->require_fits({{16, 10, 16}, {1, 1, 1}}), Error);
-  EXPECT_NO_THROW(network->require_fits({{16, 8, 12}, {1, 1, 1}}));
+  EXPECT_THROW(require_fits(options, {{16, 10, 16}, {1, 1, 1}}), Error);
+  EXPECT_NO_THROW(require_fits(options, {{16, 8, 12}, {1, 1, 1}}));
   EXPECT_THROW(make_network({.channels = {{4, 8}, {16, 4}}}, default_frame), Error);
   EXPECT_THROW(make_network({.name = "resnet"}, default_frame), Error);
 }

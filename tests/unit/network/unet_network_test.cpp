@@ -258,7 +258,7 @@ TEST(UnetNetwork, AcceptsAnEmptyUnit) {
 /// What require_fits says of a grid; "" if it fits.
 std::string refusal(NetworkOptions const& options, Grid3 const& grid) {
   try {
-    make_network(options, default_frame)->require_fits(grid);
+    require_fits(options, grid);
   } catch (Error const& error) {
     return error.what();
   }
