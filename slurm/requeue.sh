@@ -16,7 +16,14 @@ export OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1
 # those must have all of the node's cores.
 if [[ ${launcher[0]} == srun ]]; then export SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:-1}; fi
 
+# Of a task of an array its own: by the array's number all tasks would be stopped and started anew.
+job=${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID:-}}
+job=${job:-${SLURM_JOB_ID:-}}
+
 readonly stopped=75 # voxcycle's exit status when it stopped with a checkpoint
+
+# Whether Slurm is taking the job's place for another. Its first notice goes to the program alone.
+preempted() { [[ $(scontrol show job "$job" 2>/dev/null) == *PreemptTime=[0-9]* ]]; }
 
 # run_or_requeue COMMAND ...: the command's exit status, unless it was asked to stop and did, or was
 # ended before it could.
@@ -25,7 +32,7 @@ run_or_requeue() {
   "$@" &
   child=$!
   # A job that its time limit ends does not come back by itself.
-  trap 'asked=yes; kill -USR1 "$child"; (sleep 45; scontrol requeue "$SLURM_JOB_ID") & guard=$!' USR1
+  trap 'asked=yes; kill -USR1 "$child"; (sleep 45; scontrol requeue "$job") & guard=$!' USR1
   # A trapped signal ends wait early.
   wait "$child" || status=$?
   while kill -0 "$child" 2>/dev/null; do
@@ -33,14 +40,17 @@ run_or_requeue() {
     wait "$child" || status=$?
   done
   trap - USR1
-  [[ $asked == yes ]] || return "$status"
-  kill "$guard" 2>/dev/null || true
-  if ((status == stopped || status > 128)); then
-    echo "time is up: job $SLURM_JOB_ID goes back into the queue"
-    scontrol requeue "$SLURM_JOB_ID"
-    return 0
+  [[ -z ${guard:-} ]] || kill "$guard" 2>/dev/null || true
+  ((status != 0)) || return 0
+  if [[ $asked == yes ]] && ((status == stopped || status > 128)); then
+    echo "time is up: job $job goes back into the queue"
+  elif preempted; then
+    echo "preempted: job $job goes back into the queue"
+  else
+    return "$status"
   fi
-  return "$status"
+  scontrol requeue "$job"
+  return 0
 }
 
 # The program by itself, and on all processes of the job.

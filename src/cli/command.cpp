@@ -62,9 +62,6 @@ Command const& find_command(std::vector<Command> const& commands, std::string co
   throw Error("unknown command '" + name + "'. Choose one of " + join(names) + '.');
 }
 
-/// The argument of flags that may be empty: no launcher.
-constexpr std::string_view kText = "TEXT";
-
 /// A misspelt case of a study would be one more run.
 void require_known_case(ConfigStudy const& study, std::string const& key) {
   if (study.cases.empty() || !key.starts_with(kCase)) return;
@@ -106,7 +103,7 @@ void parse_arguments(std::vector<std::string> const& arguments, Command const& c
       VOXCYCLE_REQUIRE(takes_value || equals == std::string::npos,
                        "--" << name << " takes no value. Leave it out where it is not wanted.");
       auto const text = takes_value ? value() : "";
-      bool const may_be_empty = !takes_value || flag->argument == kText;
+      bool const may_be_empty = !takes_value || flag->empty == Empty::allowed;
       VOXCYCLE_REQUIRE(may_be_empty || !text.empty(), "--" << name << " is empty. Give it a value ("
                                                            << flag->argument
                                                            << "), or leave it out.");

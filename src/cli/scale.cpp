@@ -218,7 +218,8 @@ Command scale_command() {
        {"space", "",
         "instead: the batch on all processes together, each with a slab of every sample "
         "(run.space)"},
-       {"launcher", "TEXT", "how to start {} processes (default: mpirun -n {} ...)"},
+       {"launcher", "TEXT", "how to start {} processes (default: mpirun -n {} ...; '': none)",
+        Empty::allowed},
        {"json", "FILE", "where the figures go"}},
       scale};
 }

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/threads.hpp"
 
+#include "voxcycle/core/control_groups.hpp"
 #include "voxcycle/core/host.hpp"
+#include "voxcycle/core/log.hpp"
+#include "voxcycle/core/text.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <string>
 #include <thread>
@@ -42,17 +46,25 @@ std::int64_t processes_sharing_cores(Communicator const& comm) {
 
 int cores() {
   auto const allowed = allowed_cores();
-  auto const count = std::count(allowed.begin(), allowed.end(), true);
-  return count > 0 ? static_cast<int>(count)
-                   : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  auto count = static_cast<int>(std::count(allowed.begin(), allowed.end(), true));
+  if (count == 0) count = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  auto const limit = cpu_limit(control_groups("cpu"));
+  return limit ? std::min(count, std::max(1, static_cast<int>(std::ceil(*limit)))) : count;
 }
 
 void set_threads(Config const& config, Communicator const& comm) {
   auto const sharing = processes_sharing_cores(comm);
   auto threads = config.integer("run.threads", 0, 4096);
-  if (threads == 0 && std::getenv("OMP_NUM_THREADS") != nullptr) return;
-  if (threads == 0) threads = std::max<std::int64_t>(1, cores() / sharing);
-  at::set_num_threads(static_cast<int>(threads));
+  if (threads == 0 && std::getenv("OMP_NUM_THREADS") == nullptr) {
+    threads = std::max<std::int64_t>(1, cores() / sharing);
+  }
+  if (threads > 0) at::set_num_threads(static_cast<int>(threads));
+  if (comm.rank() == 0 && at::get_num_threads() > cores()) {
+    log_warning(
+        format("%d threads wait for each other on %d %s: lower run.threads or "
+               "OMP_NUM_THREADS, or ask for more cores.",
+               at::get_num_threads(), cores(), cores() == 1 ? "core" : "cores"));
+  }
 }
 
 }  // namespace voxcycle

@@ -49,7 +49,11 @@ std::unique_ptr<DirectoryLock> prepare_directory(TrainOptions const& options, Co
     // Of all stages, before the first step: else a job ends hours later for a missing file.
     if (!holds_finished_run(options)) require_training_shards(config, options);
     lock = std::make_unique<DirectoryLock>(options.directory, "run.directory");
-    remove_leftovers(options.directory, std::chrono::minutes(1));  // reports may be under way
+    for (auto const& directory :
+         {options.directory,
+          std::filesystem::path(stage_path(options.directory, 0)).parent_path().string()}) {
+      remove_leftovers(directory, std::chrono::minutes(1));  // reports may be under way
+    }
     if (options.restart == Restart::fresh) forget_run(options.directory);
     if (!resumes(options)) {
       remove_event_files(options.directory);

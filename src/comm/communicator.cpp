@@ -68,7 +68,16 @@ std::unique_ptr<Communicator> make_communicator() {
   bool const speaks_mpi = has_launcher();
   auto const count = launched();
   // One alone needs no MPI: others may come after it, or be started by it.
-  if (speaks_mpi && count != 1) return make_mpi_communicator();
+  if (speaks_mpi && count != 1) {
+    auto comm = make_mpi_communicator();
+    VOXCYCLE_REQUIRE(!count || comm->size() == *count,
+                     "the launcher started " << *count << " processes, but this one sees "
+                                             << comm->size()
+                                             << ": it is not of the MPI that voxcycle is built "
+                                                "with (Open MPI). Start it with that one's mpirun, "
+                                                "or with srun --mpi=pmix.");
+    return comm;
+  }
   if (!speaks_mpi && count > 1 && number_of("SLURM_PROCID") == 0) {
     log_warning("srun started " + std::to_string(*count) +
                 " tasks that do not know of each other: each works alone. If they are to work "

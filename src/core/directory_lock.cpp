@@ -3,6 +3,7 @@
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/host.hpp"
+#include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
 
 #include <array>
@@ -41,7 +42,10 @@ DirectoryLock::DirectoryLock(std::string const& directory, std::string const& ke
     static_cast<void>(::ftruncate(file_, 0));
     static_cast<void>(::pwrite(file_, holder.data(), holder.size(), 0));
     held_ = true;
-  } else if (errno == EWOULDBLOCK) {
+  } else if (errno != EWOULDBLOCK) {
+    log_warning(directory + " cannot be locked (" + std::strerror(errno) +
+                "): nothing keeps another process from writing there at the same time.");
+  } else {
     auto const holder = holder_in(file_);
     ::close(file_);
     throw Error(directory + " is in use by " + holder + ". Wait for its end, or choose another " +

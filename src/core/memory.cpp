@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/memory.hpp"
 
+#include "voxcycle/core/control_groups.hpp"
 #include "voxcycle/core/large_blocks.hpp"
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
-#include <limits>
 #include <string>
 
 #include <malloc.h>
@@ -23,38 +22,6 @@ std::int64_t kilobyte_line(char const* path, std::string const& name) {
     if (word == name + ":" && in >> value) return value * 1024;
   }
   return 0;
-}
-
-/// The least number in the file `name` of a control group or of one above it; "max" is no number.
-std::int64_t least_limit(std::string const& root, std::string group, std::string const& name) {
-  auto least = std::numeric_limits<std::int64_t>::max();
-  while (true) {
-    std::int64_t value = 0;
-    if (std::ifstream in(std::filesystem::path(root + group) / name); in >> value)
-      least = std::min(least, value);
-    auto const slash = group.rfind('/');
-    if (slash == std::string::npos) return least;
-    group.resize(slash);
-  }
-}
-
-/// Of this process's control groups: version 2 ("0::/group") or 1 ("5:memory:/group").
-std::int64_t control_group_limit() {
-  auto least = std::numeric_limits<std::int64_t>::max();
-  std::ifstream in("/proc/self/cgroup");
-  for (std::string line; std::getline(in, line);) {
-    auto const first = line.find(':');
-    auto const second = line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    std::string const controllers = line.substr(first + 1, second - first - 1);
-    std::string const group = line.substr(second + 1);
-    if (controllers.empty()) {
-      least = std::min(least, least_limit("/sys/fs/cgroup", group, "memory.max"));
-    } else if (("," + controllers + ",").find(",memory,") != std::string::npos) {
-      least = std::min(least, least_limit("/sys/fs/cgroup/memory", group, "memory.limit_in_bytes"));
-    }
-  }
-  return least;
 }
 
 /// From here on what the C library keeps is worth giving back.
@@ -89,7 +56,8 @@ std::int64_t resident_peak_bytes() {
 }
 
 std::int64_t machine_memory_bytes() {
-  return std::min(kilobyte_line("/proc/meminfo", "MemTotal"), control_group_limit());
+  auto const all = kilobyte_line("/proc/meminfo", "MemTotal");
+  return std::min(all, memory_limit(control_groups("memory")).value_or(all));
 }
 
 }  // namespace voxcycle

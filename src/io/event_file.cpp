@@ -4,6 +4,7 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cerrno>
@@ -11,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <string_view>
+#include <vector>
 
 namespace voxcycle {
 namespace {
@@ -74,12 +76,32 @@ std::string event_at(std::int64_t step) {
 constexpr char const* kPrefix = "events.out.tfevents.";
 constexpr char const* kSuffix = ".voxcycle";
 
+/// This program's; none of a directory that is not there.
+std::vector<std::filesystem::path> event_files(std::string const& directory) {
+  std::vector<std::filesystem::path> files;
+  std::error_code none;
+  for (auto const& entry : std::filesystem::directory_iterator(directory, none)) {
+    auto const name = entry.path().filename().string();
+    if (name.starts_with(kPrefix) && name.ends_with(kSuffix)) files.push_back(entry.path());
+  }
+  return files;
+}
+
+/// The seconds in the name of an event file.
+std::int64_t number_of(std::filesystem::path const& file) {
+  auto const name = file.filename().string().substr(std::string_view(kPrefix).size());
+  return parse_number<std::int64_t>(name.substr(0, name.find('.'))).value_or(0);
+}
+
 }  // namespace
 
 EventFile::EventFile(std::string const& directory, std::int64_t first_step) {
   std::error_code code;
   std::filesystem::create_directories(directory, code);
-  std::string const name = kPrefix + format("%010ld", static_cast<long>(wall_time())) + kSuffix;
+  // Readers take files by name: this one comes after all that are there, whatever the clock says.
+  auto number = static_cast<std::int64_t>(wall_time());
+  for (auto const& there : event_files(directory)) number = std::max(number, number_of(there) + 1);
+  std::string const name = kPrefix + format("%010ld", static_cast<long>(number)) + kSuffix;
   path_ = (std::filesystem::path(directory) / name).string();
   out_.open(path_, std::ios::binary | std::ios::app);
   VOXCYCLE_REQUIRE(out_, "cannot write " << path_ << ": " << std::strerror(errno)
@@ -104,13 +126,7 @@ void EventFile::write_record(std::string const& message) {
 }
 
 void remove_event_files(std::string const& directory) {
-  std::error_code none;  // of a directory that is not there
-  for (auto const& entry : std::filesystem::directory_iterator(directory, none)) {
-    auto const name = entry.path().filename().string();
-    if (name.starts_with(kPrefix) && name.ends_with(kSuffix)) {
-      std::filesystem::remove(entry.path());
-    }
-  }
+  for (auto const& file : event_files(directory)) std::filesystem::remove(file);
 }
 
 }  // namespace voxcycle

@@ -49,8 +49,8 @@ class Adam final : public Optimizer {
     }
   }
 
-  std::vector<std::pair<std::string, at::Tensor>> state() override {
-    std::vector<std::pair<std::string, at::Tensor>> all;
+  NamedTensors state() override {
+    NamedTensors all;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       for (std::size_t k = 0; k < groups_[g].names.size(); ++k) {
         auto const& name = groups_[g].names[k];
@@ -62,8 +62,8 @@ class Adam final : public Optimizer {
     return all;
   }
 
-  std::vector<std::pair<std::string, at::Tensor>> second_moments() const override {
-    std::vector<std::pair<std::string, at::Tensor>> all;
+  NamedTensors second_moments() const override {
+    NamedTensors all;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       for (std::size_t k = 0; k < groups_[g].names.size(); ++k) {
         double const steps = moments_[g][k].steps.item<double>();

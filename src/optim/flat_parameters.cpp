@@ -66,8 +66,7 @@ at::Tensor FlatParameters::rate_factors() const {
   return flat;
 }
 
-at::Tensor FlatParameters::flatten(
-    std::vector<std::pair<std::string, at::Tensor>> const& named) const {
+at::Tensor FlatParameters::flatten(NamedTensors const& named) const {
   std::map<std::string, at::Tensor> const by_name(named.begin(), named.end());
   at::Tensor flat = at::empty({size_}, at::kDouble);
   bool complete = true;

@@ -139,7 +139,7 @@ LbfgsReport Lbfgs::advance() {
   return report_;
 }
 
-NamedArrays Lbfgs::state() const {
+NamedTensors Lbfgs::state() const {
   auto all = history_.state();
   all.emplace_back("scalars",
                    at::tensor({at_.value, static_cast<double>(report_.all_evaluations),

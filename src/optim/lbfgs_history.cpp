@@ -21,7 +21,7 @@ std::string pair_name(char const* which, std::int64_t k) {
 
 }  // namespace
 
-void keep_whole(NamedArrays& all, std::string const& name, Shares const& shares,
+void keep_whole(NamedTensors& all, std::string const& name, Shares const& shares,
                 at::Tensor const& part) {
   at::Tensor const whole = shares.gather(part);
   if (shares.comm().rank() == 0) all.emplace_back(name, whole);
@@ -100,8 +100,8 @@ double LbfgsHistory::bytes() const {
   return static_cast<double>(s_.nbytes() + y_.nbytes());
 }
 
-NamedArrays LbfgsHistory::state() const {
-  NamedArrays all;
+NamedTensors LbfgsHistory::state() const {
+  NamedTensors all;
   std::vector<double> scalars{static_cast<double>(count_), gamma_};
   for (std::int64_t k = 0; k < count_; ++k) {
     scalars.push_back(sy_[static_cast<std::size_t>(row(k))]);

@@ -97,7 +97,7 @@ LbfgsReport MultiBatchLbfgs::iterate() {
   return report_;
 }
 
-NamedArrays MultiBatchLbfgs::state() const {
+NamedTensors MultiBatchLbfgs::state() const {
   auto all = history_.state();
   all.emplace_back("scalars",
                    at::tensor({static_cast<double>(number_), static_cast<double>(failures_),

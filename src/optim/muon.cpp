@@ -95,7 +95,7 @@ class Muon final : public Optimizer {
     adam_->step(rate);
   }
 
-  std::vector<std::pair<std::string, at::Tensor>> state() override {
+  NamedTensors state() override {
     auto all = adam_->state();
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       for (std::size_t k = 0; k < groups_[g].names.size(); ++k) {
@@ -105,9 +105,7 @@ class Muon final : public Optimizer {
     return all;
   }
 
-  std::vector<std::pair<std::string, at::Tensor>> second_moments() const override {
-    return adam_->second_moments();
-  }
+  NamedTensors second_moments() const override { return adam_->second_moments(); }
 
  private:
   struct Update {

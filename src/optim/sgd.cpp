@@ -33,8 +33,8 @@ class Sgd final : public Optimizer {
     }
   }
 
-  std::vector<std::pair<std::string, at::Tensor>> state() override {
-    std::vector<std::pair<std::string, at::Tensor>> all;
+  NamedTensors state() override {
+    NamedTensors all;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       for (std::size_t k = 0; k < groups_[g].names.size(); ++k) {
         all.emplace_back(groups_[g].names[k] + ".velocity", velocities_[g][k]);

@@ -21,13 +21,13 @@ constexpr std::int64_t kPositions = 7;
 
 constexpr std::string_view kCarried = "carried/";
 
-NamedArrays values_of(Network const& network) {
-  NamedArrays all = network.named_parameters();
+NamedTensors values_of(Network const& network) {
+  NamedTensors all = network.named_parameters();
   for (auto& buffer : network.named_buffers()) all.push_back(std::move(buffer));
   return all;
 }
 
-void add_all(ArchiveWriter& archive, std::string const& prefix, NamedArrays const& tensors) {
+void add_all(ArchiveWriter& archive, std::string const& prefix, NamedTensors const& tensors) {
   for (auto const& [name, tensor] : tensors) {
     at::Tensor const values = tensor.detach().cpu().contiguous();
     auto const count = static_cast<std::size_t>(values.numel());
@@ -87,8 +87,8 @@ std::optional<IdentityDifference> first_difference(std::string const& there,
 }
 
 void write_checkpoint(std::string const& path, CheckpointHeader const& header,
-                      Network const& network, Network const& average, NamedArrays const& optimizer,
-                      NamedArrays const& carried) {
+                      Network const& network, Network const& average, NamedTensors const& optimizer,
+                      NamedTensors const& carried) {
   ArchiveWriter archive;
   add_header(archive, header);
   add_all(archive, "network/", values_of(network));
@@ -112,7 +112,7 @@ struct CheckpointReader::Impl {
                                       : at::tensor(archive.read_float(name)).view(shape);
   }
 
-  void restore(std::string const& prefix, NamedArrays const& tensors) const {
+  void restore(std::string const& prefix, NamedTensors const& tensors) const {
     at::NoGradGuard const no_grad;
     for (auto const& [name, tensor] : tensors) {
       at::Tensor const values = read(prefix + name);
@@ -169,8 +169,8 @@ at::Tensor CheckpointReader::optimizer_array(std::string const& name) const {
   return impl_->read("optimizer/" + name);
 }
 
-NamedArrays CheckpointReader::carried() const {
-  NamedArrays all;
+NamedTensors CheckpointReader::carried() const {
+  NamedTensors all;
   for (auto const& name : impl_->archive.names()) {
     if (!name.starts_with(kCarried)) continue;
     all.emplace_back(name.substr(kCarried.size()), impl_->read(name));

@@ -48,11 +48,11 @@ class FirstOrderStepper final : public Stepper {
     return result;
   }
 
-  NamedArrays state() override { return optimizer_->state(); }
+  NamedTensors state() override { return optimizer_->state(); }
   void restore(CheckpointReader const& checkpoint) override {
     checkpoint.restore_optimizer(*optimizer_);
   }
-  NamedArrays second_moments() const override { return optimizer_->second_moments(); }
+  NamedTensors second_moments() const override { return optimizer_->second_moments(); }
 
  private:
   TrainOptions const& options_;

@@ -126,7 +126,7 @@ class LbfgsStepper final : public Stepper {
                                                   : ("stopped: " + stopped()).c_str());
   }
 
-  NamedArrays state() override {
+  NamedTensors state() override {
     return each([](auto& method) { return method.state(); });
   }
   void restore(CheckpointReader const& checkpoint) override {

@@ -132,7 +132,7 @@ void RunState::begin_stage(std::function<void(CheckpointReader const&)> const& r
   resumed_.reset();
 }
 
-void RunState::end_stage(NamedArrays carried) {
+void RunState::end_stage(NamedTensors carried) {
   if (o_.keep_stages && comm_.rank() == 0) {
     write_averages(stage_path(o_.directory, position_.stage), position_, averaged_.network());
   }
@@ -203,13 +203,13 @@ void RunState::tell_of_drift() {
               "machines of one kind.");
 }
 
-void RunState::save(NamedArrays const& optimizer) {
+void RunState::save(NamedTensors const& optimizer) {
   tell_of_drift();
   if (comm_.rank() != 0) return;
   position_.metrics = record_->save();
   position_.averaged_updates = averaged_.updates();
   write_checkpoint(checkpoint_path(o_.directory), position_, *network_, averaged_.network(),
-                   optimizer, position_.step == 0 ? carried_ : NamedArrays{});
+                   optimizer, position_.step == 0 ? carried_ : NamedTensors{});
 }
 
 }  // namespace voxcycle

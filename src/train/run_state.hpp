@@ -41,14 +41,14 @@ class RunState {
   void begin_stage(std::function<void(CheckpointReader const&)> const& restore);
   /// Closes the stage in progress: a checkpoint, and what train.keep_stages asks for.
   /// @param carried  what the next stage takes over from this one's method
-  void end_stage(NamedArrays carried);
-  NamedArrays const& carried() const { return carried_; }
+  void end_stage(NamedTensors carried);
+  NamedTensors const& carried() const { return carried_; }
 
   void add_loss(StepResult const& result);
   /// Adds held-out figures and keeps the weights if they are the best so far at the finest grid.
   void add_errors(HeldOutErrors const& errors);
   /// @param optimizer  state of the method of the stage in progress; empty between stages
-  void save(NamedArrays const& optimizer);
+  void save(NamedTensors const& optimizer);
 
  private:
   void restore_weights(CheckpointReader const& checkpoint);
@@ -65,7 +65,7 @@ class RunState {
   std::optional<CheckpointReader> resumed_;
   std::optional<RunRecord> record_;
   std::vector<double> gaps_;
-  NamedArrays carried_;
+  NamedTensors carried_;
   double best_gap_;
   bool drift_told_ = false;
 };

@@ -39,10 +39,10 @@ class Stepper {
   virtual std::string summary() const { return {}; }
   /// Everything that a resumed stage needs besides the weights, by unique names; whole on rank 0.
   /// **Collective**.
-  virtual NamedArrays state() = 0;
+  virtual NamedTensors state() = 0;
   virtual void restore(CheckpointReader const& checkpoint) = 0;
   /// See Optimizer.
-  virtual NamedArrays second_moments() const { return {}; }
+  virtual NamedTensors second_moments() const { return {}; }
 };
 
 /// What a stepper is made of. It outlives the stepper.

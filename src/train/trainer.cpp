@@ -279,7 +279,7 @@ void Trainer::step(Stage const& stage, Budget const& budget, Stepper& stepper) {
 void Trainer::save(Stepper& stepper) {
   // A method that has done nothing yet begins anew.
   bool const has_state = state_.position().step > 0;
-  clock(checkpoint_, [&] { state_.save(has_state ? stepper.state() : NamedArrays{}); });
+  clock(checkpoint_, [&] { state_.save(has_state ? stepper.state() : NamedTensors{}); });
 }
 
 /// From where the stage stands to its end. @throws StopRequested on all ranks, with a state that a
@@ -344,7 +344,8 @@ bool Trainer::run_stage(Stage const& stage) {
   auto const next = static_cast<std::size_t>(stage.number) + 1;
   bool const last = next == state_.stages().size();  // of a run that others may start from
   bool const wanted = last || state_.stages()[next].plan.optimizer == kLbfgs;
-  clock(checkpoint_, [&] { state_.end_stage(wanted ? stepper->second_moments() : NamedArrays{}); });
+  clock(checkpoint_,
+        [&] { state_.end_stage(wanted ? stepper->second_moments() : NamedTensors{}); });
   return !comm_.any(asked_to_stop());
 }
 

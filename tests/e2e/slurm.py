@@ -28,7 +28,9 @@ class Slurm(harness.Case):
     def setUp(self):
         super().setUp()
         self.script("program", PROGRAM)
-        self.script("scontrol", '#!/usr/bin/env bash\necho "$@" >> requeued\n')
+        self.script("scontrol", '#!/usr/bin/env bash\n'
+                                'if [[ $1 == show ]]; then echo "PreemptTime=${PREEMPTED:-None}"; '
+                                'else echo "$@" >> requeued; fi\n')
         self.script("job", f"#!/usr/bin/env bash\nset -euo pipefail\nsource {REQUEUE}\n"
                            'run_or_requeue ./program "$@"\n')
 
@@ -37,7 +39,7 @@ class Slurm(harness.Case):
         path.write_text(text)
         path.chmod(0o755)
 
-    def job(self, *arguments, warned=True, **environment):
+    def job(self, *arguments, warned=True, job="7", **environment):
         """Status, and whether the job went back into the queue."""
         for name in ("started", "requeued"):
             (self.scratch / name).unlink(missing_ok=True)
@@ -53,7 +55,7 @@ class Slurm(harness.Case):
         status = process.wait(timeout=30)
         requeued = self.scratch / "requeued"
         if requeued.exists():
-            self.assertEqual(requeued.read_text(), "requeue 7\n")
+            self.assertEqual(requeued.read_text(), f"requeue {job}\n")
         return status, requeued.exists()
 
     def test_stopped_jobs_come_back_and_others_end(self):
@@ -64,6 +66,16 @@ class Slurm(harness.Case):
         self.assertEqual(self.job("none"), (0, False))  # finished in its last minute
         self.assertEqual(self.job("none", "3"), (3, False))
         self.assertEqual(self.job("0", "75", warned=False), (75, False))
+
+    def test_a_task_of_an_array_comes_back_alone(self):
+        self.assertEqual(self.job("75", job="7_3", SLURM_ARRAY_JOB_ID="7", SLURM_ARRAY_TASK_ID="3"),
+                         (0, True))
+
+    def test_preempted_jobs_come_back(self):
+        preempted = {"warned": False, "PREEMPTED": "2026-01-02T03:04:05"}
+        self.assertEqual(self.job("0", "75", **preempted), (0, True))
+        self.assertEqual(self.job("0", "1", **preempted), (0, True))  # before its first shard
+        self.assertEqual(self.job("0", "0", **preempted), (0, False))
 
     def test_only_srun_is_told_of_the_cores_of_a_process(self):
         for launcher, told in (("srun --mpi=pmix", "4"), ("mpirun", "none")):

@@ -23,10 +23,14 @@ struct Invocation {
 /// does next must not take it for done.
 constexpr int kStopped = 75;
 
+/// Whether an empty text is a value of a flag.
+enum class Empty { refused, allowed };
+
 struct Flag {
   std::string name;      ///< without the dashes
   std::string argument;  ///< "" if it takes none, else its name in the help, e.g. "FILE"
   std::string meaning;   ///< "" keeps it out of the help
+  Empty empty = Empty::refused;
 };
 
 struct Command {

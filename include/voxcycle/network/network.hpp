@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/core/named_tensors.hpp"
 #include "voxcycle/grid/grid3.hpp"
 #include "voxcycle/network/nodal_frame.hpp"
 #include "voxcycle/network/norm.hpp"
@@ -11,7 +12,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -61,8 +61,6 @@ struct LevelParameters {
   std::vector<at::Tensor> parameters;
   std::vector<std::string> names;
 };
-
-using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 
 /// A map from the whole coefficient field to the whole solution field.
 ///

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -27,7 +26,7 @@ class FlatParameters {
   /// [n]: the groups' rate factors.
   at::Tensor rate_factors() const;
   /// Tensors named after the parameters, of their shapes, as [n]; undefined if one is missing.
-  at::Tensor flatten(std::vector<std::pair<std::string, at::Tensor>> const& named) const;
+  at::Tensor flatten(NamedTensors const& named) const;
 
  private:
   std::vector<ParameterGroup> groups_;

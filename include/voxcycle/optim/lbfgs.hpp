@@ -66,7 +66,7 @@ class Lbfgs {
   LbfgsReport const& report() const { return report_; }
   LbfgsHistory const& history() const { return history_; }
   /// All that a resumed run needs besides the point. **Collective**.
-  NamedArrays state() const;
+  NamedTensors state() const;
   void restore(ArraySource const& read);
 
  private:

@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/core/named_tensors.hpp"
 #include "voxcycle/optim/shares.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
 namespace voxcycle {
 
-/// Arrays by unique names, what a checkpoint keeps of a method.
-using NamedArrays = std::vector<std::pair<std::string, at::Tensor>>;
-/// Reads one of them again.
+/// Reads one of the named tensors of a state() again.
 using ArraySource = std::function<at::Tensor(std::string const& name)>;
 
 /// Adds the whole of a vector of which each rank has its part to what rank 0 keeps. **Collective**.
-void keep_whole(NamedArrays& all, std::string const& name, Shares const& shares,
+void keep_whole(NamedTensors& all, std::string const& name, Shares const& shares,
                 at::Tensor const& part);
 
 /// A direction to search in.
@@ -67,7 +65,7 @@ class LbfgsHistory {
   /// Pairs (whole, in one array each), D and scalars; on rank 0, of one rank views of what it
   /// holds.
   /// **Collective**.
-  NamedArrays state() const;
+  NamedTensors state() const;
   void restore(ArraySource const& read);
 
  private:

@@ -31,7 +31,7 @@ class MultiBatchLbfgs {
   LbfgsReport const& report() const { return report_; }
 
   LbfgsHistory const& history() const { return history_; }
-  NamedArrays state() const;  ///< as Lbfgs
+  NamedTensors state() const;  ///< as Lbfgs
   void restore(ArraySource const& read);
 
  private:

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/core/named_tensors.hpp"
+
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -25,16 +26,16 @@ class Optimizer {
   /// One step with the given rate. Parameters without a gradient stay as they are.
   virtual void step(double rate) = 0;
   /// Everything that a resumed run needs, by unique names; writing into these tensors restores it.
-  virtual std::vector<std::pair<std::string, at::Tensor>> state() = 0;
+  virtual NamedTensors state() = 0;
   /// Means of the squared gradient, bias-corrected, of the parameters that the method keeps them
   /// for: by the parameters' names, of their shapes.
-  virtual std::vector<std::pair<std::string, at::Tensor>> second_moments() const { return {}; }
+  virtual NamedTensors second_moments() const { return {}; }
 };
 
 struct OptimizerOptions {
   std::string name = "adam";
-  double beta1 = 0.9;           ///< adam: decay of the first moments, [0, 1)
-  double beta2 = 0.999;         ///< adam: decay of the second moments, [0, 1)
+  double beta1 = 0.9;    ///< adam: decay of the first moments, [0, 1)
+  double beta2 = 0.999;  ///< adam: decay of the second moments, [0, 1)
   /// adam: added to the root of the second moment, > 0. Far below torch's 1e-8: gradients of a
   /// network that corrects a good first guess have root mean squares of 1e-10 to 1e-8.
   double epsilon = 1e-12;

@@ -44,8 +44,8 @@ std::optional<IdentityDifference> first_difference(std::string const& there,
 /// @param carried    what the next stage takes over from the last one's method; see second_moments
 /// @throws Error if the disk is full.
 void write_checkpoint(std::string const& path, CheckpointHeader const& header,
-                      Network const& network, Network const& average, NamedArrays const& optimizer,
-                      NamedArrays const& carried);
+                      Network const& network, Network const& average, NamedTensors const& optimizer,
+                      NamedTensors const& carried);
 
 /// Writes the averaged weights alone, for restore_average: what a stage ended with, the best so
 /// far.
@@ -69,7 +69,7 @@ class CheckpointReader {
   /// One array of a method's state, float32 or float64.
   at::Tensor optimizer_array(std::string const& name) const;
   /// All that the next stage takes over.
-  NamedArrays carried() const;
+  NamedTensors carried() const;
 
  private:
   struct Impl;

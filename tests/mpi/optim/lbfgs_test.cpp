@@ -56,14 +56,14 @@ class Chain final : public Objective, public BatchObjective {
 };
 
 /// What a checkpoint would hold, on all ranks: rank 0's arrays, of one axis all.
-NamedArrays as_from_file(Communicator const& comm, NamedArrays const& state) {
+NamedTensors as_from_file(Communicator const& comm, NamedTensors const& state) {
   std::string contents;
   for (auto const& [name, values] : state) {
     contents += name + " " + std::to_string(values.numel()) +
                 (values.scalar_type() == at::kFloat ? " 1 " : " 0 ");
   }
   std::istringstream list(comm.all_gather_text(contents).front());
-  NamedArrays read;
+  NamedTensors read;
   std::string name;
   std::int64_t size = 0;
   bool single = false;
@@ -92,7 +92,7 @@ Trace trace(Communicator const& comm, int restart = -1) {
   Trace result;
   for (int k = 0; k < kIterations; ++k) {
     if (k == restart) {
-      NamedArrays const kept = as_from_file(comm, method->state());
+      NamedTensors const kept = as_from_file(comm, method->state());
       method = std::make_unique<Method>(comm, objective, at::ones_like(diagonal), options);
       method->restore([&](std::string const& name) {
         for (auto const& entry : kept) {

@@ -85,6 +85,15 @@ TEST(EventFile, HoldsTheRecordsOfTensorBoard) {
             "\x10\xac\x02\x2a\x0c\x0a\x0a\x0a\x03"s + "a/b\x15\x00\x00\x00\xc0"s);
 }
 
+TEST(EventFile, LaterFilesComeLaterWhateverTheClockSays) {
+  std::string const directory = fresh_directory("clock");
+  spit(directory + "/events.out.tfevents.9999999998.voxcycle", "written when the clock was ahead");
+  { EventFile const file(directory, 1); }
+  { EventFile const file(directory, 5); }
+  EXPECT_TRUE(fs::exists(directory + "/events.out.tfevents.9999999999.voxcycle"));
+  EXPECT_TRUE(fs::exists(directory + "/events.out.tfevents.10000000000.voxcycle"));
+}
+
 TEST(EventFile, OnlyEventFilesAreRemoved) {
   std::string const directory = fresh_directory("forgotten");
   { EventFile const file(directory, 1); }

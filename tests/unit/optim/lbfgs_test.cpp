@@ -217,7 +217,7 @@ TEST_F(LbfgsTest, SkipsAndCountsPairsWithoutCurvature) {
 TEST_F(LbfgsTest, GoesOnFromItsStateWithTheSameBits) {
   auto const run = [&](int first, int second) {
     FunctionObjective objective(rosenbrock_start(8, Start::alternating), rosenbrock);
-    NamedArrays kept;
+    NamedTensors kept;
     {
       auto method = make(objective, {.pairs = 4});
       for (int k = 0; k < first; ++k) method.iterate();

@@ -124,7 +124,7 @@ TEST_F(MultiBatchLbfgsTest, RefusesABatchThatIsNotFinite) {
 TEST_F(MultiBatchLbfgsTest, GoesOnFromItsStateWithTheSameBits) {
   auto const run = [&](int first, int second) {
     LeastSquares objective(a_, a_.mv(expected_), 120, 60);
-    NamedArrays kept;
+    NamedTensors kept;
     {
       auto method = make(objective);
       for (int k = 0; k < first; ++k) method.iterate();
