@@ -127,7 +127,8 @@ int ablate(Invocation const& call) {
   bool const only_report = call.has("report");
   VOXCYCLE_REQUIRE(only_list + only_data + only_run + only_report <= 1,
                    "--list, --data, --run and --report exclude each other. Choose one.");
-  auto const options = runs_options(call.config);
+  auto options = runs_options(call.config);
+  if (only_run) options.jobs = 1;  // jobs of an array are on machines, or places, of their own
   auto const runs = plan_study(call.config);
   require_report_options(call.config);
   require_of_each(runs, require_valid);
@@ -170,7 +171,9 @@ Command ablate_command() {
           "a study: every case and combination of a config as a run of its own, and one report",
           {{"list", "", "print the runs: number, state, directory, label"},
            {"data", "", "only generate the data that is missing"},
-           {"run", "K", "only run number K, without the report (for job arrays)"},
+           {"run", "K",
+            "only run number K, with all cores and memory of this job, without the report (for job "
+            "arrays)"},
            {"report", "", "only write the report, from the runs that are there"}},
           ablate};
 }

@@ -11,10 +11,12 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 
 #include "cli/ablate.hpp"
 #include "cli/ablate_results.hpp"
 #include "cli/ablate_spectra.hpp"
+#include "cli/options.hpp"
 
 namespace voxcycle {
 namespace {
@@ -38,6 +40,15 @@ std::string cases_text(ConfigStudy const& study) {
   return text.empty() ? "one" : text;
 }
 
+std::string equation_of(Config const& config) {
+  return "f: " + to_string(source_of(config)) +
+         "; faces x-, x+, y-, y+, z-, z+: " + to_string(boundary_of(config));
+}
+
+std::string each_once(std::set<std::string> const& texts) {
+  return join({texts.begin(), texts.end()}, " | ");
+}
+
 Study read_study(Config const& config, std::vector<PlannedRun> const& runs,
                  Communicator const& self) {
   Study study;
@@ -50,11 +61,15 @@ Study read_study(Config const& config, std::vector<PlannedRun> const& runs,
   auto const samples = config.integer("ablate.spectrum_samples", 0, 1 << 20);
   std::size_t finished = 0;
   std::size_t diverging = 0;
+  std::set<std::string> equations;
+  std::set<std::string> resources;
   for (auto const& planned : runs) {
     study.runs.push_back(read_run(planned));
     auto& run = study.runs.back();
+    equations.insert(equation_of(planned.config));
     if (!run.finished) continue;
     ++finished;
+    if (!run.resources.empty()) resources.insert(run.resources);
     if (diverged(run)) ++diverging;
     try {
       run.spectra = spectra_of_run(planned, samples, self);
@@ -63,17 +78,14 @@ Study read_study(Config const& config, std::vector<PlannedRun> const& runs,
                   error.what());
     }
   }
-  study.summary = {
-      {"runs", format("%zu of %zu finished", finished, runs.size()) +
-                   (diverging > 0 ? format(", %zu of them diverged", diverging) : "")},
-      {"cases", cases_text(config.study())},
-      {"varied", vary_text(config.study())},
-      {"equation",
-       "-div(nu grad u) = f; faces x-, x+, y-, y+, z-, z+: " + config.text("problem.boundary")},
-      {"processes", config.text("ablate.processes") + " a run, " + config.text("ablate.jobs") +
-                        (config.text("ablate.jobs") == "1" ? " run" : " runs") + " at once"},
-      {"program",
-       std::string("voxcycle ") + build_info::version + ", commit " + build_info::commit}};
+  study.summary = {{"runs", format("%zu of %zu finished", finished, runs.size()) +
+                                (diverging > 0 ? format(", %zu of them diverged", diverging) : "")},
+                   {"cases", cases_text(config.study())},
+                   {"varied", vary_text(config.study())},
+                   {"equation", "-div(nu grad u) = f; " + each_once(equations)},
+                   {"a run", resources.empty() ? "not known" : each_once(resources)},
+                   {"program", std::string("voxcycle ") + build_info::version + ", commit " +
+                                   build_info::commit}};
   study.config = config.dump();
   return study;
 }
@@ -87,7 +99,8 @@ std::string group_table(Study const& study) {
                      "relative L2", "energy gap", "energy norm", "to target", "speed-up");
   for (auto const& group : groups) {
     bool const reached = !group.seconds_to_target.empty();
-    text += format("%-*s %5zu ", static_cast<int>(width), group.label.c_str(), group.runs.size());
+    text += format("%-*s %5s ", static_cast<int>(width), group.label.c_str(),
+                   format("%zu/%zu", group.runs.size(), group.planned).c_str());
     if (group.runs.empty()) {
       text += "not finished\n";
       continue;

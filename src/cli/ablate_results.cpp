@@ -40,12 +40,21 @@ std::string error_in(std::string const& path, std::size_t lines) {
   return text.substr(0, text.find('\n'));
 }
 
-/// The error that ended the run: its log ends with it, or, if it came before there was a log, the
+/// The error that ended the run: its log ends with it, or, if it came before that was opened, the
 /// output of its process has it. "" if it ended otherwise, or was a run of another config.
 std::string failure_of(PlannedRun const& run) {
   if (!has_config_of(run)) return "";
+  namespace fs = std::filesystem;
+  std::error_code none;  // of files that are not there: the least time
   auto const log = run.directory + "/log.txt";
-  return std::filesystem::exists(log) ? error_in(log, 1) : error_in(output_of(run), 12);
+  bool const log_is_last =
+      fs::last_write_time(log, none) > fs::last_write_time(output_of(run), none);
+  return log_is_last ? error_in(log, 1) : error_in(output_of(run), 12);
+}
+
+std::string first_line_of(std::string const& path) {
+  auto const text = read_file(path);
+  return text.substr(0, text.find('\n'));
 }
 
 }  // namespace
@@ -73,6 +82,7 @@ StudyRun read_run(PlannedRun const& planned) {
   run.state = to_string(state);
   run.finished = state == RunProgress::finished;
   if (run.finished || state == RunProgress::unfinished) run.curve = curve_of(planned);
+  if (run.finished) run.resources = first_line_of(done_path(planned));
   if (run.finished && diverged(run)) run.state = "diverged";
   if (!run.finished && state != RunProgress::foreign) run.failure = failure_of(planned);
   if (!run.failure.empty()) run.state = "failed";

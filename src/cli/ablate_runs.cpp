@@ -197,12 +197,16 @@ std::string output_of(PlannedRun const& run) {
   return run.directory + "/output.txt";
 }
 
+std::string done_path(PlannedRun const& run) {
+  return run.directory + "/DONE";
+}
+
 bool has_config_of(PlannedRun const& run) {
   return same_identity(identity_in(run.directory), settled(run.config).identity());
 }
 
 RunProgress progress_of(PlannedRun const& run) {
-  bool const done = fs::exists(run.directory + "/DONE");
+  bool const done = fs::exists(done_path(run));
   if (!done && !fs::exists(checkpoint_path(run.directory))) return RunProgress::not_begun;
   if (!has_config_of(run)) return RunProgress::foreign;
   return done ? RunProgress::finished : RunProgress::unfinished;

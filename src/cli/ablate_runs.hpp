@@ -20,6 +20,8 @@ std::string to_string(RunProgress state);
 
 /// The file that takes what the run's process prints.
 std::string output_of(PlannedRun const& run);
+/// The file of a finished run; its line tells processes and threads.
+std::string done_path(PlannedRun const& run);
 /// Whether the run's directory has a config with this run's identity.
 bool has_config_of(PlannedRun const& run);
 /// What the run's directory holds.

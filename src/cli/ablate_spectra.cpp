@@ -134,6 +134,10 @@ std::vector<StageSpectrum> spectra_of_run(PlannedRun const& run, std::int64_t sa
     auto const level = static_cast<std::size_t>(options.path[static_cast<std::size_t>(stage)]);
     all.push_back({stage, options.levels[level].grid.label(), std::move(*energy)});
   }
+  VOXCYCLE_REQUIRE(!all.empty(), run.directory
+                                     << "/stages was not kept, as ablate.spectrum_samples was 0 "
+                                        "when it was trained. Remove "
+                                     << run.directory << " to train it again, or set 0 again.");
   return all;
 }
 

@@ -205,7 +205,9 @@ std::vector<ConfigKey> all_config_keys() {
        "runs at once, >= 1; they share this process's threads (run.threads: of a process)"},
       {"ablate.processes", "1", "processes a run, >= 1"},
       {"ablate.launcher", kLauncher, "what starts the {} processes of a run; unused for 1 process"},
-      {"ablate.baseline", "", "case that times are compared with; empty: the first"},
+      {"ablate.baseline", "",
+       "case that times are compared with; empty: the first (of [vary] alone: its first "
+       "combination)"},
       {"ablate.target_metric", "rel_l2", "error of the target: rel_l2, energy_gap, energy_norm"},
       {"ablate.target_error", "0",
        "held-out error (a fraction) whose time is compared; 0: what all seeds of the baseline end "

@@ -164,17 +164,17 @@ int run_train(Invocation const& call) {
   if (!resumes(options)) require_start(options);
   auto const memory = require_training_memory(options, call.config, call.comm, place.memory());
   auto const lock = prepare_directory(options, call.config, call.comm);
-  log_info(format("training on %d %s of %d %s, %s", call.comm.size(),
-                  call.comm.size() == 1 ? "process" : "processes", at::get_num_threads(),
-                  at::get_num_threads() == 1 ? "thread" : "threads",
-                  place.comm().transport().c_str()));
+  auto const resources =
+      format("%d %s of %d %s", call.comm.size(), call.comm.size() == 1 ? "process" : "processes",
+             at::get_num_threads(), at::get_num_threads() == 1 ? "thread" : "threads");
+  log_info("training on " + resources + ", " + place.comm().transport());
   show_gpus(place, call.comm);
   show_levels(options, call.comm);
   TrainSummary const summary = train_within(memory, options, place.comm());
   if (call.comm.rank() == 0) {
     std::printf("\n%s%s", stage_table(summary.rows).c_str(), time_table(summary).c_str());
     if (summary.finished) {
-      write_file_atomically(options.directory + "/DONE", "");
+      write_file_atomically(options.directory + "/DONE", resources + "\n");
       std::printf("trained %s in all; run directory %s\n", format_seconds(summary.seconds).c_str(),
                   options.directory.c_str());
     } else {

@@ -84,6 +84,15 @@ std::vector<StudyPoint> mean_curve(std::vector<StudyRun const*> const& runs) {
   return mean;
 }
 
+std::string resources_of(std::vector<StudyRun const*> const& runs) {
+  std::vector<std::string> all;
+  for (auto const* run : runs) {
+    bool const known = std::find(all.begin(), all.end(), run->resources) != all.end();
+    if (!known && !run->resources.empty()) all.push_back(run->resources);
+  }
+  return join(all, " | ");
+}
+
 double mean_of(std::vector<double> const& values) {
   return spread_of(values).mean;
 }
@@ -154,6 +163,13 @@ std::string divergence_of(StudyGroup const& group) {
   return format("%zu of %zu diverged", group.diverged, group.runs.size());
 }
 
+std::string count_of(StudyGroup const& group) {
+  auto const finished = std::to_string(group.runs.size());
+  if (group.complete()) return finished;
+  return finished + " of " + std::to_string(group.planned) +
+         (group.failed > 0 ? format(", %zu failed", group.failed) : "");
+}
+
 double seconds_to_target(StudyRun const& run, StudyMetric metric, double target) {
   StudyPoint const* before = nullptr;
   double reached = kNaN;
@@ -193,11 +209,14 @@ std::vector<StudyGroup> groups_of(Study const& study) {
       groups.push_back(std::move(group));
       found = groups.end() - 1;
     }
+    ++found->planned;
     if (run.finished) found->runs.push_back(&run);
+    if (!run.finished && !run.failure.empty()) ++found->failed;
   }
   for (auto& group : groups) {
     group.diverged = static_cast<std::size_t>(std::count_if(
         group.runs.begin(), group.runs.end(), [](auto const* run) { return diverged(*run); }));
+    group.resources = resources_of(group.runs);
     group.curve = mean_curve(group.runs);
     group.rel_l2 = final_errors(group.runs, StudyMetric::rel_l2);
     group.energy_gap = final_errors(group.runs, StudyMetric::energy_gap);
@@ -222,8 +241,8 @@ std::vector<StudyGroup> groups_of(Study const& study) {
     auto const* baseline = baseline_of(group);
     group.target = study.target;
     if (study.target == 0) {
-      bool const meaningful =
-          baseline != nullptr && baseline->diverged == 0 && baseline->grid == group.grid;
+      bool const meaningful = baseline != nullptr && baseline->complete() &&
+                              baseline->diverged == 0 && baseline->grid == group.grid;
       group.target = meaningful ? final_errors(baseline->runs, study.metric).high : kNaN;
     }
     auto const times = [&](StudyGroup const& of) {
@@ -235,13 +254,17 @@ std::vector<StudyGroup> groups_of(Study const& study) {
       return reached;
     };
     group.seconds_to_target = times(group);
-    if (baseline == nullptr || baseline->grid != group.grid) continue;
+    if (baseline == nullptr) continue;
+    group.baseline = baseline->label;
+    group.comparable = group.resources == baseline->resources || group.resources.empty() ||
+                       baseline->resources.empty();
+    if (baseline->grid != group.grid) continue;
     auto const of_baseline = times(*baseline);
-    if (!group.runs.empty() && !baseline->runs.empty() &&
-        group.seconds_to_target.size() == group.runs.size() &&
-        of_baseline.size() == baseline->runs.size()) {
+    if (group.seconds_to_target.size() == group.planned &&
+        of_baseline.size() == baseline->planned) {
       double const own = mean_of(group.seconds_to_target);
-      if (own > 0) group.speedup = mean_of(of_baseline) / own;  // else no training was needed
+      double const its = mean_of(of_baseline);
+      if (own > 0 && its > 0) group.speedup = its / own;  // else no training was needed
     }
   }
   return groups;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "html.hpp"
 #include "study_charts.hpp"
@@ -110,18 +111,19 @@ std::string render_table(Study const& study, std::vector<StudyGroup> const& grou
                            "energy norm", "training", "voxels", "to target", "speed-up"}) {
     head += element("th", "scope='col'", name);
   }
-  double fastest = 0;
+  double fastest = NAN;
   for (auto const& group : groups) fastest = std::fmax(fastest, group.speedup);
   std::string rows;
   double target = NAN;  // of the baseline
   bool several_targets = false;
   bool any_diverged = false;
   bool any_goes_on = false;
+  bool any_incomparable = false;
+  std::set<std::string> baselines;
   auto const cell = [&](StudyGroup const& group, Spread StudyGroup::*member) {
     return error_cell(group.*member, group.runs.size(), least(groups, group.grid, member));
   };
   for (auto const& group : groups) {
-    auto const runs = group.runs.size();
     bool const has_target = std::isfinite(group.target);
     if (has_target && std::isfinite(target)) several_targets |= group.target != target;
     if (has_target) target = group.target;
@@ -130,11 +132,15 @@ std::string render_table(Study const& study, std::vector<StudyGroup> const& grou
     bool const goes_on = goes_on_after_the_finest(group);
     any_goes_on = any_goes_on || goes_on;
     auto const divergence = divergence_of(group);
-    auto const label = escape(group.label) + (goes_on ? " *" : "") +
-                       (divergence.empty() ? "" : element("small", "class='warn'", divergence));
+    auto label = escape(group.label) + (goes_on ? " *" : "") +
+                 (divergence.empty() ? "" : element("small", "class='warn'", divergence));
+    if (!group.comparable) label += element("small", "class='warn'", escape(group.resources));
+    any_incomparable = any_incomparable || !group.comparable;
+    if (!group.baseline.empty()) baselines.insert(group.baseline);
     rows += element(
         "tr", "",
-        element("td", "", label) + element("td", "", std::to_string(runs)) +
+        element("td", "", label) +
+            element("td", group.complete() ? "" : "class='warn'", count_of(group)) +
             element("td", "", html::grid(group.grid)) + cell(group, &StudyGroup::rel_l2) +
             cell(group, &StudyGroup::energy_gap) + cell(group, &StudyGroup::energy_norm) +
             element("td", "", time_text(group.seconds.mean)) +
@@ -152,13 +158,22 @@ std::string render_table(Study const& study, std::vector<StudyGroup> const& grou
   } else {
     note += "what all seeds of the baseline end at";
     if (std::isnan(target)) {
-      note += " (there is no target: the baseline is not finished, or has diverged)";
+      note +=
+          " (there is no target: not all of the baseline's runs are finished, or one has diverged)";
     } else if (!several_targets) {
       note += " (" + percent(target) + ")";
     }
   }
   note += ", interpolated between evaluations; speed-up: the baseline's time over this one. ";
-  if (!study.baseline.empty()) note += "Baseline: " + escape(study.baseline) + ".";
+  if (baselines.size() == 1) note += "Baseline: " + escape(*baselines.begin()) + ".";
+  if (baselines.size() > 1) {
+    note += "Baseline: " + escape(study.baseline) + " with the same values of what is varied.";
+  }
+  if (any_incomparable) {
+    note +=
+        " Rows with processes and threads beside the label had others than their baseline: times "
+        "and speed-up compare machines, too.";
+  }
   if (any_goes_on) {
     note +=
         " *: the path ends on coarser grids; errors, time and voxels are those of the last stage "

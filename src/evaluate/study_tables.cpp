@@ -66,6 +66,7 @@ std::string run_object(StudyRun const& run, StudyMetric metric, double target) {
                        {"directory", json::text(run.directory)},
                        {"state", json::text(run.state)},
                        {"failure", json::text(run.failure)},
+                       {"resources", json::text(run.resources)},
                        {"cycle", json::text(run.cycle)},
                        {"path", texts(run.path)},
                        {"loss", json::text(run.loss)},
@@ -93,7 +94,9 @@ std::string group_object(StudyGroup const& group) {
                        {"case", json::text(group.case_name)},
                        {"settings", settings_object(group.settings)},
                        {"grid", json::text(group.grid)},
+                       {"planned_runs", std::to_string(group.planned)},
                        {"finished_runs", std::to_string(group.runs.size())},
+                       {"failed_runs", std::to_string(group.failed)},
                        {"diverged_runs", std::to_string(group.diverged)},
                        {"rel_l2_mean", spread_object(group.rel_l2)},
                        {"energy_gap_mean", spread_object(group.energy_gap)},
@@ -102,7 +105,9 @@ std::string group_object(StudyGroup const& group) {
                        {"work", spread_object(group.work)},
                        {"target", json::number(group.target)},
                        {"seconds_to_target", json::array(group.seconds_to_target)},
-                       {"speedup", json::number(group.speedup)}});
+                       {"speedup", json::number(group.speedup)},
+                       {"baseline", json::text(group.baseline)},
+                       {"resources", json::text(group.resources)}});
 }
 
 std::string csv_text(std::string const& text) {

@@ -50,6 +50,7 @@ struct StudyRun {
   std::string state;    ///< "finished", "diverged" (and finished), or why its figures are not there
   std::string failure;  ///< what ended an unfinished run, e.g. a loss that is not finite; else ""
   bool finished = false;
+  std::string resources;  ///< processes and threads of a finished run; "" if it does not say
   std::string cycle;
   std::vector<std::string> path;  ///< grids of the stages
   std::string grid;               ///< the finest of them
@@ -87,7 +88,9 @@ struct StudyGroup {
   std::string grid;
   std::vector<std::pair<std::string, std::string>> settings;  ///< without the seed
   std::vector<StudyRun const*> runs;
-  std::size_t diverged = 0;       ///< of these runs; their errors count in all means below
+  std::size_t planned = 0;        ///< these runs and those that are not finished
+  std::size_t failed = 0;         ///< of the latter
+  std::size_t diverged = 0;       ///< of the finished runs; their errors count in all means below
   std::vector<StudyPoint> curve;  ///< mean over the runs of what all of them evaluated
   Spread rel_l2;                  ///< at the end, on the finest grid; so are the next two
   Spread energy_gap;
@@ -97,9 +100,14 @@ struct StudyGroup {
   double target = std::numeric_limits<double>::quiet_NaN();  ///< NaN: there is none
                                                              ///< (see groups_of)
   std::vector<double> seconds_to_target;                     ///< of the runs that reached it
-  /// The baseline's mean time to the same target over this group's; NaN unless all runs of both
-  /// reached it, and by training.
+  /// The baseline's mean time to the same target over this group's; NaN unless all planned runs of
+  /// both reached it, and by training.
   double speedup = std::numeric_limits<double>::quiet_NaN();
+  std::string baseline;    ///< the label of the group it is compared with; "": there is none
+  std::string resources;   ///< of its runs, each once
+  bool comparable = true;  ///< whether its runs and the baseline's had the same resources
+
+  bool complete() const { return runs.size() == planned; }
 };
 
 /// The energy-norm error above which training has diverged: three times what the run began with,
@@ -113,13 +121,16 @@ StudyPoint const* final_point(StudyRun const& run);
 /// Whether the run's last evaluation on its finest grid is above divergence_limit or not finite.
 bool diverged(StudyRun const& run);
 
+/// @return e.g. "3", or "3 of 5, 2 failed" where runs are missing
+std::string count_of(StudyGroup const& group);
+
 /// @return "diverged", "1 of 3 diverged", or "" if none of the runs has.
 std::string divergence_of(StudyGroup const& group);
 
 /// Groups in the order of their first runs. The baseline of a group is the group of the baseline
 /// case with the same settings; in a study with one case, the first group. Without Study::target a
-/// group has a target where its baseline is finished, did not diverge and has the same finest grid.
-/// Pointers are into `study`.
+/// group has a target where all runs of its baseline are finished, none diverged and the finest
+/// grid is the same. Pointers are into `study`.
 std::vector<StudyGroup> groups_of(Study const& study);
 
 /// Training seconds from which on the error on the run's finest grid is at most `target` in every

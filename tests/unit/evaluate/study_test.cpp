@@ -113,7 +113,7 @@ TEST(Groups, CompareTimesWithTheBaseline) {
 
   auto trivial = two_cases();
   trivial.target = 1.0;  // direct is there before its first step
-  EXPECT_TRUE(std::isnan(groups_of(trivial)[0].speedup));
+  for (auto const& group : groups_of(trivial)) EXPECT_TRUE(std::isnan(group.speedup));
 
   auto absolute = two_cases();
   absolute.target = 0.06;  // only seed 2 of direct reaches it
@@ -128,12 +128,15 @@ TEST(Groups, FindTheBaselineOfTheSameSettings) {
   auto study = two_cases();
   for (auto& run : study.runs) {
     run.settings.emplace_back("train.loss", run.seed == 1 ? "a" : "b");
+    run.group += ", train.loss = " + run.settings.back().second;
   }
   auto const groups = groups_of(study);
   ASSERT_EQ(groups.size(), 4U);
   // In the order of runs: direct a, cycle a, direct b, cycle b.
   EXPECT_NEAR(groups[1].target, 0.1, rounding);
   EXPECT_NEAR(groups[3].target, 0.05, rounding);
+  EXPECT_THAT(render_study(study),
+              HasSubstr("Baseline: direct with the same values of what is varied."));
 }
 
 TEST(Groups, OneCaseComparesWithItsFirstGroup) {
@@ -146,6 +149,19 @@ TEST(Groups, OneCaseComparesWithItsFirstGroup) {
   auto const groups = groups_of(study);
   ASSERT_EQ(groups.size(), 2U);
   EXPECT_NEAR(groups[1].speedup, 25.0 / 4, rounding * 6.25);
+  EXPECT_THAT(render_study(study), HasSubstr("Baseline: direct."));
+}
+
+TEST(Groups, OfOtherResourcesThanTheBaselineAreMarked) {
+  auto study = two_cases();
+  for (auto& run : study.runs) run.resources = "1 process of 2 threads";
+  EXPECT_TRUE(groups_of(study)[1].comparable);
+  EXPECT_THAT(render_study(study), Not(HasSubstr("compare machines")));
+  study.runs[3].resources = "2 processes of 1 thread";
+  EXPECT_FALSE(groups_of(study)[1].comparable);
+  auto const page = render_study(study);
+  EXPECT_THAT(page, HasSubstr("1 process of 2 threads | 2 processes of 1 thread"));
+  EXPECT_THAT(page, HasSubstr("compare machines"));
 }
 
 TEST(Groups, LeaveUnfinishedRunsOut) {
@@ -155,6 +171,20 @@ TEST(Groups, LeaveUnfinishedRunsOut) {
   auto const groups = groups_of(study);
   ASSERT_EQ(groups.size(), 2U);
   EXPECT_EQ(groups[0].runs.size(), 1U);
+  // One seed of two is no baseline: what is missing may be what went wrong.
+  for (auto const& group : groups) {
+    EXPECT_TRUE(std::isnan(group.target)) << group.label;
+    EXPECT_TRUE(std::isnan(group.speedup)) << group.label;
+    EXPECT_EQ(count_of(group), "1 of 2");
+  }
+  study.target = 0.1;
+  EXPECT_TRUE(std::isnan(groups_of(study)[1].speedup));
+  study.target = 0;
+  study.runs[3].failure = "the loss is not finite";
+  EXPECT_EQ(count_of(groups_of(study)[1]), "1 of 2, 1 failed");
+  EXPECT_THAT(render_study(study), HasSubstr("1 of 2, 1 failed"));
+  EXPECT_THAT(study_json(study),
+              HasSubstr(R"("planned_runs": 2, "finished_runs": 1, "failed_runs": 1,)"));
   study.runs[0].finished = false;
   EXPECT_TRUE(std::isnan(groups_of(study)[0].rel_l2.mean));
   EXPECT_TRUE(std::isnan(groups_of(study)[1].speedup));
@@ -245,7 +275,8 @@ TEST(Groups, CountWhatDiverged) {
   EXPECT_EQ(divergence_of(groups[0]), "");
   EXPECT_EQ(divergence_of(groups[1]), "1 of 3 diverged");
   EXPECT_EQ(divergence_of(groups[2]), "diverged");
-  EXPECT_THAT(study_json(study), HasSubstr(R"("finished_runs": 3, "diverged_runs": 1,)"));
+  EXPECT_THAT(study_json(study),
+              HasSubstr(R"("finished_runs": 3, "failed_runs": 0, "diverged_runs": 1,)"));
   // Nothing is measured against a baseline that diverged.
   add_wild(study, "direct", 3);
   EXPECT_TRUE(std::isnan(groups_of(study)[1].target));
