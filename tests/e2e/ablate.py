@@ -140,6 +140,10 @@ class Ablate(harness.Case):
         self.assertIn("unfinished", self.list()[0])
         self.assertIn("not begun", self.list()[3])
 
+        # What ends a run that is to go on comes before its log is open again.
+        self.assertEqual(self.ablate("--run", "1", "--run.memory_limit", "0.001").status, 1)
+        self.assertRegex(self.ablate("--report").out, "missing: run 1, .*: failed: .*of memory a process")
+
         # One run of a job array at a time; then what is missing; the report in between.
         self.assertEqual(self.ablate("--run", "1").status, 0)
         self.assertEqual(self.done(), NAMES[:1])

@@ -63,6 +63,13 @@ class Ranks(harness.Case):
                            ranks=1, timeout=150).out
         self.assertIn("identical", out)
 
+    def test_another_mpis_launcher_is_told(self):
+        command = harness.command_line(("generate", "--config", "small.cfg"), 0)
+        result = harness.Process(self.scratch, (), launcher=["env", "PMI_RANK=0", "PMI_SIZE=2",
+                                                             *command]).wait(30)
+        self.assertEqual(result.status, 1, result.text)
+        self.assertRegex(result.err, "started 2 processes, but this one sees 1.*Open MPI")
+
     def test_verify_refuses_a_launcher_that_starts_processes_apart(self):
         result = self.run_program("verify", "--config", "small.cfg", "--ranks", "1,2", "--steps", "1",
                                   "--launcher", "env A={}")
