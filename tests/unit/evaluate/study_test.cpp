@@ -177,9 +177,14 @@ TEST(Groups, LeaveUnfinishedRunsOut) {
     EXPECT_TRUE(std::isnan(group.speedup)) << group.label;
     EXPECT_EQ(count_of(group), "1 of 2");
   }
-  study.target = 0.1;
-  EXPECT_TRUE(std::isnan(groups_of(study)[1].speedup));
+  for (bool const other : {false, true}) {  // of the two, with a target of the user's
+    study.target = 0.1;
+    study.runs[2].finished = other;
+    study.runs[3].finished = !other;
+    EXPECT_TRUE(std::isnan(groups_of(study)[1].speedup)) << other;
+  }
   study.target = 0;
+  study.runs[2].finished = false;
   study.runs[3].failure = "the loss is not finite";
   EXPECT_EQ(count_of(groups_of(study)[1]), "1 of 2, 1 failed");
   EXPECT_THAT(render_study(study), HasSubstr("1 of 2, 1 failed"));
