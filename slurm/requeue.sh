@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What the batch scripts share. Slurm sends them USR1 a minute before the time limit
 # (--signal=B:USR1@60); voxcycle then stops with a checkpoint and the job goes back into the queue,
-# where it goes on from there. After a preemption or a node failure (--requeue) it goes on from the
-# last checkpoint, at most train.checkpoint_seconds and a step old.
+# where it goes on from there. So does a job that is preempted with a grace time. Without one, or after
+# a node failure (--requeue), it goes on from the last checkpoint, at most train.checkpoint_seconds
+# and a step old.
 
 voxcycle=${VOXCYCLE:-build/release/voxcycle}
 # How processes are started; mpirun works, too: VOXCYCLE_LAUNCHER=mpirun
@@ -23,7 +24,14 @@ job=${job:-${SLURM_JOB_ID:-}}
 readonly stopped=75 # voxcycle's exit status when it stopped with a checkpoint
 
 # Whether Slurm is taking the job's place for another. Its first notice goes to the program alone.
-preempted() { [[ $(scontrol show job "$job" 2>/dev/null) == *PreemptTime=[0-9]* ]]; }
+# Old versions keep the time of a preemption before this start.
+preempted() {
+  local shown since start=' StartTime=([0-9][^ ]*)' notice='PreemptTime=([0-9][^ ]*)'
+  shown=$(SLURM_TIME_FORMAT=standard scontrol show job "$job" 2>/dev/null)
+  [[ $shown =~ $start ]] || return
+  since=${BASH_REMATCH[1]}
+  [[ $shown =~ $notice && ! ${BASH_REMATCH[1]} < $since ]]
+}
 
 # run_or_requeue COMMAND ...: the command's exit status, unless it was asked to stop and did, or was
 # ended before it could.

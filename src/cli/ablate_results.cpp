@@ -52,11 +52,6 @@ std::string failure_of(PlannedRun const& run) {
   return log_is_last ? error_in(log, 1) : error_in(output_of(run), 12);
 }
 
-std::string first_line_of(std::string const& path) {
-  auto const text = read_file(path);
-  return text.substr(0, text.find('\n'));
-}
-
 }  // namespace
 
 StudyRun read_run(PlannedRun const& planned) {
@@ -82,7 +77,10 @@ StudyRun read_run(PlannedRun const& planned) {
   run.state = to_string(state);
   run.finished = state == RunProgress::finished;
   if (run.finished || state == RunProgress::unfinished) run.curve = curve_of(planned);
-  if (run.finished) run.resources = first_line_of(done_path(planned));
+  if (run.finished) {
+    auto const text = read_file(done_path(planned));
+    run.resources = text.substr(0, text.find('\n'));
+  }
   if (run.finished && diverged(run)) run.state = "diverged";
   if (!run.finished && state != RunProgress::foreign) run.failure = failure_of(planned);
   if (!run.failure.empty()) run.state = "failed";

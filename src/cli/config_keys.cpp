@@ -153,7 +153,8 @@ std::vector<ConfigKey> all_config_keys() {
       {"train.beta1", "0.9", "adam: decay of the first moments, [0, 1)"},
       {"train.beta2", "0.999", "adam: decay of the second moments, [0, 1)"},
       {"train.adam_epsilon", "1e-12",
-       "adam: added to the root of the second moment, > 0; torch's 1e-8 is above many gradients of "
+       "adam: added to the root of the second moment, >= 1e-20; torch's 1e-8 is above many "
+       "gradients of "
        "a network with smoothing, and holds them back"},
       {"train.momentum", "0.9", "sgd: momentum, [0, 1)"},
       {"train.muon_momentum", "0.95", "muon: momentum, [0, 1)"},

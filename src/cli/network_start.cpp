@@ -21,6 +21,14 @@ namespace {
 /// A source counts as the model's if it differs by no more than this.
 constexpr double kSourceAgreement = 1e-6;
 
+/// What to divide nu and f by, which changes no solution: networks know nu around 1. A power of
+/// two; 1 where 1 is among the values of nu.
+double unit_of(at::Tensor const& nu) {
+  auto const [least, most] = nu.aminmax();
+  if (least.item<double>() <= 1.0 && most.item<double>() >= 1.0) return 1.0;
+  return std::exp2(std::round(nu.log2().mean().item<double>()));
+}
+
 double longest_edge(Grid3 const& grid) {
   return *std::max_element(grid.lengths.begin(), grid.lengths.end());
 }
@@ -62,12 +70,13 @@ Grid3 NetworkStart::network_grid(Grid3 const& grid) const {
 }
 
 /// What the network sees of f: undefined if its inputs have none. Networks know the unit box: with
-/// lengths in units of the longest edge L, f becomes L^2 f.
-at::Tensor NetworkStart::source(Equation const& e) const {
+/// lengths in units of the longest edge L and nu in units of `unit`, f becomes L^2 f / unit.
+at::Tensor NetworkStart::source(Equation const& e, double unit) const {
   Source const& trained = model_.source;
   double const scale = longest_edge(e.problem.grid) * longest_edge(e.problem.grid);
   if (trained.kind == SourceKind::sampled) {
-    return (e.f.defined() ? e.f * scale : at::full_like(e.nu, e.constant * scale)).to(at::kFloat);
+    double const factor = scale / unit;
+    return (e.f.defined() ? e.f * factor : at::full_like(e.nu, e.constant * factor)).to(at::kFloat);
   }
   bool const same = !e.f.defined() && std::abs(e.constant * scale - trained.value) <=
                                           kSourceAgreement * std::abs(trained.value);
@@ -86,10 +95,14 @@ at::Tensor NetworkStart::operator()(Equation const& e) const {
   auto const coarsened = [&](at::Tensor const& field) {
     return block == 1 ? field : at::avg_pool3d(field, {block, block, block});
   };
-  at::Tensor f = source(e);
+  // With a fixed source, or fields of the user's in training, nu has a unit already.
+  Source const& trained = model_.source;
+  bool const fixed = trained.kind == SourceKind::constant && trained.value != 0.0;
+  double const unit = fixed || model_.config.text("data.family") == "file" ? 1.0 : unit_of(e.nu);
+  at::Tensor f = source(e, unit);
   if (f.defined()) f = coarsened(f);
-  at::Tensor u =
-      predict(*comm_, *model_.network, grid, coarsened(e.nu.to(at::kFloat)), f, precision_);
+  at::Tensor const nu = coarsened((e.nu / unit).to(at::kFloat));
+  at::Tensor u = predict(*comm_, *model_.network, grid, nu, f, precision_);
   model_.network->frames()->clear();
   if (block > 1) {
     std::vector<std::int64_t> const nodes{fine.nodes(0), fine.nodes(1), fine.nodes(2)};

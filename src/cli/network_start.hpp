@@ -38,7 +38,7 @@ class NetworkStart {
   at::Tensor operator()(Equation const& e) const;
 
  private:
-  at::Tensor source(Equation const& e) const;
+  at::Tensor source(Equation const& e, double unit) const;
 
   std::string checkpoint_;
   Model model_;

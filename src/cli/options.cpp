@@ -220,7 +220,7 @@ TrainOptions train_options(Config const& config) {
   options.optimizer = {.name = options.levels.back().optimizer,
                        .beta1 = decay(config, "train.beta1"),
                        .beta2 = decay(config, "train.beta2"),
-                       .epsilon = config.real("train.adam_epsilon", 1e-30, 1.0),
+                       .epsilon = config.real("train.adam_epsilon", 1e-20, 1.0),
                        .momentum = decay(config, "train.momentum"),
                        .muon_momentum = decay(config, "train.muon_momentum"),
                        .adam_ratio = config.real("train.adam_ratio", 1e-9, 1e3)};

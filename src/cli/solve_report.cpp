@@ -61,9 +61,12 @@ std::string solve_text(SolveReport const& report) {
                               of);
     text += line("residual", format("%.3g", s.relative_residual));
   } else {
+    char const* const end = !s.converged                             ? ", NOT CONVERGED"
+                            : s.relative_residual > report.tolerance ? ", the limit of rounding"
+                                                                     : "";
     text += line("solve", format("%s, %d iterations, relative residual %.3g%s",
                                  format_seconds(s.seconds.multigrid).c_str(), s.iterations,
-                                 s.relative_residual, s.converged ? "" : ", NOT CONVERGED"));
+                                 s.relative_residual, end));
     text += line("error", format("about %.2g in the relative energy norm", s.error_estimate));
     if (s.start.network_grid) text += line("network saved", saving(report));
   }
@@ -112,7 +115,9 @@ std::string solve_json(SolveReport const& report) {
     members.emplace_back("network_precision", json::text(precision_name(s.start.precision)));
     members.emplace_back("network_used", json::boolean(s.start.from_network));
     members.emplace_back("start_relative_residual", json::number(s.start.relative_residual));
-    members.emplace_back("start_error_estimate", json::number(s.start.error_estimate));
+    members.emplace_back("start_error_estimate", s.start.from_network
+                                                     ? json::number(s.start.error_estimate)
+                                                     : std::string("null"));
   }
   if (report.from_lift) {
     members.emplace_back("iterations_from_lift", std::to_string(report.from_lift->iterations));

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <string>
 #include <thread>
 #include <vector>
@@ -42,28 +43,39 @@ std::int64_t processes_sharing_cores(Communicator const& comm) {
   return std::count(places.begin(), places.end(), place);
 }
 
+int allowed_core_count() {
+  auto const allowed = allowed_cores();
+  auto const count = static_cast<int>(std::count(allowed.begin(), allowed.end(), true));
+  return count > 0 ? count : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+/// Cores' worth of time that all processes of a container or job have together, rounded up.
+int core_limit() {
+  auto const limit = cpu_limit(control_groups("cpu"));
+  return limit ? std::max(1, static_cast<int>(std::ceil(*limit))) : std::numeric_limits<int>::max();
+}
+
 }  // namespace
 
 int cores() {
-  auto const allowed = allowed_cores();
-  auto count = static_cast<int>(std::count(allowed.begin(), allowed.end(), true));
-  if (count == 0) count = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  auto const limit = cpu_limit(control_groups("cpu"));
-  return limit ? std::min(count, std::max(1, static_cast<int>(std::ceil(*limit)))) : count;
+  return std::min(allowed_core_count(), core_limit());
 }
 
 void set_threads(Config const& config, Communicator const& comm) {
   auto const sharing = processes_sharing_cores(comm);
   auto threads = config.integer("run.threads", 0, 4096);
   if (threads == 0 && std::getenv("OMP_NUM_THREADS") == nullptr) {
-    threads = std::max<std::int64_t>(1, cores() / sharing);
+    threads =
+        std::min<std::int64_t>(allowed_core_count() / sharing, core_limit() / comm.local_size());
+    threads = std::max<std::int64_t>(1, threads);
   }
   if (threads > 0) at::set_num_threads(static_cast<int>(threads));
-  if (comm.rank() == 0 && at::get_num_threads() > cores()) {
+  int const there = cores();
+  if (comm.rank() == 0 && at::get_num_threads() > there) {
     log_warning(
-        format("%d threads wait for each other on %d %s: lower run.threads or "
-               "OMP_NUM_THREADS, or ask for more cores.",
-               at::get_num_threads(), cores(), cores() == 1 ? "core" : "cores"));
+        format("%d threads wait for each other on %d %s: lower run.threads or OMP_NUM_THREADS, or "
+               "ask for more cores.",
+               at::get_num_threads(), there, there == 1 ? "core" : "cores"));
   }
 }
 

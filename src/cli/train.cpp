@@ -166,7 +166,8 @@ int run_train(Invocation const& call) {
   auto const lock = prepare_directory(options, call.config, call.comm);
   auto const resources =
       format("%d %s of %d %s", call.comm.size(), call.comm.size() == 1 ? "process" : "processes",
-             at::get_num_threads(), at::get_num_threads() == 1 ? "thread" : "threads");
+             at::get_num_threads(), at::get_num_threads() == 1 ? "thread" : "threads") +
+      (options.device.is_cuda() ? " on GPUs" : "");
   log_info("training on " + resources + ", " + place.comm().transport());
   show_gpus(place, call.comm);
   show_levels(options, call.comm);
@@ -174,7 +175,8 @@ int run_train(Invocation const& call) {
   if (call.comm.rank() == 0) {
     std::printf("\n%s%s", stage_table(summary.rows).c_str(), time_table(summary).c_str());
     if (summary.finished) {
-      write_file_atomically(options.directory + "/DONE", resources + "\n");
+      auto const done = options.directory + "/DONE";
+      if (!std::filesystem::exists(done)) write_file_atomically(done, resources + "\n");
       std::printf("trained %s in all; run directory %s\n", format_seconds(summary.seconds).c_str(),
                   options.directory.c_str());
     } else {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 namespace voxcycle {
 namespace {
@@ -85,12 +86,11 @@ std::vector<StudyPoint> mean_curve(std::vector<StudyRun const*> const& runs) {
 }
 
 std::string resources_of(std::vector<StudyRun const*> const& runs) {
-  std::vector<std::string> all;
+  std::set<std::string> all;
   for (auto const* run : runs) {
-    bool const known = std::find(all.begin(), all.end(), run->resources) != all.end();
-    if (!known && !run->resources.empty()) all.push_back(run->resources);
+    if (!run->resources.empty()) all.insert(run->resources);
   }
-  return join(all, " | ");
+  return join({all.begin(), all.end()}, " | ");
 }
 
 double mean_of(std::vector<double> const& values) {
@@ -210,8 +210,11 @@ std::vector<StudyGroup> groups_of(Study const& study) {
       found = groups.end() - 1;
     }
     ++found->planned;
-    if (run.finished) found->runs.push_back(&run);
-    if (!run.finished && !run.failure.empty()) ++found->failed;
+    if (run.finished) {
+      found->runs.push_back(&run);
+    } else if (!run.failure.empty()) {
+      ++found->failed;
+    }
   }
   for (auto& group : groups) {
     group.diverged = static_cast<std::size_t>(std::count_if(

@@ -170,10 +170,14 @@ void UnetNetwork::require_fits(NetworkOptions const& options, Grid3 const& grid)
   int fitting = 0;
   while (fitting < options.depth && grid.divisible(fitting + 1)) ++fitting;
   VOXCYCLE_REQUIRE(fitting == options.depth,
-                   "network: level " << grid.label() << " cannot be halved " << options.depth
-                                     << " times (the coarsest features would be smaller than a "
-                                     << "voxel or cut one). Set network.depth to " << fitting
-                                     << " or less, or use a finer coarsest level.");
+                   "network: level "
+                       << grid.label() << " cannot be halved " << options.depth
+                       << " times (the coarsest features would be smaller than a "
+                       << "voxel or cut one). "
+                       << (fitting > 0 ? "Set network.depth to " + std::to_string(fitting) +
+                                             " or less, or u"
+                                       : std::string("U"))
+                       << "se a grid that can be halved so often.");
   bool const one_voxel = grid.level() >> options.depth == 1;
   VOXCYCLE_REQUIRE(!one_voxel || !has_lone_channels(options),
                    "network: level " << grid.label() << " halved " << options.depth

@@ -79,6 +79,8 @@ SolveResult solve_pcg(Problem const& problem, at::Tensor const& nu,
       break;  // indefinite, not finite, or at the limit of rounding
     }
   }
+  // Nearer there is nothing, however near the lift was, which the tolerance is relative to.
+  if (!result.converged) result.converged = system.is_rounding(relative_norm() * scale, result.u);
   if (system.floating()) {
     remove_mean(result.u);
   }

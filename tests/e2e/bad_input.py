@@ -78,7 +78,7 @@ class CommandLine(Refusal):
             ("train.reduction", "x", "exact, fast"),
             ("train.unit_size", "0", ">= 1"),
             ("train.beta1", "1", "< 1"),
-            ("train.adam_epsilon", "0", ">= 1e-30"),
+            ("train.adam_epsilon", "0", ">= 1e-20"),
             ("train.momentum", "-0.1", ">= 0"),
             ("train.average_horizon", "0", ">="),
             ("train.start", "nowhere", ["train.start", "holds no finished run", "Train that"]),

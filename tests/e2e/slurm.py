@@ -29,7 +29,8 @@ class Slurm(harness.Case):
         super().setUp()
         self.script("program", PROGRAM)
         self.script("scontrol", '#!/usr/bin/env bash\n'
-                                'if [[ $1 == show ]]; then echo "PreemptTime=${PREEMPTED:-None}"; '
+                                'if [[ $1 == show ]]; then echo "   StartTime=2026-01-02T03:00:00 EndTime=Unknown "'
+                                '"PreemptTime=${PREEMPTED:-None}"; '
                                 'else echo "$@" >> requeued; fi\n')
         self.script("job", f"#!/usr/bin/env bash\nset -euo pipefail\nsource {REQUEUE}\n"
                            'run_or_requeue ./program "$@"\n')
@@ -76,6 +77,8 @@ class Slurm(harness.Case):
         self.assertEqual(self.job("0", "75", **preempted), (0, True))
         self.assertEqual(self.job("0", "1", **preempted), (0, True))  # before its first shard
         self.assertEqual(self.job("0", "0", **preempted), (0, False))
+        before = {**preempted, "PREEMPTED": "2026-01-01T03:04:05"}  # an earlier start
+        self.assertEqual(self.job("0", "1", **before), (1, False))
 
     def test_only_srun_is_told_of_the_cores_of_a_process(self):
         for launcher, told in (("srun --mpi=pmix", "4"), ("mpirun", "none")):

@@ -50,7 +50,7 @@ struct StudyRun {
   std::string state;    ///< "finished", "diverged" (and finished), or why its figures are not there
   std::string failure;  ///< what ended an unfinished run, e.g. a loss that is not finite; else ""
   bool finished = false;
-  std::string resources;  ///< processes and threads of a finished run; "" if it does not say
+  std::string resources;  ///< of a finished run's last start; "" if it does not say
   std::string cycle;
   std::vector<std::string> path;  ///< grids of the stages
   std::string grid;               ///< the finest of them

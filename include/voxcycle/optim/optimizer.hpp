@@ -37,7 +37,7 @@ struct OptimizerOptions {
   double beta1 = 0.9;    ///< adam: decay of the first moments, [0, 1)
   double beta2 = 0.999;  ///< adam: decay of the second moments, [0, 1)
   /// adam: added to the root of the second moment, > 0. Far below torch's 1e-8: gradients of a
-  /// network that corrects a good first guess have root mean squares of 1e-10 to 1e-8.
+  /// network that corrects a good first guess have root mean squares of 2e-10 to 3e-8.
   double epsilon = 1e-12;
   double momentum = 0.9;        ///< sgd, [0, 1)
   double muon_momentum = 0.95;  ///< muon, [0, 1)

@@ -27,7 +27,7 @@ struct [[nodiscard]] SolveResult {
   at::Tensor u;  ///< [1, 1, nx+1, ny+1, nz+1], float64
   int iterations = 0;
   double relative_residual = 0.0;
-  bool converged = false;
+  bool converged = false;  ///< to the tolerance, or to what rounding leaves where that is above it
 };
 
 /// z = B r, with r and z zero on Dirichlet nodes; B symmetric positive definite.

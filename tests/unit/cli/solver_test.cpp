@@ -51,9 +51,10 @@ double distance(at::Tensor const& a, at::Tensor const& b) {
   return (a - b).abs().max().item<double>();
 }
 
-/// A checkpoint as training writes it. Fresh networks give the lift; the finest head adds `bias`.
+/// A checkpoint as training writes it. Fresh networks give the lift; the finest head adds `bias`
+/// and `weight` times all features.
 std::string checkpoint(std::string const& name, double bias, std::string const& key = "run.seed",
-                       std::string const& value = "1") {
+                       std::string const& value = "1", double weight = 0.0) {
   Config config;
   config.set("network.channels", "4:4, 8:4, 16:4");
   config.set("network.correction_scale", "4");
@@ -62,9 +63,8 @@ std::string checkpoint(std::string const& name, double bias, std::string const& 
   auto network = make_network(network_options(config), boundary_of(config), source_of(config));
   at::NoGradGuard const no_grad;
   for (auto const& [path, parameter] : network->named_parameters()) {
-    if (path.find("level4.") == std::string::npos && path.find("head") != std::string::npos &&
-        path.ends_with("bias")) {
-      parameter.fill_(bias);
+    if (path.find("level4.") == std::string::npos && path.find("head") != std::string::npos) {
+      parameter.fill_(path.ends_with("bias") ? bias : weight);
     }
   }
   auto const file = std::filesystem::path(VOXCYCLE_TEST_SCRATCH) / name;
@@ -149,6 +149,25 @@ TEST(Solver, StartsFromTheNetworkWhereThatIsBetter) {
   EXPECT_TRUE(bad.converged && bad.start.rejected);
   EXPECT_FALSE(bad.start.from_network);
   EXPECT_EQ(bad.start.relative_residual, 1.0);
+}
+
+TEST(Solver, UnitsOfTheCoefficientDoNotMatterToTheNetwork) {
+  at::Tensor const nu = layers(16) + 0.25 * at::rand({16, 16, 16}, at::kDouble);
+  at::Tensor const f = at::rand({16, 16, 16}, at::kDouble);
+  Solver const plain({.model = checkpoint("units.h5", 0.01, "run.seed", "1", 1e-3)});
+  Solver const sampled({.model = checkpoint("f.h5", 0.01, "problem.source", "sampled", 1e-3)});
+  std::vector<double> without_f, with_f;
+  for (double const unit : {std::exp2(-150), std::exp2(40), std::exp2(7)}) {
+    auto const s = plain.solve(nu * unit);
+    auto const of_f = sampled.solve(nu * unit, {}, f * unit);
+    EXPECT_TRUE(s.start.from_network && of_f.start.from_network) << unit;
+    without_f.push_back(s.start.relative_residual);
+    with_f.push_back(of_f.start.relative_residual);
+  }
+  for (std::size_t k : {1, 2}) {
+    EXPECT_EQ(without_f[k], without_f[0]);
+    EXPECT_EQ(with_f[k], with_f[0]);
+  }
 }
 
 TEST(Solver, RunsTheNetworkOnTheFinestGridThatItFits) {

@@ -87,11 +87,12 @@ TEST(EventFile, HoldsTheRecordsOfTensorBoard) {
 
 TEST(EventFile, LaterFilesComeLaterWhateverTheClockSays) {
   std::string const directory = fresh_directory("clock");
-  spit(directory + "/events.out.tfevents.9999999998.voxcycle", "written when the clock was ahead");
+  // Written when the clock was ahead. Readers sort by name.
+  spit(directory + "/events.out.tfevents.4000000000.voxcycle", "");
   { EventFile const file(directory, 1); }
   { EventFile const file(directory, 5); }
-  EXPECT_TRUE(fs::exists(directory + "/events.out.tfevents.9999999999.voxcycle"));
-  EXPECT_TRUE(fs::exists(directory + "/events.out.tfevents.10000000000.voxcycle"));
+  EXPECT_TRUE(fs::exists(directory + "/events.out.tfevents.4000000001.voxcycle"));
+  EXPECT_TRUE(fs::exists(directory + "/events.out.tfevents.4000000002.voxcycle"));
 }
 
 TEST(EventFile, OnlyEventFilesAreRemoved) {
