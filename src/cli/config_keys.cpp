@@ -207,7 +207,7 @@ std::vector<ConfigKey> all_config_keys() {
       {"ablate.processes", "1", "processes a run, >= 1"},
       {"ablate.launcher", kLauncher, "what starts the {} processes of a run; unused for 1 process"},
       {"ablate.baseline", "",
-       "case that times are compared with; empty: the first (of [vary] alone: its first "
+       "case that times are compared with; empty: the first (without cases: the first "
        "combination)"},
       {"ablate.target_metric", "rel_l2", "error of the target: rel_l2, energy_gap, energy_norm"},
       {"ablate.target_error", "0",
