@@ -82,8 +82,9 @@ class Evaluate(harness.Case):
         single, _ = self.evaluate(*keys)
         double, _ = self.evaluate(*keys, "--precision", "f64")
         for name in ("rel_l2_mean", "energy_norm_error_mean"):
-            self.assertNotEqual(single[name], double[name])
             self.assertAlmostEqual(single[name], double[name], delta=1e-4 * double[name])
+        # A mean alone may round to the same digits.
+        self.assertNotEqual(single["per_sample"], double["per_sample"])
         field = next(self.scratch.glob("data/held_out/16x16x16/*.h5"))
         solved = self.succeed("solve", "--nu", f"{field}:/nu[0]", "--f", f"{field}:/f[0]",
                               "--model", "double/checkpoint.h5")
