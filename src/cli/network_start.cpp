@@ -101,7 +101,7 @@ at::Tensor NetworkStart::operator()(Equation const& e) const {
   double const unit = fixed || model_.config.text("data.family") == "file" ? 1.0 : unit_of(e.nu);
   at::Tensor f = source(e, unit);
   if (f.defined()) f = coarsened(f);
-  at::Tensor const nu = coarsened((e.nu / unit).to(at::kFloat));
+  at::Tensor const nu = coarsened((unit == 1.0 ? e.nu : e.nu / unit).to(at::kFloat));
   at::Tensor u = predict(*comm_, *model_.network, grid, nu, f, precision_);
   model_.network->frames()->clear();
   if (block > 1) {

@@ -80,7 +80,9 @@ SolveResult solve_pcg(Problem const& problem, at::Tensor const& nu,
     }
   }
   // Nearer there is nothing, however near the lift was, which the tolerance is relative to.
-  if (!result.converged) result.converged = system.is_rounding(relative_norm() * scale, result.u);
+  if (!result.converged) {
+    result.converged = system.is_rounding(result.relative_residual * scale, result.u);
+  }
   if (system.floating()) {
     remove_mean(result.u);
   }
