@@ -153,6 +153,10 @@ ErrorEstimate estimate_error(Problem const& problem, at::Tensor const& nu, at::T
   at::Tensor const better = field + result.correction;
   result.norm =
       std::sqrt(2.0 * energy_and_gradient(better, voxels, problem.grid).energy.item<double>());
+  for (double* const norm : {&result.lower, &result.estimate, &result.upper, &result.norm}) {
+    *norm *= system.unit();
+  }
+  result.correction.mul_(system.unit());
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/poisson/energy.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -16,6 +17,35 @@ namespace {
 // A pure zero-flux load must sum to zero; this share of the sum of magnitudes is rounding, of a
 // source that was stored in float32, and is taken off.
 constexpr double compatibility_tolerance = 1e-6;
+
+// Residuals between this and its inverse have room in float32, and their squares in float64.
+constexpr double least_plain = 0x1p-40;
+
+// A power of two near `size`; 1 where that is near enough, or nothing is.
+double unit_near(double size) {
+  bool const plain = size >= least_plain && size <= 1.0 / least_plain;
+  if (plain || !(size > 0.0 && std::isfinite(size))) return 1.0;
+  return std::exp2(std::floor(std::log2(size)));
+}
+
+// Of K's diagonal: eight voxels of the largest nu in a node.
+double diagonal_bound(Grid3 const& grid, at::Tensor const& nu) {
+  Grid3 const voxel{{1, 1, 1}, {grid.spacing(0), grid.spacing(1), grid.spacing(2)}};
+  return 8.0 * stiffness_diagonal(nu.max().view({1, 1, 1, 1, 1}), voxel).max().item<double>();
+}
+
+double largest_magnitude(at::Tensor const& field) {
+  auto const [least, most] = field.aminmax();
+  return std::max(-least.item<double>(), most.item<double>());
+}
+
+double largest_value(Boundary const& boundary) {
+  double largest = 0.0;
+  for (Face const& face : boundary.faces) {
+    if (face.kind == FaceKind::dirichlet) largest = std::max(largest, std::abs(face.value));
+  }
+  return largest;
+}
 
 // Calls body(axis, index of the node plane) for every Dirichlet face.
 template <class Body>
@@ -39,16 +69,23 @@ System::System(Problem const& problem, at::Tensor const& nu, std::optional<at::T
       floating_(!problem.boundary.has_dirichlet()) {
   require_valid(problem.grid);
   require_voxels();
-  if (!b) {
-    return;
-  }
+  if (b) set_load(*b);
+  diagonal_bound_ = diagonal_bound(problem_.grid, nu_);
+  double const of_load = b ? largest_magnitude(load_) : 0.0;
+  unit_ = unit_near(std::max(of_load, diagonal_bound_ * largest_value(problem_.boundary)));
+  if (unit_ == 1.0) return;
+  if (b) load_ = load_ / unit_;
+  for (Face& face : problem_.boundary.faces) face.value /= unit_;
+}
+
+void System::set_load(at::Tensor const& b) {
   Grid3 const& grid = problem_.grid;
   auto const shape = grid.node_shape();
-  VOXCYCLE_REQUIRE(b->sizes() == at::IntArrayRef(shape) && b->scalar_type() == at::kDouble,
-                   "load has shape " << b->sizes() << " and type " << b->scalar_type()
+  VOXCYCLE_REQUIRE(b.sizes() == at::IntArrayRef(shape) && b.scalar_type() == at::kDouble,
+                   "load has shape " << b.sizes() << " and type " << b.scalar_type()
                                      << ", expected " << at::IntArrayRef(shape)
                                      << " in float64. Make it with load_of_source.");
-  load_ = b->to(nu.device()).contiguous();
+  load_ = b.to(nu_.device()).contiguous();
   double const total = field_sum(load_);
   double const magnitude = field_sum(load_.abs());
   VOXCYCLE_REQUIRE(std::isfinite(magnitude),
@@ -59,13 +96,17 @@ System::System(Problem const& problem, at::Tensor const& nu, std::optional<at::T
                                       "Balance the source or fix a value on one face.");
 }
 
+at::Tensor System::in_units(at::Tensor const& u) const {
+  return unit_ == 1.0 ? u.contiguous() : u.contiguous() / unit_;
+}
+
 at::Tensor System::shifted(at::Tensor const& u) const {
-  return from_datum(u, boundary_).contiguous();
+  return in_units(from_datum(u, boundary_));
 }
 
 void System::unshift(at::Tensor& u) const {
-  if (datum_ == 0.0) return;
-  u.add_(datum_);
+  if (datum_ == 0.0 && unit_ == 1.0) return;
+  u.mul_(unit_).add_(datum_);
   set_dirichlet_values(u, problem_.grid, boundary_);
 }
 
@@ -85,15 +126,11 @@ at::Tensor System::residual(at::Tensor const& u) const {
 }
 
 // A row of K has 27 entries, whose magnitudes sum to about twice the diagonal. The diagonal is only
-// made if its bound, eight voxels of the largest nu, leaves the question open: fields are dear.
+// made if its bound leaves the question open: fields are dear.
 bool System::is_rounding(double residual_norm, at::Tensor const& u) const {
   constexpr double share = 16.0 * std::numeric_limits<double>::epsilon();
-  Grid3 const& grid = problem_.grid;
-  Grid3 const voxel{{1, 1, 1}, {grid.spacing(0), grid.spacing(1), grid.spacing(2)}};
-  at::Tensor const largest = nu_.max().view({1, 1, 1, 1, 1});
-  double const corner = stiffness_diagonal(largest, voxel).max().item<double>();
-  if (residual_norm > share * 8.0 * corner * std::sqrt(field_dot(u, u))) return false;
-  at::Tensor const terms = stiffness_diagonal(nu_, grid).mul_(u);
+  if (residual_norm > share * diagonal_bound_ * std::sqrt(field_dot(u, u))) return false;
+  at::Tensor const terms = stiffness_diagonal(nu_, problem_.grid).mul_(u);
   return residual_norm <= share * std::sqrt(field_dot(terms, terms));
 }
 

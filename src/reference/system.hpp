@@ -10,9 +10,10 @@
 namespace voxcycle {
 
 /// The linear system of one sample on its free nodes, in float64: K(nu) p, loads and residuals with
-/// zeros on Dirichlet nodes. Holds nu and the load, and no field of its own. Its fields u are
-/// measured from the boundary's datum, so that large constants in the boundary values cost no
-/// digits: `shifted` and `unshift` lead from the caller's fields to these and back.
+/// zeros on Dirichlet nodes. Holds nu and the load. Its fields u are measured from the boundary's
+/// datum, so that large constants in the boundary values cost no digits, and in units that bring
+/// residuals of any size to where squares and float32 have room: `shifted` and `unshift` lead from
+/// the caller's fields to these and back.
 class System {
  public:
   /// @param nu  [1, 1, nx, ny, nz], float64, contiguous
@@ -24,9 +25,14 @@ class System {
   /// Whether all faces are zero-flux: constants are then in K's null space.
   bool floating() const { return floating_; }
 
-  /// u - datum, contiguous; u itself, where the datum is 0.
+  /// What its fields and residuals are in units of: a power of two, 1 for ordinary sizes.
+  double unit() const { return unit_; }
+
+  /// u / unit, contiguous; u itself where that is 1.
+  at::Tensor in_units(at::Tensor const& u) const;
+  /// (u - datum) / unit, contiguous; u itself, where the datum is 0 and the unit 1.
   at::Tensor shifted(at::Tensor const& u) const;
-  /// Adds the datum to u, in place, and gives it the exact Dirichlet values.
+  /// The inverse of `shifted`, in place, with the exact Dirichlet values.
   void unshift(at::Tensor& u) const;
 
   /// K p for p that is zero on Dirichlet nodes; so is the result.
@@ -45,14 +51,17 @@ class System {
 
  private:
   void require_voxels() const;
+  void set_load(at::Tensor const& b);
   void clear_dirichlet(at::Tensor& field) const;
 
   Boundary boundary_;  ///< as given
   double datum_;
-  Problem problem_;  ///< measured from it
+  Problem problem_;  ///< measured from it, in units
   at::Tensor nu_;
   bool floating_;
   at::Tensor load_;
+  double diagonal_bound_ = 0.0;  ///< of K's entries
+  double unit_ = 1.0;
 };
 
 }  // namespace voxcycle

@@ -174,6 +174,27 @@ TEST(ErrorEstimate, PureZeroFluxIgnoresConstants) {
   EXPECT_THROW(estimate_error(trial.problem, trial.nu, trial.u, multigrid, {}, b), Error);
 }
 
+TEST(ErrorEstimate, IsLinearInTheSizeOfTheProblem) {
+  Grid3 const grid = Grid3::cube(8);
+  at::Tensor const nu = kl_sample(8), b = load_of_source(1.0, grid);
+  auto const estimate = [&](double size) {
+    Problem problem{grid, parse_boundary("1, 3, flux, flux, flux, flux")};
+    for (Face& face : problem.boundary.faces) face.value *= size;
+    Multigrid const multigrid(grid, problem.boundary, nu);
+    at::Tensor const u = lift(grid, problem.boundary, at::kDouble);
+    return estimate_error(problem, nu, u, multigrid, {}, b * size);
+  };
+  auto const expected = estimate(1.0);
+  for (double const size : {0x1p-700, 0x1p700}) {
+    auto const found = estimate(size);
+    EXPECT_EQ(found.lower / size, expected.lower);
+    EXPECT_EQ(found.estimate / size, expected.estimate);
+    EXPECT_EQ(found.upper / size, expected.upper);
+    EXPECT_EQ(found.norm / size, expected.norm);
+    EXPECT_TRUE(at::equal(found.correction / size, expected.correction));
+  }
+}
+
 TEST(ErrorEstimate, RefusesWhatDoesNotFit) {
   Problem const problem{Grid3::cube(8), Boundary{}};
   at::Tensor const nu = kl_sample(8);

@@ -4,6 +4,7 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/reference/fast_poisson.hpp"
+#include "voxcycle/reference/quick_estimate.hpp"
 #include "voxcycle/reference/residual.hpp"
 
 #include <cmath>
@@ -110,6 +111,45 @@ TEST(MultigridPcg, TakesWhatFloat32DoesNot) {
   at::Tensor layers = at::ones({1, 1, 16, 16, 16}, at::kDouble);
   for (int k = 0; k < 16; k += 2) layers.select(2, k).fill_(1e9);
   EXPECT_TRUE(solve_multigrid_pcg({Grid3::cube(16), Boundary{}}, layers, {1e-8, 50}).converged);
+}
+
+// u is linear in the boundary's values and f together, whose residuals and squares leave the ranges
+// of float32 and float64.
+TEST(MultigridPcg, SolvesFieldsOfAnySize) {
+  at::manual_seed(4);
+  for (char const* faces : {"2, 3, flux, flux, flux, 5", "0, 0, flux, flux, 0, 0"}) {
+    Problem problem{Grid3::cube(8), parse_boundary(faces)};
+    at::Tensor const nu = random_voxels(problem.grid, 1);
+    at::Tensor const b = load_of_source(random_voxels(problem.grid, 1), problem.grid);
+    auto const expected = solve_multigrid_pcg(problem, nu, {1e-10, 50}, {}, b);
+    for (double const factor : {1e-36, 1e40, 1e-200, 1e200}) {
+      Problem scaled = problem;
+      for (Face& face : scaled.boundary.faces) face.value *= factor;
+      auto const result = solve_multigrid_pcg(scaled, nu, {1e-10, 50}, {}, b * factor);
+      EXPECT_TRUE(result.converged) << faces << ' ' << factor;
+      EXPECT_EQ(result.iterations, expected.iterations) << faces << ' ' << factor;
+      EXPECT_LT(relative_difference(result.u / factor, expected.u), agreement) << factor;
+      at::Tensor const& u = result.u;
+      EXPECT_LE(relative_residual(scaled, nu, u, b * factor), 1e-9) << factor;
+      Multigrid const cycle(scaled.grid, scaled.boundary, nu, multigrid_options_for(nu));
+      double const left = quick_error_estimate(scaled, nu, u, cycle, b * factor);
+      EXPECT_GT(left, 0.0) << factor;
+      EXPECT_LT(left, 1e-8) << factor;
+    }
+  }
+}
+
+TEST(MultigridPcg, SolvesBoxesOfAnySize) {
+  at::manual_seed(4);
+  Grid3 const grid = Grid3::cube(8);
+  at::Tensor const nu = random_voxels(grid, 1);
+  auto const expected = solve_multigrid_pcg({grid, Boundary{}}, nu, {1e-10, 50});
+  for (double const edge : {1e-15, 1e-9, 1e9, 1e15}) {
+    Grid3 const box{grid.voxels, {edge, edge, edge}};
+    auto const result = solve_multigrid_pcg({box, Boundary{}}, nu, {1e-10, 50});
+    EXPECT_TRUE(result.converged) << edge;
+    EXPECT_LT(relative_difference(result.u, expected.u), agreement) << edge;
+  }
 }
 
 TEST(MultigridPcg, EndsAtRoundingWhereTheLiftNearlySolves) {
