@@ -29,6 +29,14 @@ double unit_of(at::Tensor const& nu) {
   return std::exp2(std::round(nu.log2().mean().item<double>()));
 }
 
+/// What to multiply f by, and u with it, where u is linear in f: networks know sources of
+/// source_rms. A power of two, 1 near it.
+double gain_of(at::Tensor const& f) {
+  double const rms = f.norm().item<double>() / std::sqrt(static_cast<double>(f.numel()));
+  bool const sound = rms > 0.0 && std::isfinite(rms);
+  return sound ? std::exp2(std::round(std::log2(source_rms / rms))) : 1.0;
+}
+
 double longest_edge(Grid3 const& grid) {
   return *std::max_element(grid.lengths.begin(), grid.lengths.end());
 }
@@ -69,17 +77,23 @@ Grid3 NetworkStart::network_grid(Grid3 const& grid) const {
   }
 }
 
-/// What the network sees of f: undefined if its inputs have none. Networks know the unit box: with
-/// lengths in units of the longest edge L and nu in units of `unit`, f becomes L^2 f / unit.
-at::Tensor NetworkStart::source(Equation const& e, double unit) const {
+/// Networks know the unit box: with lengths in units of the longest edge L and nu in units of
+/// `unit`, f becomes L^2 f / unit. Where all Dirichlet values are equal, u less that value is
+/// linear in f, so that f may have any size.
+NetworkStart::SeenSource NetworkStart::seen_source(Equation const& e, double unit) const {
   Source const& trained = model_.source;
-  double const scale = longest_edge(e.problem.grid) * longest_edge(e.problem.grid);
+  bool const linear = !model_.boundary.has_different_values();
+  double const scale = longest_edge(e.problem.grid) * longest_edge(e.problem.grid) / unit;
+  double const value = e.constant * scale;
   if (trained.kind == SourceKind::sampled) {
-    double const factor = scale / unit;
-    return (e.f.defined() ? e.f * factor : at::full_like(e.nu, e.constant * factor)).to(at::kFloat);
+    at::Tensor const f = e.f.defined() ? e.f * scale : at::full_like(e.nu, value);
+    double const gain = linear ? gain_of(f) : 1.0;
+    return {(gain == 1.0 ? f : f * gain).to(at::kFloat), gain};
   }
-  bool const same = !e.f.defined() && std::abs(e.constant * scale - trained.value) <=
-                                          kSourceAgreement * std::abs(trained.value);
+  bool const uniform = !e.f.defined();
+  if (uniform && linear && value != 0.0 && trained.value != 0.0) return {{}, trained.value / value};
+  bool const same =
+      uniform && std::abs(value - trained.value) <= kSourceAgreement * std::abs(trained.value);
   VOXCYCLE_REQUIRE(same, checkpoint_ << " was trained for the source f = " << trained.value
                                      << " (lengths in units of the longest edge), and this "
                                         "problem has another. Solve without a model, or train "
@@ -95,11 +109,14 @@ at::Tensor NetworkStart::operator()(Equation const& e) const {
   auto const coarsened = [&](at::Tensor const& field) {
     return block == 1 ? field : at::avg_pool3d(field, {block, block, block});
   };
-  // With a fixed source, or fields of the user's in training, nu has a unit already.
+  // Fields of the user's in training have a unit, and so has a source of one value beside those of
+  // the boundary.
   Source const& trained = model_.source;
-  bool const fixed = trained.kind == SourceKind::constant && trained.value != 0.0;
-  double const unit = fixed || model_.config.text("data.family") == "file" ? 1.0 : unit_of(e.nu);
-  at::Tensor f = source(e, unit);
+  bool const has_unit = model_.config.text("data.family") == "file" ||
+                        (trained.kind == SourceKind::constant && trained.value != 0.0 &&
+                         model_.boundary.has_different_values());
+  double const unit = has_unit ? 1.0 : unit_of(e.nu);
+  auto [f, gain] = seen_source(e, unit);
   if (f.defined()) f = coarsened(f);
   at::Tensor const nu = coarsened((unit == 1.0 ? e.nu : e.nu / unit).to(at::kFloat));
   at::Tensor u = predict(*comm_, *model_.network, grid, nu, f, precision_);
@@ -109,6 +126,10 @@ at::Tensor NetworkStart::operator()(Equation const& e) const {
     u = at::upsample_trilinear3d(u, nodes, /*align_corners=*/true);
   }
   u = u.to(at::kDouble).contiguous();
+  if (gain != 1.0) {
+    double const datum = datum_of(model_.boundary);
+    u.sub_(datum).div_(gain).add_(datum);
+  }
   set_dirichlet_values(u, fine, model_.boundary);
   return u;
 }

@@ -34,11 +34,16 @@ class NetworkStart {
   /// with exact Dirichlet values, on the network's device as the equation's fields are. The problem
   /// has the model's boundary.
   /// Of several threads one at a time.
-  /// @throws Error also for a source that the network was not trained for.
+  /// @throws Error also for a source that the network was not trained for. Where the boundary's
+  ///         values are equal, one of another size is none.
   at::Tensor operator()(Equation const& e) const;
 
  private:
-  at::Tensor source(Equation const& e, double unit) const;
+  struct SeenSource {
+    at::Tensor f{};     ///< undefined if the network's inputs have none
+    double gain = 1.0;  ///< the network's solution, less the boundary's datum, is this times u's
+  };
+  SeenSource seen_source(Equation const& e, double unit) const;
 
   std::string checkpoint_;
   Model model_;

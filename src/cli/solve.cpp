@@ -53,6 +53,22 @@ at::Tensor tensor_of(VoxelField&& field) {
       at::kDouble);
 }
 
+std::string spacing_text(Grid3 const& grid) {
+  return format("%g,%g,%g", grid.spacing(0), grid.spacing(1), grid.spacing(2));
+}
+
+/// Of two files that tell, or one that does and a unit box; --spacing overrides both.
+void require_same_spacing(std::string const& location, VoxelField const& f, Grid3 const& grid) {
+  constexpr double agreement = 1e-6;
+  for (int axis = 0; axis < 3; ++axis) {
+    double const own = f.grid.spacing(axis), other = grid.spacing(axis);
+    VOXCYCLE_REQUIRE(!f.told_spacing || std::abs(own - other) <= agreement * other,
+                     location << ": the source's voxels have the edges " << spacing_text(f.grid)
+                              << ", the coefficient's " << spacing_text(grid)
+                              << ". Give --spacing for both.");
+  }
+}
+
 /// --f NUMBER|FILE (or problem.source); nothing for 0.
 std::optional<at::Tensor> source_field(Invocation const& call, Grid3 const& grid) {
   auto const text = text_of_either(call, "f", "problem.source");
@@ -71,6 +87,7 @@ std::optional<at::Tensor> source_field(Invocation const& call, Grid3 const& grid
   VOXCYCLE_REQUIRE(field.grid.voxels == grid.voxels,
                    text << ": the source is on " << field.grid.name() << " voxels, the coefficient "
                         << "on " << grid.name() << ". Give both on the same grid.");
+  require_same_spacing(text, field, grid);
   require_finite(text, grid, field.values);
   return tensor_of(std::move(field));
 }

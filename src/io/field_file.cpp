@@ -122,6 +122,7 @@ VoxelField read_voxel_field(std::string const& location, VoxelFieldOptions const
   for (std::size_t k = 0; k < 3; ++k) {
     field.grid.voxels[static_cast<std::size_t>(axes[k] - 'x')] = stored.shape[k];
   }
+  field.told_spacing = stored.spacing && !options.spacing;
   auto const spacing =
       options.spacing.value_or(stored.spacing.value_or(cubic_spacing(field.grid.voxels)));
   for (std::size_t k = 0; k < 3; ++k) {

@@ -24,7 +24,8 @@ double relative_residual(Problem const& problem, at::Tensor const& nu, at::Tenso
   double const scale = norm(lifted), left = norm(field);
   if (!system.is_rounding(scale, lifted)) return left / scale;
   // Of u as it came: its last digits are rounding, too.
-  return system.is_rounding(left, system.in_units(u)) ? 0.0 : std::numeric_limits<double>::infinity();
+  return system.is_rounding(left, system.in_units(u)) ? 0.0
+                                                      : std::numeric_limits<double>::infinity();
 }
 
 }  // namespace voxcycle

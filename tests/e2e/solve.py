@@ -142,6 +142,12 @@ class Figures(Solve):
         self.refuse("--nu", "first.vtkhdf", "--f", "first.vtkhdf", *boundary,
                     expect=["there is no cell array 'f'. It holds: nu"])
         self.solve("first.vtkhdf", "--f", "first.vtkhdf:nu", *boundary)
+        # Both files tell spacings, which differ by a factor.
+        self.solve("first.vtkhdf", *boundary, "--spacing", "2", "--out", "other.vtkhdf", "--with-nu")
+        self.refuse("--nu", "first.vtkhdf", "--f", "other.vtkhdf:nu", *boundary,
+                    expect=["other.vtkhdf:nu: ", "edges 2,2,2, the coefficient's 0.0625,0.0625,",
+                            "Give --spacing"])
+        self.solve("first.vtkhdf", "--f", "other.vtkhdf:nu", "--spacing", "3", *boundary)
         single = self.solve(self.write("s.npy", numpy_file(f4, size, "<f4")), *boundary)
         for a, b in zip(single["flow_into_faces"], expected["flow_into_faces"]):
             self.assertAlmostEqual(a, b, delta=1e-4 * (1 + abs(b)))

@@ -16,6 +16,7 @@ struct VoxelField {
   Grid3 grid;
   std::vector<double> values;      ///< [nx, ny, nz], z fastest
   std::array<double, 3> origin{};  ///< where the box begins, if the file tells, else 0
+  bool told_spacing = false;       ///< the grid's spacing is the file's own
 };
 
 struct VoxelFieldOptions {

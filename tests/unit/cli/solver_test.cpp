@@ -54,11 +54,13 @@ double distance(at::Tensor const& a, at::Tensor const& b) {
 /// A checkpoint as training writes it. Fresh networks give the lift; the finest head adds `bias`
 /// and `weight` times all features.
 std::string checkpoint(std::string const& name, double bias, std::string const& key = "run.seed",
-                       std::string const& value = "1", double weight = 0.0) {
+                       std::string const& value = "1", double weight = 0.0,
+                       std::string const& faces = "1, 0, flux, flux, flux, flux") {
   Config config;
   config.set("network.channels", "4:4, 8:4, 16:4");
   config.set("network.correction_scale", "4");
   config.set("network.smoothing", "8");  // more would mend what the bias does
+  config.set("problem.boundary", faces);
   config.set(key, value);
   auto network = make_network(network_options(config), boundary_of(config), source_of(config));
   at::NoGradGuard const no_grad;
@@ -211,6 +213,32 @@ TEST(Solver, RunsTheNetworkInThePrecisionOfItsTraining) {
   EXPECT_LT(distance(rounded.u, single.u), 0.02 / 128);  // what it adds, rounded to eight bits
   EXPECT_THAT([&] { static_cast<void>(start(at::kDouble)); },
               ThrowsMessage<Error>(HasSubstr("not in f64")));
+}
+
+TEST(Solver, SizeOfTheSourceDoesNotMatterToTheNetwork) {
+  // u - 3 is linear in f.
+  char const* const faces = "3, flux, 3, flux, flux, 3";
+  at::Tensor const nu = layers(16) + 0.25 * at::rand({16, 16, 16}, at::kDouble);
+  at::Tensor const f = at::rand({16, 16, 16}, at::kDouble);
+  auto const solver = [&](char const* source) {
+    return Solver({.model = checkpoint(std::string("size") + source + ".h5", 1e-3, "problem.source",
+                                       source, 1e-4, faces)});
+  };
+  Solver const sampled = solver("sampled"), constant = solver("8");
+  std::vector<double> of_fields, of_numbers;
+  for (double const size : {std::exp2(-12), std::exp2(2), std::exp2(9)}) {
+    auto const field = sampled.solve(nu, {}, f * size);
+    auto const number = constant.solve(nu * size, {}, at::full({}, 5.0, at::kDouble));
+    EXPECT_TRUE(field.start.from_network && number.start.from_network) << size;
+    EXPECT_TRUE(field.converged && number.converged) << size;
+    of_fields.push_back(field.start.relative_residual);
+    of_numbers.push_back(number.start.relative_residual);
+  }
+  for (std::size_t k : {1, 2}) {
+    EXPECT_NEAR(of_fields[k], of_fields[0], 1e-9);
+    EXPECT_NEAR(of_numbers[k], of_numbers[0], 1e-9);
+  }
+  EXPECT_THROW(static_cast<void>(constant.solve(nu, {}, f)), Error);
 }
 
 TEST(Solver, ModelsKnowWhatTheyWereTrainedFor) {

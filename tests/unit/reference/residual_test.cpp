@@ -59,12 +59,15 @@ TEST(RelativeResidual, IsThatOfASolve) {
 TEST(RelativeResidual, WhereTheLiftSolvesNothingElseDoes) {
   // 1 - x does for uniform nu; 1/3, 1/5 and 1/7 leave rounding in every row.
   Grid3 const grid{{6, 10, 14}, {1.0, 1.0, 1.0}};
-  Problem const problem{grid, Boundary{}};
   at::Tensor const nu = at::full({1, 1, 6, 10, 14}, 0.1, at::kDouble);
-  at::Tensor const lifted = lift(grid, problem.boundary, at::kDouble);
-  EXPECT_EQ(relative_residual(problem, nu, lifted), 0.0);
-  at::Tensor const other = with_boundary_values(at::zeros_like(lifted), problem);
-  EXPECT_EQ(relative_residual(problem, nu, other), std::numeric_limits<double>::infinity());
+  for (char const* faces : {"1, 0, flux, flux, flux, flux", "1e-200, 0, flux, flux, flux, flux",
+                            "1e200, 0, flux, flux, flux, flux"}) {
+    Problem const problem{grid, parse_boundary(faces)};
+    at::Tensor const lifted = lift(grid, problem.boundary, at::kDouble);
+    EXPECT_EQ(relative_residual(problem, nu, lifted), 0.0) << faces;
+    at::Tensor const other = with_boundary_values(at::zeros_like(lifted), problem);
+    EXPECT_EQ(relative_residual(problem, nu, other), std::numeric_limits<double>::infinity());
+  }
 }
 
 TEST(RelativeResidual, OfTheLiftIsZeroWhereverTheBoundaryLies) {
