@@ -155,6 +155,12 @@ int ablate(Invocation const& call) {
   }
   if (only_data) return 0;
   auto const result = train_runs(chosen, options);
+  if (result.stopped && !result.gained) {
+    log_error(
+        "stopped before a step or an evaluation was done: nothing was gained. Give the job "
+        "more time or processes.");
+    return 1;
+  }
   if (result.stopped) {
     std::printf("stopped; the same command goes on from the checkpoints in %s\n",
                 call.config.text("ablate.directory").c_str());

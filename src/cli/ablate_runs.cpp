@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/ablate_runs.hpp"
 
+#include "voxcycle/cli/command.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
@@ -150,10 +151,13 @@ class Session {
     auto const& run = one.run;
     if (progress_of(run) == RunProgress::finished) {
       ++finished_;
+      gained_ = true;
       log_info(format("%zu of %zu: run %d, %s, after %s: %s", finished_, total_, run.number,
                       run.label.c_str(), format_seconds(one.timer.seconds()).c_str(),
                       final_figures(run).c_str()));
     } else if (result_.stopped) {
+      gained_ = gained_ || status == kStopped;
+      result_.gained = gained_;
       log_info(format("run %d, %s, is stopped", run.number, run.label.c_str()));
     } else {
       // A run that ends unfinished without an error was stopped by somebody else.
@@ -171,6 +175,7 @@ class Session {
   RunsOptions const& options_;
   std::size_t total_;
   std::size_t finished_ = 0;
+  bool gained_ = false;
   int threads_ = 1;
   std::list<PlannedRun const*> waiting_;
   std::list<Active> active_;

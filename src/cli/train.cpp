@@ -179,12 +179,17 @@ int run_train(Invocation const& call) {
       if (!std::filesystem::exists(done)) write_file_atomically(done, resources + "\n");
       std::printf("trained %s in all; run directory %s\n", format_seconds(summary.seconds).c_str(),
                   options.directory.c_str());
+    } else if (!summary.gained) {
+      log_error(
+          "stopped before a step or an evaluation was done: nothing was gained, and a job "
+          "that comes back would end here again. Give it more time or processes.");
     } else {
       std::printf("stopped; the same command%s goes on from the checkpoint in %s\n",
                   call.has("fresh") ? " without --fresh" : "", options.directory.c_str());
     }
   }
-  return summary.finished ? 0 : kStopped;
+  if (summary.finished) return 0;
+  return summary.gained ? kStopped : 1;
 }
 
 }  // namespace

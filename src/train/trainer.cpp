@@ -92,7 +92,7 @@ class Trainer {
     while (!at.finished) {
       if (!run_stage(state_.stages().at(static_cast<std::size_t>(at.stage)))) break;
     }
-    return {at.finished, at.seconds, times_, evaluation_, checkpoint_, state_.rows()};
+    return {at.finished, gained_, at.seconds, times_, evaluation_, checkpoint_, state_.rows()};
   }
 
  private:
@@ -131,6 +131,7 @@ class Trainer {
   Timer since_checkpoint_;
   StepClock step_clock_;
   std::int64_t session_steps_ = 0;
+  bool gained_ = false;  ///< see TrainSummary
 };
 
 /// What this rank's shards say of themselves, for the comparison with other ranks.
@@ -203,6 +204,7 @@ void Trainer::evaluate(Stage const& stage, HeldOutSamples const& held_out, MaySt
     errors = evaluate_held_out(*mesh_, state_.averaged().network(), held_out, options);
   });
   require_finite(errors);
+  gained_ = true;
   state_.position().evaluation_due = false;
   clock(checkpoint_, [&] { state_.add_errors(errors); });  // may keep the best weights
   progress_.finish();
@@ -293,6 +295,7 @@ void Trainer::take_steps(Stage const& stage, Budget const& budget, HeldOutSample
          stepper.stopped().empty()) {
     step(stage, budget, stepper);
     ++session_steps_;
+    gained_ = true;
     Wishes const wishes = agree();
     double const before = progress;
     progress = progress_of(budget, at.step, at.stage_seconds);

@@ -280,6 +280,22 @@ class Ablate(harness.Case):
         output = (self.scratch / "study" / NAMES[2] / "output.txt").read_text()
         self.assertIn("training on 2 processes", output)
 
+    def test_a_stop_before_anything_was_gained_is_no_place_to_go_on_from(self):
+        self.assertEqual(self.ablate("--data").status, 0)
+        for status in (1, harness.STOPPED):
+            (self.scratch / "stand-in").write_text(
+                f"#!/bin/sh\ntrap 'exit {status}' INT TERM USR1\ntouch ready\n"
+                "while :; do sleep 0.05; done\n")
+            (self.scratch / "stand-in").chmod(0o755)
+            (self.scratch / "ready").unlink(missing_ok=True)
+            process = self.start("ablate", "--config", "study.cfg", "--run", "1",
+                                 "--ablate.processes", "2", "--ablate.launcher", "./stand-in {}")
+            self.wait_until(process, (self.scratch / "ready").exists)
+            process.send(signal.SIGUSR1)
+            result = process.wait(20)
+            self.assertEqual(result.status, status, result.text)
+            self.assertEqual("nothing was gained" in result.err, status == 1)
+
     def test_wrong_use(self):
         for options, text in [
             (("--run", "5"), "from 1 to 4"),

@@ -102,6 +102,7 @@ struct TrainOptions {
 
 struct TrainSummary {
   bool finished = false;          ///< false: stopped by a signal, a checkpoint was written
+  bool gained = false;            ///< this session made a step or an evaluation
   double seconds = 0.0;           ///< training time, all sessions of the run
   StepTimes times;                ///< of this session
   double evaluation = 0.0;        ///< seconds of held-out evaluations, of this session

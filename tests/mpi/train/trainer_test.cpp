@@ -159,19 +159,22 @@ TEST_F(TrainerTest, EvaluationsGivenUpAreMadeWhenTheRunGoesOn) {
   train(whole, *comm_);
   // One rank is asked to stop: before the evaluation on entry, then in every step.
   bool const asked = comm_->rank() == comm_->size() - 1;
-  int const sessions = train_in_sessions(parted, *comm_, [&](TrainOptions& options, int session) {
-    if (session > 0) {
-      EXPECT_EQ(CheckpointReader(checkpoint_path(options.directory)).header().global_step,
-                session - 1);
-    }
-    if (!asked) return;
-    options.after_step = [](StepView const&) { std::raise(SIGUSR1); };
-    if (session > 0) return;
-    options.fresh_samples = [&](Grid3 const& grid) {
-      std::raise(SIGUSR1);
-      return stored_samples(shard_directory(options.data, "train", grid));
-    };
-  });
+  int const sessions = train_in_sessions(
+      parted, *comm_,
+      [&](TrainOptions& options, int session) {
+        if (session > 0) {
+          EXPECT_EQ(CheckpointReader(checkpoint_path(options.directory)).header().global_step,
+                    session - 1);
+        }
+        if (!asked) return;
+        options.after_step = [](StepView const&) { std::raise(SIGUSR1); };
+        if (session > 0) return;
+        options.fresh_samples = [&](Grid3 const& grid) {
+          std::raise(SIGUSR1);
+          return stored_samples(shard_directory(options.data, "train", grid));
+        };
+      },
+      [](TrainSummary const& summary, int session) { EXPECT_EQ(summary.gained, session > 0); });
   EXPECT_EQ(sessions, 13);  // one without a step, eleven of one step each, the last evaluation
   EXPECT_TRUE(at::equal(final_values(parted), final_values(whole)));
   EXPECT_EQ(stored_figures(parted), stored_figures(whole));

@@ -94,15 +94,18 @@ class WatchedSource final : public SampleSource {
 };
 
 /// Trains in sessions until the run is finished. @return how many it took
-inline int train_in_sessions(TrainOptions const& options, Communicator const& comm,
-                             std::function<void(TrainOptions&, int session)> const& prepare) {
+inline int train_in_sessions(
+    TrainOptions const& options, Communicator const& comm,
+    std::function<void(TrainOptions&, int session)> const& prepare,
+    std::function<void(TrainSummary const&, int session)> const& look = {}) {
   constexpr int most = 60;
   for (int session = 0; session < most; ++session) {
     auto changed = options;
     prepare(changed, session);
-    bool const finished = train(changed, comm).finished;
+    auto const summary = train(changed, comm);
+    if (look) look(summary, session);
     comm.barrier();
-    if (finished) return session + 1;
+    if (summary.finished) return session + 1;
   }
   ADD_FAILURE() << "not finished after " << most << " sessions";
   return most;
