@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/config_keys.hpp"
 
+#include "voxcycle/core/text.hpp"
+#include "voxcycle/cycle/cycle.hpp"
+#include "voxcycle/field/family.hpp"
+#include "voxcycle/network/network.hpp"
+#include "voxcycle/optim/optimizer.hpp"
+#include "voxcycle/train/loss.hpp"
+#include "voxcycle/train/trainer.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -40,7 +48,7 @@ std::vector<ConfigKey> all_config_keys() {
        "the network)"},
 
       {"data.directory", "data/run", "where the shards are: <split>/<grid>/shard-*.h5"},
-      {"data.family", "kl", "coefficient family: kl, grf, inclusions, file"},
+      {"data.family", "kl", "coefficient family: " + join(family_names())},
       {"data.modes", "4", "kl: number of modes, 1 to 6"},
       {"data.omega_range", "3",
        "kl: omega lies in [-range, range]^modes, > 0, modes * range <= 80"},
@@ -53,7 +61,7 @@ std::vector<ConfigKey> all_config_keys() {
       {"data.band", "48",
        "grf: most wave numbers each way along an axis, 1 to 128 (cuts the finest details off "
        "exponential covariance)"},
-      {"data.shape", "spheres", "inclusions: spheres, boxes, both"},
+      {"data.shape", "spheres", "inclusions: " + join(inclusion_shape_names())},
       {"data.inclusions", "5, 20", "inclusions: fewest and most a sample, 1 to 1000"},
       {"data.radius", "0.05, 0.2",
        "inclusions: least and largest radius (boxes: half edge) in units of the box's longest "
@@ -83,7 +91,7 @@ std::vector<ConfigKey> all_config_keys() {
        "them"},
       {"data.reference_tolerance", "1e-10", "relative residual of reference solutions"},
 
-      {"cycle.name", "half_v", "resolution cycle: half_v, v, w, f, custom"},
+      {"cycle.name", "half_v", "resolution cycle: " + join(cycle_names()) + ", custom"},
       {"cycle.path", "", "custom: levels in the order of their visits, 1 the coarsest"},
       {"cycle.levels", "8, 16, 32",
        "voxels along the longest edge of each level, coarsest first; a grid may stand twice, say "
@@ -143,9 +151,9 @@ std::vector<ConfigKey> all_config_keys() {
       {"train.start", "",
        "run directory of a finished run with the same network: begin with its last weights (and, "
        "for lbfgs, Adam's second moments); empty: random weights"},
-      {"train.loss", "energy_multigrid",
-       "loss: energy_multigrid, energy_normalised, energy, residual, supervised"},
-      {"train.optimizer", "muon", "optimiser: muon, adam, sgd, lbfgs; one or one a level"},
+      {"train.loss", "energy_multigrid", "loss: " + join(loss_names())},
+      {"train.optimizer", "muon",
+       "optimiser: " + join(optimizer_names()) + ", " + kLbfgs + "; one or one a level"},
       {"train.decay", "linear", "how the rate falls over a visit: linear, cosine, none"},
       {"train.rate_scaling", "none",
        "how rates grow with the number of processes, or groups of run.space: none, sqrt, linear "

@@ -11,7 +11,7 @@ namespace voxcycle {
 /// line here and one reader in src/cli/options.cpp.
 std::vector<ConfigKey> all_config_keys();
 
-/// Sections and keys that do not change a run's result.
+/// Whether a key changes a run's result. Those of places, memory and studies do not.
 bool is_identity_key(std::string const& name);
 
 }  // namespace voxcycle

@@ -109,10 +109,9 @@ at::Tensor NetworkStart::operator()(Equation const& e) const {
   auto const coarsened = [&](at::Tensor const& field) {
     return block == 1 ? field : at::avg_pool3d(field, {block, block, block});
   };
-  // Fields of the user's in training have a unit, and so has a source of one value beside those of
-  // the boundary.
+  // A source of one value beside those of the boundary has a unit, too.
   Source const& trained = model_.source;
-  bool const has_unit = model_.config.text("data.family") == "file" ||
+  bool const has_unit = make_family(family_options(model_.config))->has_unit() ||
                         (trained.kind == SourceKind::constant && trained.value != 0.0 &&
                          model_.boundary.has_different_values());
   double const unit = has_unit ? 1.0 : unit_of(e.nu);

@@ -132,7 +132,7 @@ void require_shards(Config const& config, std::string const& split, Grid3 const&
 
 namespace {
 
-/// Where training takes its samples from the user's file itself, those held out must still be its
+/// Where training takes its samples from a finite family itself, those held out must still be its
 /// last.
 void require_last_held_out(Config const& config, Grid3 const& grid) {
   auto const family = make_family(family_options(config));
@@ -140,14 +140,13 @@ void require_last_held_out(Config const& config, Grid3 const& grid) {
   if (!count) return;
   auto const directory = shard_directory(config.text("data.directory"), "held_out", grid);
   ShardSet shards(directory);
-  auto const first = static_cast<std::int64_t>(shards.read(0, ReadReference::no).omega.front());
-  auto const now = split_origin(config, *family, "held_out");
-  VOXCYCLE_REQUIRE(first == now,
-                   directory << ": holds the samples from " << first << " on of "
-                             << family->signature() << ", which has " << *count
-                             << " now, and those from " << now
-                             << " on are to be held out. Choose another data.directory and run "
-                                "voxcycle generate.");
+  auto const first = split_origin(config, *family, "held_out");
+  VOXCYCLE_REQUIRE(
+      shards.read(0, ReadReference::no).omega == family->omega(shards.info().seed, first),
+      directory << ": does not begin with sample " << first << " of " << family->signature()
+                << ", which has " << *count
+                << " now and of which those from there on are to be held out. Choose "
+                   "another data.directory and run voxcycle generate.");
 }
 
 }  // namespace

@@ -39,8 +39,16 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
       reducer_(comm, network_->parameters(), variant.reduction),
       optimizer_(make_optimizer(options_.optimizer, groups())),
       loss_(make_loss(options.loss, {grid, options.boundary, options.source, options.device})),
-      context_{{mesh_, *network_, *loss_, reducer_, grid, options_.dtype, options.unit_size,
-                options.source.kind, options.layout, variant.recompute},
+      context_{{.mesh = mesh_,
+                .network = *network_,
+                .loss = *loss_,
+                .reducer = reducer_,
+                .grid = grid,
+                .dtype = options_.dtype,
+                .unit_size = options.unit_size,
+                .source = options.source.kind,
+                .layout = options.layout,
+                .recompute = variant.recompute},
                *optimizer_,
                averaged_,
                variant.batch} {
@@ -56,7 +64,7 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
     if (options.source.kind == SourceKind::sampled) {
       data_.f.push_back(pinned(at::randn(data_.nu.back().sizes(), random)));
     }
-    if (loss_->needs_reference()) {
+    if (needs_reference(options.loss)) {
       data_.u_ref.push_back(pinned(at::rand(grid.node_shape(unit.size()), random, at::kDouble)));
     }
     data_.origin.emplace_back(unit.size());

@@ -27,6 +27,7 @@ class File : public CoefficientFamily {
 
   std::string signature() const override { return "file(" + options_.location + ")"; }
   std::optional<std::int64_t> sample_count() const override { return arrays().samples; }
+  bool has_unit() const override { return true; }
   std::int64_t parameter_count() const override { return 1; }
 
   std::vector<double> omega(std::uint64_t /*seed*/, std::int64_t index) const override {

@@ -4,6 +4,7 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/io/checkpoint_file.hpp"
 
+#include <map>
 #include <memory>
 #include <span>
 #include <sstream>
@@ -33,6 +34,9 @@ void add_all(ArchiveWriter& archive, std::string const& prefix, NamedTensors con
     auto const count = static_cast<std::size_t>(values.numel());
     auto const shape = values.sizes().vec();
     auto const owner = std::make_shared<at::Tensor const>(values);
+    VOXCYCLE_REQUIRE(values.scalar_type() == at::kDouble || values.scalar_type() == at::kFloat,
+                     "checkpoint: " << prefix << name << " is of type " << values.scalar_type()
+                                    << ", and only float32 and float64 are kept.");
     if (values.scalar_type() == at::kDouble) {
       archive.add(prefix + name, std::span(values.const_data_ptr<double>(), count), shape, owner);
     } else {
@@ -66,6 +70,21 @@ void write_averages(std::string const& path, CheckpointHeader const& header,
   archive.save(path);
 }
 
+namespace {
+
+std::string key_of(std::string const& line) {
+  return line.substr(0, line.find(" = "));
+}
+
+std::map<std::string, std::string> lines_by_key(std::string const& identity) {
+  std::map<std::string, std::string> found;
+  std::istringstream lines(identity);
+  for (std::string line; std::getline(lines, line);) found.emplace(key_of(line), line);
+  return found;
+}
+
+}  // namespace
+
 bool same_identity(std::string const& a, std::string const& b) {
   auto const without_blanks = [](std::string text) {
     std::erase(text, ' ');
@@ -74,16 +93,30 @@ bool same_identity(std::string const& a, std::string const& b) {
   return without_blanks(a) == without_blanks(b);
 }
 
+std::string IdentityDifference::text() const {
+  auto const side = [](std::string const& line) {
+    return line.empty() ? "nothing of it" : "'" + line + "'";
+  };
+  return side(there) + " there, " + side(now) + " now";
+}
+
 std::optional<IdentityDifference> first_difference(std::string const& there,
                                                    std::string const& now) {
-  std::istringstream lines_there(there);
-  std::istringstream lines_now(now);
-  while (true) {
-    IdentityDifference lines;
-    bool const ends = !std::getline(lines_there, lines.there);
-    if (!std::getline(lines_now, lines.now) && ends) return {};
-    if (!same_identity(lines.there, lines.now)) return lines;
+  auto const lines_there = lines_by_key(there), lines_now = lines_by_key(now);
+  auto const line_of = [](auto const& lines, std::string const& key) {
+    auto const found = lines.find(key);
+    return found == lines.end() ? std::string() : found->second;
+  };
+  // In the order of now, then what is only there.
+  for (auto const& text : {now, there}) {
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      auto const key = key_of(line);
+      IdentityDifference const both{line_of(lines_there, key), line_of(lines_now, key)};
+      if (!same_identity(both.there, both.now)) return both;
+    }
   }
+  return {};
 }
 
 void write_checkpoint(std::string const& path, CheckpointHeader const& header,

@@ -14,7 +14,8 @@ class EnergyLoss final : public Loss {
  public:
   explicit EnergyLoss(LossProblem const& problem) : grid_(problem.grid), source_(problem) {}
   LossTerms evaluate(LossInput const& in) const override {
-    auto [energy, gradient] = energy_and_gradient(in.u, in.nu, grid_, source_.load(in));
+    auto [energy, gradient] =
+        energy_and_gradient(in.u, in.nu, grid_, source_.load(in.f, in.u.scalar_type()));
     return {energy, gradient};
   }
 
@@ -29,7 +30,7 @@ class NormalisedEnergyLoss final : public Loss {
       : problem_(problem), source_(problem), scale_("energy_normalised", problem) {}
   LossTerms evaluate(LossInput const& in) const override {
     auto const dtype = in.u.scalar_type();
-    auto const b = source_.load(in);
+    auto const b = source_.load(in.f, in.u.scalar_type());
     at::Tensor const scale = energy_of_solution(in.nu, b);
     auto [energy, gradient] = energy_and_gradient(in.u, in.nu, problem_.grid, b);
     gradient.div_(as_factor(scale, dtype));

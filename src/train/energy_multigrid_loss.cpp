@@ -18,7 +18,7 @@ class EnergyMultigridLoss final : public Loss {
 
   LossTerms evaluate(LossInput const& in) const override {
     auto const dtype = in.u.scalar_type();
-    auto const b = source_.load(in);
+    auto const b = source_.load(in.f, in.u.scalar_type());
     at::Tensor const one = at::ones_like(in.nu);
     Multigrid const multigrid(problem_.grid, problem_.boundary, in.nu, {.dtype = dtype});
     at::Tensor scale, scale_of_one;

@@ -18,9 +18,16 @@ class FirstOrderStepper final : public Stepper {
         peak_rate_(plan_.rate * rate_scale(options_.rate_scaling, setup.mesh.groups())),
         optimizer_(make_optimizer(optimizer_options(options_, setup.stage),
                                   parameter_groups(setup.state.network(), setup.stage))),
-        context_{{setup.mesh, setup.state.network(), setup.loss, setup.reducer, plan_.grid,
-                  options_.dtype, options_.unit_size, options_.source.kind, options_.layout,
-                  plan_.recompute},
+        context_{{.mesh = setup.mesh,
+                  .network = setup.state.network(),
+                  .loss = setup.loss,
+                  .reducer = setup.reducer,
+                  .grid = plan_.grid,
+                  .dtype = options_.dtype,
+                  .unit_size = options_.unit_size,
+                  .source = options_.source.kind,
+                  .layout = options_.layout,
+                  .recompute = plan_.recompute},
                  *optimizer_,
                  averaged_,
                  plan_.batch},
@@ -33,7 +40,7 @@ class FirstOrderStepper final : public Stepper {
              .first_step = setup.state.position().step,
              .ranks = setup.mesh.groups(),
              .rank = setup.mesh.group(),
-             .references = setup.loss.needs_reference() ? ReadReference::yes : ReadReference::no,
+             .references = needs_reference(options_.loss) ? ReadReference::yes : ReadReference::no,
              .pinned = options_.device.is_cuda()}) {}
 
   StepResult step(StageMoment const& moment) override {

@@ -25,7 +25,7 @@ class EquationSmoother final : public FieldSmoother {
 
   at::Tensor smooth(at::Tensor const& u, at::Tensor const& x) const override {
     auto const fields = fields_of(x, u.scalar_type());
-    return smoother(fields.nu).smooth(u, source_.load({u, fields.nu, fields.f, {}}));
+    return smoother(fields.nu).smooth(u, source_.load(fields.f, u.scalar_type()));
   }
   at::Tensor transposed(at::Tensor const& slope, at::Tensor const& x) const override {
     return smoother(fields_of(x, slope.scalar_type()).nu).transposed(slope);
@@ -77,7 +77,7 @@ NestedFieldsOf nested_fields_of(LossProblem const& problem, ChebyshevSteps const
   auto const source = std::make_shared<SourceTerm const>(problem);
   return [=](at::Tensor const& x, at::ScalarType type, int levels) {
     auto const fields = fields_of(x, type);
-    auto const load = source->load({fields.nu, fields.nu, fields.f, {}});
+    auto const load = source->load(fields.f, fields.nu.scalar_type());
     return std::make_shared<NestedEquationFields>(
         NestedEquation(problem.grid, problem.boundary, fields.nu, load, {levels, steps}));
   };

@@ -41,16 +41,16 @@ SampleObjective::Open opener(StageSetup const& setup, std::int64_t batch) {
   return [&setup, batch](std::int64_t first, std::int64_t count) {
     return std::make_unique<Prefetcher>(
         setup.samples(),
-        PrefetchOptions{
-            .batch = batch,
-            .unit_size = setup.options.unit_size,
-            .steps = std::numeric_limits<std::int64_t>::max(),
-            .first_position = first,
-            .period = count,
-            .ranks = setup.mesh.groups(),
-            .rank = setup.mesh.group(),
-            .references = setup.loss.needs_reference() ? ReadReference::yes : ReadReference::no,
-            .pinned = setup.options.device.is_cuda()});
+        PrefetchOptions{.batch = batch,
+                        .unit_size = setup.options.unit_size,
+                        .steps = std::numeric_limits<std::int64_t>::max(),
+                        .first_position = first,
+                        .period = count,
+                        .ranks = setup.mesh.groups(),
+                        .rank = setup.mesh.group(),
+                        .references = needs_reference(setup.options.loss) ? ReadReference::yes
+                                                                          : ReadReference::no,
+                        .pinned = setup.options.device.is_cuda()});
   };
 }
 
@@ -84,9 +84,16 @@ class LbfgsStepper final : public Stepper {
         rate_(setup.stage.plan.rate),
         plan_(SamplePlan::of(options_.lbfgs, setup.stage.plan, setup.samples().samples())),
         parameters_(parameter_groups(setup.state.network(), setup.stage)),
-        objective_({setup.mesh, setup.state.network(), setup.loss, setup.reducer,
-                    setup.stage.plan.grid, precision(options_.dtype), options_.unit_size,
-                    options_.source.kind, options_.layout, setup.stage.plan.recompute},
+        objective_({.mesh = setup.mesh,
+                    .network = setup.state.network(),
+                    .loss = setup.loss,
+                    .reducer = setup.reducer,
+                    .grid = setup.stage.plan.grid,
+                    .dtype = precision(options_.dtype),
+                    .unit_size = options_.unit_size,
+                    .source = options_.source.kind,
+                    .layout = options_.layout,
+                    .recompute = setup.stage.plan.recompute},
                    parameters_, plan_, options_.lbfgs.statistics, opener(setup, plan_.batch),
                    setup.stop_wanted) {}
 

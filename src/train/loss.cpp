@@ -14,6 +14,7 @@ namespace {
 struct Kind {
   std::unique_ptr<Loss> (*make)(LossProblem const&);
   LossPlan (*plan)();
+  bool needs_reference = false;
 };
 
 /// One line a loss.
@@ -22,7 +23,7 @@ std::map<std::string, Kind> const kLosses{
     {"energy_multigrid", {make_energy_multigrid_loss, plan_energy_multigrid_loss}},
     {"energy_normalised", {make_normalised_energy_loss, plan_normalised_energy_loss}},
     {"residual", {make_residual_loss, plan_residual_loss}},
-    {"supervised", {make_supervised_loss, plan_supervised_loss}},
+    {"supervised", {make_supervised_loss, plan_supervised_loss, /*needs_reference=*/true}},
 };
 
 Kind const& find_kind(std::string const& name) {
@@ -42,6 +43,10 @@ std::vector<std::string> loss_names() {
 
 std::unique_ptr<Loss> make_loss(std::string const& name, LossProblem const& problem) {
   return find_kind(name).make(problem);
+}
+
+bool needs_reference(std::string const& name) {
+  return find_kind(name).needs_reference;
 }
 
 LossPlan plan_loss(std::string const& name) {

@@ -112,7 +112,7 @@ void Follower::keep_weights() {
 
 void Follower::keep_data() {
   std::int64_t sample = 4 * (has_source() ? 2 : 1) * grid_.voxel_count();  // nu, f
-  if (loss_.needs_reference) sample += 8 * grid_.node_count();
+  if (needs_reference(o_.loss)) sample += 8 * grid_.node_count();
   keep("batches", (1 + memory_.batches_ahead) * samples_ * sample);
   if (held_out_is_kept(held_out_bytes_of(memory_.held_out))) {
     auto const on_a_rank = (memory_.held_out + groups() - 1) / groups();
@@ -146,8 +146,9 @@ void Follower::step() {
   auto const voxels = samples_ * grid_.voxel_count();
   // The batch in the type of the solution, where shards have another.
   auto const copies = ledger_.hold(
-      "batches", (double_ ? channels * 8 * voxels : 0) +
-                     (loss_.needs_reference && !double_ ? 4 * samples_ * grid_.node_count() : 0));
+      "batches",
+      (double_ ? channels * 8 * voxels : 0) +
+          (needs_reference(o_.loss) && !double_ ? 4 * samples_ * grid_.node_count() : 0));
   Field const x = tape.voxels(grid_, channels);
   Field u = plan_network(o_.network, tape, grid_, x);
   plan_made_.largest = tape.largest();

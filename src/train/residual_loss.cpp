@@ -30,7 +30,7 @@ class ResidualLoss final : public Loss {
     at::Tensor const start = lift_.to(dtype).expand(in.u.sizes()).contiguous();
     at::Tensor const forces = apply_stiffness(start, in.nu, grid_);
     at::Tensor scale = sample_dots(forces, forces);
-    auto const b = source_.load(in);
+    auto const b = source_.load(in.f, in.u.scalar_type());
     if (b) scale = scale + sample_dots(*b, *b);
     at::Tensor const r = energy_and_gradient(in.u, in.nu, grid_, b).gradient.mul_(mask_.to(dtype));
     at::Tensor const gradient = apply_stiffness(r, in.nu, grid_);

@@ -17,10 +17,10 @@ SourceTerm::SourceTerm(LossProblem const& problem) : grid_(problem.grid), source
   load_ = load_of_source(source_.value, grid_).to(problem.device);
 }
 
-std::optional<at::Tensor> SourceTerm::load(LossInput const& in) const {
+std::optional<at::Tensor> SourceTerm::load(at::Tensor const& f, at::ScalarType type) const {
   if (source_.is_zero()) return std::nullopt;
-  if (source_.kind == SourceKind::constant) return load_.to(in.u.scalar_type());
-  return load_of_source(in.f, grid_);
+  if (source_.kind == SourceKind::constant) return load_.to(type);
+  return load_of_source(f, grid_);
 }
 
 }  // namespace voxcycle

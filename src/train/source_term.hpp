@@ -18,8 +18,10 @@ class SourceTerm {
   explicit SourceTerm(LossProblem const& problem);
 
   bool is_zero() const { return source_.is_zero(); }
-  /// b of a unit, [n or 1, 1, nx+1, ny+1, nz+1] of u's type; nothing for f = 0.
-  std::optional<at::Tensor> load(LossInput const& in) const;
+  /// b of a unit, [n or 1, 1, nx+1, ny+1, nz+1]; nothing for f = 0.
+  /// @param f     voxels [n, 1, nx, ny, nz] of `type`; looked at for sampled sources only
+  /// @param type  of the load
+  std::optional<at::Tensor> load(at::Tensor const& f, at::ScalarType type) const;
 
  private:
   Grid3 grid_;

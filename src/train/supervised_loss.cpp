@@ -23,7 +23,6 @@ class SupervisedLoss final : public Loss {
     at::Tensor const error = in.u - in.u_ref;
     return {sample_dots(error, error) / scale, error * as_factor(2.0 / scale, in.u.scalar_type())};
   }
-  bool needs_reference() const override { return true; }
 };
 
 }  // namespace
@@ -33,10 +32,10 @@ std::unique_ptr<Loss> make_supervised_loss(LossProblem const& problem) {
 }
 
 LossPlan plan_supervised_loss() {
-  return {.needs_reference = true, .evaluate = [](BookedFields const& unit, Source const&) {
-            auto const error = unit.nodes();
-            return unit.nodes();
-          }};
+  return {.evaluate = [](BookedFields const& unit, Source const&) {
+    auto const error = unit.nodes();
+    return unit.nodes();
+  }};
 }
 
 }  // namespace voxcycle

@@ -35,13 +35,13 @@ constexpr char kStopAnswer[] =
 constexpr double kUnknownShare = 0.01;
 
 /// @throws Error unless training shards hold what the loss looks at.
-void require_inputs(TrainOptions const& options, Loss const& loss, ShardInfo const& info) {
+void require_inputs(TrainOptions const& options, ShardInfo const& info) {
   auto const& name = options.loss;
-  VOXCYCLE_REQUIRE(!loss.needs_reference() || options.augmentation == Augmentation::none,
+  VOXCYCLE_REQUIRE(!needs_reference(name) || options.augmentation == Augmentation::none,
                    "loss " << name << " compares with reference solutions, and those of turned "
                            << "fields are others. Set data.augmentation = none.");
   VOXCYCLE_REQUIRE(
-      info.has_reference || !loss.needs_reference(),
+      info.has_reference || !needs_reference(name),
       "loss " << name << " compares with reference solutions, but the training shards "
               << "of grid " << info.grid.name() << " hold none"
               << (options.more_data.empty() ? "" : " (in data.directory or in data.more)")
@@ -78,7 +78,8 @@ class Trainer {
       for (auto const& stage : state_.stages()) {
         // Refuse unknown names and data that do not fit together before the first step.
         require_stepper(o_, stage, samples_of(stage));
-        require_inputs(o_, *make_loss(o_.loss, loss_problem(stage)), samples_of(stage).info());
+        static_cast<void>(make_loss(o_.loss, loss_problem(stage)));
+        require_inputs(o_, samples_of(stage).info());
       }
     }
     state_.open();

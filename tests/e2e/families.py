@@ -170,7 +170,7 @@ class File(Families):
         self.make_shorter("some.h5", 24)  # the file has grown: others are the last four
         result = self.run_program("train", "--config", "small.cfg", "--fresh", *fly)
         self.assertNotEqual(result.status, 0)
-        for text in ("samples from 18 on", "has 24 now", "another data.directory"):
+        for text in ("sample 20 of file(some.h5:/nu)", "has 24 now", "another data.directory"):
             self.assertIn(text, result.err)
 
     def make_shorter(self, name, samples):

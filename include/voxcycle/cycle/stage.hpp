@@ -17,7 +17,7 @@ struct LevelPlan {
   Budget budget = {};              ///< of a visit
   StallRule stall = {};            ///< ends a visit early
   std::int64_t batch = 8;          ///< global batch size, >= 1
-  std::string optimizer = "adam";  ///< one of optimizer_names()
+  std::string optimizer = "adam";  ///< one of optimizer_names(), or "lbfgs"
   double rate = 1e-3;              ///< peak rate, > 0
   double warm_up = 0.1;            ///< share of the budget with a rising rate, [0, 1)
   double old_level_factor = 0.1;   ///< rate of coarser, already trained levels relative to this one

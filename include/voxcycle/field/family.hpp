@@ -26,6 +26,8 @@ class CoefficientFamily {
   /// How many samples there are; nothing: as many as one likes. Of a finite family, `index` counts
   /// through all of them, whatever the seed. @throws Error if a file cannot be read.
   virtual std::optional<std::int64_t> sample_count() const { return std::nullopt; }
+  /// Whether nu has a unit of the user's, that a network trained on it knows; others are around 1.
+  virtual bool has_unit() const { return false; }
   /// Length of omega.
   virtual std::int64_t parameter_count() const = 0;
   /// The parameters of sample `index` (the same for every grid).

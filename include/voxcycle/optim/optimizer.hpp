@@ -25,7 +25,8 @@ class Optimizer {
   virtual ~Optimizer() = default;
   /// One step with the given rate. Parameters without a gradient stay as they are.
   virtual void step(double rate) = 0;
-  /// Everything that a resumed run needs, by unique names; writing into these tensors restores it.
+  /// Everything that a resumed run needs, by unique names, in float32 or float64; writing into
+  /// these tensors restores it.
   virtual NamedTensors state() = 0;
   /// Means of the squared gradient, bias-corrected, of the parameters that the method keeps them
   /// for: by the parameters' names, of their shapes.
@@ -49,7 +50,8 @@ std::vector<std::string> optimizer_names();
 /// @throws Error for an unknown name, listing the valid ones.
 std::unique_ptr<Optimizer> make_optimizer(OptimizerOptions const& options,
                                           std::vector<ParameterGroup> groups);
-/// How many times the parameters' memory a method keeps. @throws Error for an unknown name.
+/// How many times the memory of weights a method keeps (of a few small ones it may be more).
+/// @throws Error for an unknown name.
 int optimizer_state_copies(std::string const& name);
 
 }  // namespace voxcycle

@@ -31,10 +31,10 @@ struct CheckpointHeader {
 /// Whether two identities say the same, blanks apart ("10,10" and "10, 10").
 bool same_identity(std::string const& a, std::string const& b);
 
-/// The first lines in which two identities differ; "" where one has none left.
+/// The first lines "key = value" in which two identities differ; "" where one has no such key.
 struct IdentityDifference {
   std::string there, now;
-  std::string text() const { return "'" + there + "' there, '" + now + "' now"; }
+  std::string text() const;
 };
 std::optional<IdentityDifference> first_difference(std::string const& there,
                                                    std::string const& now);

@@ -31,14 +31,15 @@ struct LossInput {
   at::Tensor nu;     ///< [n, 1, nx, ny, nz]
   at::Tensor f;      ///< shape of nu; undefined unless problem.source is sampled
   at::Tensor u_ref;  ///< reference solutions, shape of u, measured from the datum, too; undefined
-                     ///< unless needs_reference()
+                     ///< unless needs_reference(the loss)
 };
 
 /// Loss of each sample of one unit, and its slope in u; the step divides by the global batch.
 struct LossTerms {
   at::Tensor values;    ///< [n], float64
   at::Tensor gradient;  ///< d values / d u on free nodes, shape and dtype of u; the network's u
-                        ///< does not move on Dirichlet nodes, so there any value will do
+                        ///< does not move on Dirichlet nodes, so there any value will do. Its
+                        ///< memory is its own: the step divides it in place
 };
 
 /// What training minimises, a sum over samples.
@@ -46,14 +47,11 @@ class Loss {
  public:
   virtual ~Loss() = default;
   virtual LossTerms evaluate(LossInput const& input) const = 0;
-  /// Whether training shards must hold reference solutions.
-  virtual bool needs_reference() const { return false; }
 };
 
 /// What a loss holds, booked as its evaluate goes.
 struct LossPlan {
   std::int64_t lasting_fields = 0;  ///< float64 nodal fields of one sample, as long as it lives
-  bool needs_reference = false;
   /// Books evaluate on one unit. @return the slope, which lives on
   std::function<Ledger::Held(BookedFields const& unit, Source const& source)> evaluate;
 };
@@ -63,6 +61,8 @@ std::vector<std::string> loss_names();
 /// @throws Error for an unknown name, listing the valid ones, or a problem that the loss is not
 /// meant for.
 std::unique_ptr<Loss> make_loss(std::string const& name, LossProblem const& problem);
+/// Whether training shards must hold reference solutions. @throws Error for an unknown name.
+bool needs_reference(std::string const& name);
 /// @throws Error for an unknown name.
 LossPlan plan_loss(std::string const& name);
 

@@ -4,8 +4,10 @@
 #include "voxcycle/comm/communicator.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/train/loss.hpp"
 
 #include <regex>
+#include <vector>
 
 #include "../../../src/cli/memory_advice.hpp"
 #include "../../../src/cli/options.hpp"
@@ -82,8 +84,6 @@ INSTANTIATE_TEST_SUITE_P(
     , PlannedStep,
     testing::Values(Case{"default", kNetwork}, Case{"one_sample", kNetwork, 32, 1},
                     Case{"uneven_units", kNetwork, 16, 5},
-                    Case{"finest_grid_without_block",
-                         "[network]\nchannels = 4:16, 8:16\n[train]\nunit_size = 1\n", 64},
                     Case{"averaged_without_block",
                          "[network]\nchannels = 4:16, 8:16, 16:12\ncoarse = averaged\n"},
                     Case{"directions", "[network]\ndirections = 5\n"},
@@ -101,10 +101,6 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"float32", kNetwork + "[train]\nprecision = f32\n"},
                     Case{"float64", kNetwork + "[train]\nprecision = f64\n"},
                     Case{"adam_fast", kNetwork + "[train]\noptimizer = adam\nreduction = fast\n"},
-                    Case{"energy", kNetwork + "[train]\nloss = energy\n"},
-                    Case{"energy_normalised", kNetwork + "[train]\nloss = energy_normalised\n"},
-                    Case{"residual", kNetwork + "[train]\nloss = residual\n"},
-                    Case{"supervised", kNetwork + "[train]\nloss = supervised\n"},
                     Case{"group_norm", "[network]\nnorm = group\n[train]\nunit_size = 4\n"},
                     Case{"no_smoothing", "[network]\nsmoothing = 0\n"},
                     Case{"constant_source", kNetwork + "[problem]\nsource = 1\n"},
@@ -115,6 +111,20 @@ INSTANTIATE_TEST_SUITE_P(
                          "[network]\nname = unet\nbase_channels = 6\nadaptation = yes\n"
                          "[train]\nprecision = f32\n"}),
     [](auto const& tested) { return tested.param.name; });
+
+/// Where the finest grid has no block, the loss has the peak.
+std::vector<Case> cases_of_losses() {
+  std::vector<Case> cases;
+  for (auto const& loss : loss_names()) {
+    cases.push_back(
+        {loss, "[network]\nchannels = 4:16, 8:16\n[train]\nunit_size = 1\nloss = " + loss + '\n',
+         64});
+  }
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Losses, PlannedStep, testing::ValuesIn(cases_of_losses()),
+                         [](auto const& tested) { return tested.param.name; });
 
 /// A training at one grid, and what is said of it within a limit.
 struct Refused {

@@ -3,6 +3,10 @@
 
 #include "voxcycle/core/error.hpp"
 
+#include <cmath>
+#include <span>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,6 +26,34 @@ TEST(Family, MakesEveryNameThatItLists) {
     EXPECT_THAT(make_family(options)->signature(), HasSubstr(name));
   }
   EXPECT_THAT(family_names(), IsSupersetOf({"kl", "grf", "inclusions", "file"}));
+}
+
+/// What every family owes, as far as its defaults go.
+TEST(Family, SamplesArePositivePureFunctionsOfTheirSize) {
+  Grid3 const grid{{8, 4, 6}, {1.0, 0.5, 0.75}};
+  auto const count = static_cast<std::size_t>(grid.voxel_count());
+  for (std::string const& name : family_names()) {
+    FamilyOptions options;
+    options.name = name;
+    options.file = {.location = "a.h5:/nu", .open = [&](auto const&) {
+                      return VoxelArrays{grid, 5, [=](std::int64_t index) {
+                                           return std::vector<float>(count, 1.0F + float(index));
+                                         }};
+                    }};
+    auto const family = make_family(options), again = make_family(options);
+    std::vector<float> first(count), second(count);
+    for (std::int64_t index : {0, 3}) {
+      auto const omega = family->omega(7, index);
+      EXPECT_EQ(std::ssize(omega), family->parameter_count()) << name;
+      family->evaluate(omega, grid, first);
+      again->evaluate(again->omega(7, index), grid, second);
+      EXPECT_EQ(first, second) << name;
+      for (float const nu : first) ASSERT_TRUE(nu > 0.0F && std::isfinite(nu)) << name << ' ' << nu;
+    }
+    EXPECT_THROW(family->evaluate(family->omega(7, 0), grid, std::span(first).first(count - 1)),
+                 Error)
+        << name;
+  }
 }
 
 TEST(Family, RefusesAnUnknownNameAndListsTheValidOnes) {

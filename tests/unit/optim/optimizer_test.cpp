@@ -79,8 +79,25 @@ TEST(Optimizer, StepsOfAdamAndMuonDoNotDependOnTheUnitOfGradients) {
   }
 }
 
+TEST(Optimizer, StateIsWhatPlansAndCheckpointsExpect) {
+  for (auto const& name : optimizer_names()) {
+    at::Tensor const weights = at::ones({64, 8, 3, 3, 3});
+    weights.mutable_grad() = at::ones_like(weights);
+    auto const optimizer = make_optimizer({.name = name}, {{{weights}, {"w"}, 1.0}});
+    optimizer->step(0.1);
+    std::size_t bytes = 0;
+    for (auto const& [path, values] : optimizer->state()) {
+      EXPECT_TRUE(values.scalar_type() == at::kFloat || values.scalar_type() == at::kDouble)
+          << path;
+      bytes += values.nbytes();
+    }
+    double const copies = static_cast<double>(bytes) / static_cast<double>(weights.nbytes());
+    EXPECT_NEAR(copies, optimizer_state_copies(name), 0.05) << name;
+  }
+}
+
 TEST(Optimizer, GradientsOfZeroMoveNothing) {
-  for (char const* name : {"adam", "muon", "sgd"}) {
+  for (auto const& name : optimizer_names()) {
     at::Tensor const w = at::ones({3, 4});
     w.mutable_grad() = at::zeros_like(w);
     make_optimizer({.name = name}, {{{w}, {"w"}, 1.0}})->step(0.1);

@@ -49,5 +49,16 @@ TEST(Checkpoint, OfAnotherVersionIsRefused) {
   EXPECT_THROW(header_of({2, 7, 30, 7, 99, 0, 1, 1}), Error);
 }
 
+TEST(Checkpoint, IdentitiesAreComparedByTheirKeys) {
+  EXPECT_FALSE(first_difference("a.b = 1, 2\nc.d = 3\n", "c.d = 3\na.b = 1,2\n"));
+  EXPECT_EQ(first_difference("a.b = 1\nc.d = 3\n", "a.b = 1\nc.d = 4\n")->text(),
+            "'c.d = 3' there, 'c.d = 4' now");
+  // Keys of other versions, before keys that both have.
+  EXPECT_EQ(first_difference("c.d = 3\n", "a.b = 1\nc.d = 3\n")->text(),
+            "nothing of it there, 'a.b = 1' now");
+  EXPECT_EQ(first_difference("a.b = 1\nc.d = 3\n", "c.d = 3\n")->text(),
+            "'a.b = 1' there, nothing of it now");
+}
+
 }  // namespace
 }  // namespace voxcycle

@@ -146,10 +146,13 @@ TEST_P(EveryLoss, SameBitsForAnyNumberOfThreads) {
   EXPECT_TRUE(at::equal(alone.gradient, shared.gradient));
 }
 
-TEST(Loss, OnlySupervisedNeedsReferences) {
-  for (auto const& name : loss_names()) {
-    EXPECT_EQ(make_loss(name, {kGrid, {}})->needs_reference(), name == "supervised");
-  }
+TEST_P(EveryLoss, LooksAtReferencesWhereItSaysThatItDoes) {
+  LossFields const f({kGrid, {}, kConstant});
+  auto const loss = make_loss(GetParam(), f.problem);
+  LossInput other = f.in;
+  other.u_ref = needs_reference(GetParam()) ? f.in.u_ref * 2.0 : at::Tensor();
+  EXPECT_EQ(at::equal(loss->evaluate(other).values, loss->evaluate(f.in).values),
+            !needs_reference(GetParam()));
 }
 
 TEST(Loss, RefusesUnknownNamesAndProblemsWithoutScale) {
