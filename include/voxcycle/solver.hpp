@@ -56,7 +56,9 @@ struct SolveStart {
   std::optional<Grid3> network_grid{};    ///< that the network ran on, if one ran
   at::ScalarType precision = at::kFloat;  ///< that it ran in
   double relative_residual = 1.0;         ///< 1 for the lift
-  double error_estimate = 0.0;            ///< of the network's solution; as Solution's
+  /// Of the relative energy-norm error of the network's solution: measured against the solution
+  /// found, or as one of certify.
+  double error_estimate = 0.0;
 };
 
 /// A solution and what is known of it.
@@ -69,6 +71,8 @@ struct [[nodiscard]] Solution {
   /// Of the relative energy-norm error of u, as one multigrid cycle on its residual tells: good on
   /// smooth nu and cubic voxels, low elsewhere (at contrast 1e6 a hundredfold). No bound.
   double error_estimate = 0.0;
+  /// That error is not larger, however nu looks: wide at high contrast (see SolveResult). By solve.
+  double error_bound = 0.0;
   std::optional<ErrorBounds> bounds{};  ///< by certify
   FaceFlows flows;
   SolveStart start;

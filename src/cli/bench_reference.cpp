@@ -8,6 +8,7 @@
 #include "voxcycle/reference/multigrid_pcg.hpp"
 
 #include <cstdio>
+#include <limits>
 #include <vector>
 
 #include "cli/bench.hpp"
@@ -95,8 +96,9 @@ std::string measure(BenchField const& field, Problem const& problem, CoarseOpera
   auto const full = full_multigrid(problem, nu, multigrid);
   double const pass = timer.seconds();
   timer.restart();
-  auto const result = solve_pcg(
-      problem, nu, [&](at::Tensor const& r) { return multigrid.cycle(r); }, {kTolerance, 200});
+  auto const result =
+      solve_pcg(problem, nu, [&](at::Tensor const& r) { return multigrid.cycle(r); },
+                {kTolerance, 200, std::numeric_limits<double>::infinity()});
   double const solve = timer.seconds();
   char const* const name = coarse == CoarseOperator::average ? "average" : "black_box";
   if (show) {

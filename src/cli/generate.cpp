@@ -39,6 +39,7 @@ struct SolveStatistics {
   std::int64_t solves = 0;
   int most_iterations = 0;
   double largest_residual = 0.0;
+  double largest_bound = 0.0;  ///< of the relative energy-norm error
 };
 
 /// Adds the reference solution by multigrid-preconditioned conjugate gradients, which converge for
@@ -164,6 +165,7 @@ void ShardMaker::count(SolveResult const& result, ShardInfo const& info, std::in
   ++statistics_.solves;
   statistics_.most_iterations = std::max(statistics_.most_iterations, result.iterations);
   statistics_.largest_residual = std::max(statistics_.largest_residual, result.relative_residual);
+  statistics_.largest_bound = std::max(statistics_.largest_bound, result.error_bound);
 }
 
 /// What the ranks did, each for itself and then all together.
@@ -175,23 +177,33 @@ struct Tally {
 /// **Collective**.
 Tally over_ranks(Tally const& mine, Communicator const& comm) {
   at::Tensor sums = at::tensor({mine.made, mine.there, mine.solved.solves}, at::kLong);
-  at::Tensor most =
-      at::tensor({static_cast<double>(mine.solved.most_iterations), mine.solved.largest_residual},
-                 at::kDouble);
+  at::Tensor most = at::tensor({static_cast<double>(mine.solved.most_iterations),
+                                mine.solved.largest_residual, mine.solved.largest_bound},
+                               at::kDouble);
   comm.all_reduce(sums, ReduceOperation::sum);
   comm.all_reduce(most, ReduceOperation::max);
   auto const* const counts = sums.const_data_ptr<std::int64_t>();
   auto const* const worst = most.const_data_ptr<double>();
-  return {counts[0], counts[1], {counts[2], static_cast<int>(worst[0]), worst[1]}};
+  return {counts[0], counts[1], {counts[2], static_cast<int>(worst[0]), worst[1], worst[2]}};
 }
+
+/// Errors of reference solutions that are worth a warning.
+constexpr double kWorrying = 1e-3;
 
 void log_summary(Tally const& all, std::int64_t jobs, double seconds, std::string const& place) {
   if (all.solved.solves > 0) {
     log_info(
         format("%ld reference solutions converged, at most %d iterations, largest relative "
-               "residual %.1e",
+               "residual %.1e, errors of at most %.1e in the relative energy norm",
                static_cast<long>(all.solved.solves), all.solved.most_iterations,
-               all.solved.largest_residual));
+               all.solved.largest_residual, all.solved.largest_bound));
+    if (all.solved.largest_bound > kWorrying) {
+      log_warning(
+          format("some reference solutions may be wrong by as much as %.1g of their energy norm: "
+                 "the contrast of their coefficients is too large for float64. Errors that "
+                 "evaluate and train measure are no better known than that.",
+                 all.solved.largest_bound));
+    }
   }
   std::int64_t const left = jobs - all.made - all.there;
   log_info(format("%ld shards made, %ld were there%s, in %s: %s", static_cast<long>(all.made),

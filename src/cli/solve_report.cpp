@@ -5,6 +5,7 @@
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/evaluate/evaluation.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace voxcycle {
@@ -67,7 +68,10 @@ std::string solve_text(SolveReport const& report) {
     text += line("solve", format("%s, %d iterations, relative residual %.3g%s",
                                  format_seconds(s.seconds.multigrid).c_str(), s.iterations,
                                  s.relative_residual, end));
-    text += line("error", format("about %.2g in the relative energy norm", s.error_estimate));
+    std::string const most = s.error_bound < 1.0 ? format("at most %.2g", s.error_bound)
+                                                 : "no bound: rounding at this contrast";
+    text += line("error", format("about %.2g, %s, in the relative energy norm", s.error_estimate,
+                                 most.c_str()));
     if (s.start.network_grid) text += line("network saved", saving(report));
   }
   std::vector<std::string> flows;
@@ -78,9 +82,12 @@ std::string solve_text(SolveReport const& report) {
                                                  s.flows.imbalance()));
   if (report.conductivity) {
     auto const& k = *report.conductivity;
-    text +=
-        line("conductivity", format("x %.9g, y %.9g, z %.9g (effective%s)", k.value[0], k.value[1],
-                                    k.value[2], k.converged ? "" : ", NOT CONVERGED"));
+    double const most = *std::max_element(k.error_bound.begin(), k.error_bound.end());
+    std::string const trust = !k.converged ? "NOT CONVERGED"
+                              : most < 1.0 ? format("too high by at most %.2g of it", most)
+                                           : "no bound of the error: rounding at this contrast";
+    text += line("conductivity", format("x %.9g, y %.9g, z %.9g (effective; %s)", k.value[0],
+                                        k.value[1], k.value[2], trust.c_str()));
   }
   return text;
 }
@@ -97,6 +104,7 @@ std::string solve_json(SolveReport const& report) {
       {"iterations", std::to_string(s.iterations)},
       {"relative_residual", json::number(s.relative_residual)},
       {"error_estimate", json::number(s.error_estimate)},
+      {"error_bound", s.bounds ? json::number(s.bounds->upper) : json::number(s.error_bound)},
       {"seconds", json::number(s.seconds.total())},
       {"seconds_network", json::number(s.seconds.network)},
       {"seconds_setup", json::number(s.seconds.setup)},
@@ -125,6 +133,8 @@ std::string solve_json(SolveReport const& report) {
   }
   if (report.conductivity) {
     members.emplace_back("effective_conductivity", json::array(report.conductivity->value));
+    members.emplace_back("effective_conductivity_error_bound",
+                         json::array(report.conductivity->error_bound));
   }
   if (report.slices) {
     auto const ends = [](ColorRange range) {

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -93,9 +94,15 @@ class Methods {
   }
 
  private:
-  SolveOptions to_tolerance() const { return {.tolerance = options_.tolerance}; }
+  /// To the tolerance and no further: errors are measured here.
+  SolveOptions to_tolerance() const {
+    return {.tolerance = options_.tolerance,
+            .energy_error = std::numeric_limits<double>::infinity()};
+  }
   SolveOptions at_most(int iterations) const {
-    return {.tolerance = options_.tolerance, .max_iterations = iterations};
+    auto options = to_tolerance();
+    options.max_iterations = iterations;
+    return options;
   }
 
   Solved pcg(Sample const& s, std::optional<at::Tensor> start, SolveOptions const& options) const {

@@ -34,6 +34,7 @@ EffectiveConductivity effective_conductivity(Grid3 const& grid, at::Tensor const
     result.value[axis] = through * length / (volume / length);
     result.iterations[axis] = solved.iterations;
     result.relative_residual[axis] = solved.relative_residual;
+    result.error_bound[axis] = solved.error_bound * solved.error_bound;
     result.converged = result.converged && solved.converged;
   }
   return result;

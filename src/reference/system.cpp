@@ -5,10 +5,12 @@
 #include "voxcycle/poisson/energy.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
 #include "field_sums.hpp"
+#include "reference/axis_modes.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
@@ -32,6 +34,40 @@ double unit_near(double size) {
 double diagonal_bound(Grid3 const& grid, at::Tensor const& nu) {
   Grid3 const voxel{{1, 1, 1}, {grid.spacing(0), grid.spacing(1), grid.spacing(2)}};
   return 8.0 * stiffness_diagonal(nu.max().view({1, 1, 1, 1, 1}), voxel).max().item<double>();
+}
+
+// The least number c with v^T K v >= c v^T v for nu = 1 and all v on free nodes (of zero mean if
+// there is no Dirichlet face). K's modes are products of the axes' (see AxisModes), with
+// eigenvalues k_x m_y m_z + m_x k_y m_z + m_x m_y k_z relative to the nodes' weights. m is a linear
+// function of k, so that the least lies where each axis has its lowest or its highest mode.
+double least_eigenvalue(Problem const& problem) {
+  std::array<AxisModes, 3> axes;
+  double least_weight = 1.0;
+  for (int axis = 0; axis < 3; ++axis) {
+    axes[axis] = axis_modes(problem.grid, problem.boundary, axis);
+    if (axes[axis].half_first || axes[axis].half_last) least_weight /= 2.0;
+  }
+  double least = std::numeric_limits<double>::infinity();
+  auto const look_from = [&](std::array<std::size_t, 3> const& lowest) {
+    for (std::size_t corner = 0; corner < 8; ++corner) {
+      std::array<double, 3> k{}, m{};
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        bool const highest = (corner >> axis & 1) != 0;
+        auto const mode = highest ? axes[axis].k.size() - 1 : lowest[axis];
+        k[axis] = axes[axis].k[mode];
+        m[axis] = axes[axis].m[mode];
+      }
+      least = std::min(least, k[0] * m[1] * m[2] + m[0] * k[1] * m[2] + m[0] * m[1] * k[2]);
+    }
+  };
+  if (problem.boundary.has_dirichlet()) {
+    look_from({0, 0, 0});
+  } else {
+    for (auto const& lowest : {std::array<std::size_t, 3>{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}) {
+      look_from(lowest);
+    }
+  }
+  return least * least_weight;
 }
 
 double largest_magnitude(at::Tensor const& field) {
@@ -132,6 +168,22 @@ bool System::is_rounding(double residual_norm, at::Tensor const& u) const {
   if (residual_norm > share * diagonal_bound_ * std::sqrt(field_dot(u, u))) return false;
   at::Tensor const terms = stiffness_diagonal(nu_, problem_.grid).mul_(u);
   return residual_norm <= share * std::sqrt(field_dot(terms, terms));
+}
+
+double System::error_bound(double residual_norm, at::Tensor const& u) const {
+  constexpr double share = 2.0 * std::numeric_limits<double>::epsilon();
+  // As above, the diagonal itself is only made if its bound counts.
+  double rounding = share * diagonal_bound_ * std::sqrt(field_dot(u, u));
+  if (rounding > 0.1 * residual_norm) {
+    at::Tensor const terms = stiffness_diagonal(nu_, problem_.grid).mul_(u);
+    rounding = share * std::sqrt(field_dot(terms, terms));
+  }
+  double const residual = residual_norm + rounding;
+  if (residual == 0.0) return 0.0;
+  double const least = nu_.min().item<double>() * least_eigenvalue(problem_);
+  double const square =
+      2.0 * energy_and_gradient(u, nu_, problem_.grid).energy.item<double>() * least;
+  return square > 0.0 ? residual / std::sqrt(square) : std::numeric_limits<double>::infinity();
 }
 
 void System::project(at::Tensor& r) const {

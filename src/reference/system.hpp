@@ -41,6 +41,14 @@ class System {
   at::Tensor residual(at::Tensor const& u) const;
   /// Whether a residual of u of this norm is what rounding leaves of K u: u then solves the system.
   bool is_rounding(double residual_norm, at::Tensor const& u) const;
+  /// A bound of the relative energy-norm error |u - u*|_K / |u|_K of a u with a residual of this
+  /// norm, with room for what rounding does to the residual. It holds for any nu, and is the wider
+  /// the more residuals and errors can differ, by as much as nu's largest and least values:
+  ///
+  ///     |e|_K^2 = r^T K^-1 r <= |r|^2 / (nu_min c),
+  ///
+  /// c the least eigenvalue of K for nu = 1.
+  double error_bound(double residual_norm, at::Tensor const& u) const;
   /// Sets Dirichlet nodes of r to zero, and its mean if floating: what a residual must be.
   void project(at::Tensor& r) const;
   /// The lift of the boundary's values, shifted.

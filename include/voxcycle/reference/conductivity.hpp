@@ -14,6 +14,9 @@ struct [[nodiscard]] EffectiveConductivity {
   std::array<double, 3> value{};  ///< unit of nu
   std::array<int, 3> iterations{};
   std::array<double, 3> relative_residual{};
+  /// Shares of the values that they may be too high by, proven (and never too low, but for
+  /// rounding): the squares of the solves' error bounds.
+  std::array<double, 3> error_bound{};
   bool converged = false;  ///< all three solves
 };
 

@@ -5,6 +5,7 @@
 #include "voxcycle/poisson/boundary.hpp"
 
 #include <functional>
+#include <limits>
 #include <optional>
 
 #include <ATen/core/Tensor.h>
@@ -20,6 +21,10 @@ struct Problem {
 struct SolveOptions {
   double tolerance = 1e-10;  ///< relative residual |b - K u| / |b - K lift| over free nodes
   int max_iterations = 500;
+  /// A proven bound of the relative energy-norm error (SolveResult::error_bound) to reach as well,
+  /// as far as rounding lets it: a residual alone tells little at contrasts beyond 1e5. Infinity:
+  /// the residual alone counts, and no bound is made.
+  double energy_error = 1e-4;
 };
 
 /// What an iterative solver reached.
@@ -28,6 +33,9 @@ struct [[nodiscard]] SolveResult {
   int iterations = 0;
   double relative_residual = 0.0;
   bool converged = false;  ///< to the tolerance, or to what rounding leaves where that is above it
+  /// |u - u*|_K / |u|_K is not larger (|u|_K measured from the boundary's datum), however nu looks;
+  /// wide at high contrast.
+  double error_bound = std::numeric_limits<double>::infinity();
 };
 
 /// z = B r, with r and z zero on Dirichlet nodes; B symmetric positive definite.

@@ -213,6 +213,35 @@ at::Tensor two_phases(std::int64_t n, double contrast) {
       .contiguous();
 }
 
+// Spheres that conduct, in a matrix that hardly does: nearly constant errors in each of them leave
+// nearly no residual.
+TEST(MultigridPcg, ResidualsThatTellNothingAreNotTrusted) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  at::manual_seed(29);
+  Problem const problem{Grid3::cube(24), Boundary{}};
+  at::Tensor const nu = spheres(24, 1e9) / 1e9;
+  auto const norm = [&](at::Tensor const& e) {
+    return std::sqrt(2.0 * energy_and_gradient(e, nu, problem.grid).energy.item<double>());
+  };
+  auto const best = solve_multigrid_pcg(problem, nu, {1e-15, 500, 0.0});
+  auto const error = [&](SolveResult const& result) {
+    return norm(result.u - best.u) / norm(result.u);
+  };
+  auto const trusting = solve_multigrid_pcg(problem, nu, {1e-8, 500, 1e300});
+  EXPECT_TRUE(trusting.converged && std::isfinite(trusting.error_bound));
+  EXPECT_GT(error(trusting), 0.01);
+  EXPECT_GE(trusting.error_bound, error(trusting));
+  auto const sure = solve_multigrid_pcg(problem, nu, {1e-8, 500, 1e-3});
+  EXPECT_TRUE(sure.converged);
+  EXPECT_LE(sure.error_bound, 1e-3);
+  EXPECT_LE(error(sure), sure.error_bound);
+  EXPECT_GT(sure.iterations, trusting.iterations);
+  // Tame fields get what they asked for.
+  at::Tensor const tame = kl_sample(24);
+  EXPECT_EQ(solve_multigrid_pcg(problem, tame, {1e-8}).iterations,
+            solve_multigrid_pcg(problem, tame, {1e-8, 500, infinity}).iterations);
+}
+
 TEST(MultigridPcg, BlackBoxNeedsFewIterationsOnRoughFields) {
   at::manual_seed(3);
   Problem const problem{Grid3::cube(32), Boundary{}};

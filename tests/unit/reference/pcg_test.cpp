@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "../../../src/reference/system.hpp"
 #include "../poisson/q1_elements.hpp"
 #include "manufactured.hpp"
 #include <ATen/ATen.h>
@@ -107,6 +108,53 @@ TEST(Pcg, ManufacturedSolutionConvergesWithSecondOrder) {
   }
 }
 
+TEST(Pcg, ErrorsAreWithinTheirBound) {
+  at::manual_seed(6);
+  Grid3 const grid{{5, 4, 6}, {1.0, 0.7, 1.9}};
+  double closest = 0.0;
+  for (char const* faces : {"1, 0, flux, flux, flux, flux", "flux, 2, -1, flux, flux, 0.5",
+                            "300, 300, 301, 300, 300, 300", "flux, flux, flux, flux, flux, 3"}) {
+    for (double const contrast : {1.0, 1e3, 1e6}) {
+      Problem const problem{grid, parse_boundary(faces)};
+      at::Tensor const nu = at::exp(at::rand(grid.voxel_shape(), at::kDouble) * std::log(contrast));
+      at::Tensor const b = load_of_source(random_voxels(grid, 1), grid);
+      at::Tensor const exact = dense_solution(problem, nu, b);
+      auto const norm = [&](at::Tensor const& e) {
+        return std::sqrt(2.0 * energy_and_gradient(e, nu, grid).energy.item<double>());
+      };
+      for (double const tolerance : {0.3, 1e-2, 1e-4}) {
+        auto const result = solve_pcg(problem, nu, identity, {tolerance, 500, 1e300}, b);
+        double const error = norm(result.u - exact) / norm(result.u);
+        EXPECT_LE(error, result.error_bound) << faces << ' ' << contrast << ' ' << tolerance;
+        closest = std::max(closest, error / result.error_bound);
+      }
+    }
+  }
+  EXPECT_GT(closest, 0.02) << "a bound so wide tells nothing";
+  RecordProperty("closest", std::to_string(closest));
+}
+
+TEST(Pcg, TheBoundOfErrorsKnowsTheLeastEigenvalue) {
+  at::Tensor const nu = at::ones(uneven.voxel_shape(), at::kDouble);
+  at::Tensor const u = at::rand(uneven.node_shape(), at::kDouble);
+  at::Tensor const stiffness = dense_stiffness(nu, uneven);
+  double const energy = u.flatten().dot(stiffness.mv(u.flatten())).item<double>();
+  for (char const* faces : {"1, 0, flux, flux, flux, flux", "flux, 2, -1, flux, flux, 0.5",
+                            "0, 0, 0, 0, 0, 0", "flux, flux, flux, flux, flux, flux"}) {
+    Problem const problem{uneven, parse_boundary(faces)};
+    double const bound = System(problem, nu, {}).error_bound(1.0, u);
+    double const known = 1.0 / (bound * bound * energy);
+    EXPECT_GT(System(problem, nu, {}).error_bound(0.0, u), 0.0) << "the residual is rounded";
+    at::Tensor const free =
+        free_node_mask(uneven, problem.boundary, at::kDouble).flatten().nonzero().squeeze(1);
+    at::Tensor const values =
+        at::linalg_eigvalsh(stiffness.index_select(0, free).index_select(1, free));
+    double const least = values[problem.boundary.has_dirichlet() ? 0 : 1].item<double>();
+    EXPECT_LE(known, least * (1.0 + solved)) << faces;
+    EXPECT_GE(known, least / 8.0) << faces << ": nodes at zero-flux corners weigh an eighth";
+  }
+}
+
 TEST(Pcg, PureZeroFluxHasZeroMean) {
   at::manual_seed(2);
   Problem const problem{uneven, parse_boundary("flux, flux, flux, flux, flux, flux")};
@@ -120,6 +168,11 @@ TEST(Pcg, PureZeroFluxHasZeroMean) {
   EXPECT_TRUE(plain.converged && fast.converged);
   EXPECT_LT(relative_difference(plain.u, expected), solved);
   EXPECT_LT(relative_difference(fast.u, expected), solved);
+  auto const rough = solve_pcg(problem, nu, identity, to(0.1), balanced);
+  auto const norm = [&](at::Tensor const& e) {
+    return std::sqrt(2.0 * energy_and_gradient(e, nu, uneven).energy.item<double>());
+  };
+  EXPECT_LE(norm(rough.u - expected) / norm(rough.u), rough.error_bound);
   EXPECT_LT(std::abs(fast.u.mean().item<double>()), tight);
   EXPECT_THROW((void)solve_pcg(problem, nu, identity, {}, b), Error);
   EXPECT_EQ(solve_pcg(problem, nu, identity).u.abs().max().item<double>(), 0.0);
