@@ -51,9 +51,11 @@ DeviceChoice::DeviceChoice(Config const& config, Communicator const& host) : hos
   auto const seen = host.all_gather_text(join_uuids(report));
   auto const gpus = static_cast<int>(report.gpus.size());
   GpuShare const share = gpus > 0 ? gpu_share(seen, host.rank(), gpus) : GpuShare{};
-  bool const by_nccl = host.size() > 1 && largest_of(host, share.processes) == 1;
+  int const header = nccl_header_version();
+  bool const alone = largest_of(host, share.processes) == 1;
+  bool const by_nccl = host.size() > 1 && alone && header != 0;
   auto const problem = problem_with(
-      {.bfloat16_convolutions = bfloat16, .nccl_header = by_nccl ? nccl_header_version() : 0});
+      {.bfloat16_convolutions = bfloat16, .nccl_header = by_nccl ? header : 0});
   if (wanted == "auto" && largest_of(host, problem.empty() ? 0 : 1) == 1) {
     if (!problem.empty()) log_info("computing on the CPU. " + problem);
     return;
@@ -70,8 +72,11 @@ Communicator const& DeviceChoice::comm() {
   if (by_nccl_) nccl_ = make_nccl_communicator(host_, device_.index());
   if (device_.is_cuda() && host_.size() > 1 && !by_nccl_ && host_.rank() == 0) {
     log_warning(
-        "several processes share a GPU: their sums go through the host's memory, which is slow. "
-        "Start one process a GPU.");
+        nccl_header_version() == 0
+            ? "built without NCCL: sums go through the host's memory, which is slow. ./dev setup "
+              "--cuda and ./dev build bring it."
+            : "several processes share a GPU: their sums go through the host's memory, which is "
+              "slow. Start one process a GPU.");
   }
   comm_ = nccl_ ? nccl_.get() : &host_;
   return *comm_;

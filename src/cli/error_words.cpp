@@ -3,6 +3,7 @@
 
 #include <new>
 #include <stdexcept>
+#include <string_view>
 
 #include <c10/util/Exception.h>
 
@@ -27,12 +28,18 @@ std::string words_of(std::exception const& error) {
   if (of_torch == nullptr) return error.what();
   // what() brings the stack along.
   std::string words = of_torch->what_without_backtrace();
-  if (dynamic_cast<c10::OutOfMemoryError const*>(&error) != nullptr) {
+  if (gpu_memory_ended(*of_torch)) {
     words +=
         " Other programs may hold the rest (see nvidia-smi). Use a coarser grid, or run.device = "
         "cpu.";
   }
   return words;
+}
+
+bool gpu_memory_ended(c10::Error const& error) {
+  return dynamic_cast<c10::OutOfMemoryError const*>(&error) != nullptr ||
+         std::string_view(error.what_without_backtrace()).find("unable to find an engine") !=
+             std::string_view::npos;
 }
 
 }  // namespace voxcycle

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // voxcycle train: composes the run and prints its summary.
 #include "voxcycle/cli/command.hpp"
+#include "voxcycle/cli/error_words.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/directory_lock.hpp"
 #include "voxcycle/core/error.hpp"
@@ -137,7 +138,8 @@ TrainSummary train_within(std::vector<MemoryPlan> const& plans, TrainOptions con
                           Communicator const& comm) {
   try {
     return train(options, comm);
-  } catch (c10::OutOfMemoryError const& error) {
+  } catch (c10::Error const& error) {
+    if (!gpu_memory_ended(error)) throw;
     std::int64_t most = 0;
     for (auto const& plan : plans) most = std::max(most, plan.bytes);
     throw Error("the GPU is out of memory, though the plan was " +

@@ -10,8 +10,8 @@ int nccl_header_version() {
 
 std::unique_ptr<Communicator> make_nccl_communicator(Communicator const& /*host*/, int /*device*/) {
   throw Error(
-      "built without NCCL (GPUs of several processes cannot exchange data). Install the CUDA "
-      "toolkit and NCCL's header, then configure again with -DVOXCYCLE_CUDA=ON.");
+      "built without NCCL (GPUs of several processes cannot exchange data). With the CUDA toolkit "
+      "installed, ./dev setup --cuda and ./dev build bring it.");
 }
 
 }  // namespace voxcycle

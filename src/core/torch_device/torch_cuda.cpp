@@ -10,15 +10,18 @@
 #include <c10/core/Stream.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <dlfcn.h>
+#include <link.h>
 
 namespace voxcycle {
 namespace {
 
-/// The directory of the libtorch_cpu.so that this process has loaded.
+/// The directory of the libtorch_cpu.so that this process has loaded; empty if none. A function's
+/// address would not tell: in a program that is not position-independent it is the program's own.
 std::filesystem::path torch_directory() {
-  Dl_info found{};
-  dladdr(reinterpret_cast<void const*>(&at::detail::getCUDAHooks), &found);
-  return std::filesystem::weakly_canonical(found.dli_fname).parent_path();
+  link_map* loaded = nullptr;
+  void* const library = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr || dlinfo(library, RTLD_DI_LINKMAP, &loaded) != 0) return {};
+  return std::filesystem::weakly_canonical(loaded->l_name).parent_path();
 }
 
 int nccl_version() {

@@ -55,6 +55,10 @@ TEST(ErrorWords, TorchsComeWithoutItsStack) {
   EXPECT_THAT(
       words_after([] { TORCH_CHECK(false, "sizes differ"); }),
       AllOf(HasSubstr("sizes differ"), Not(HasSubstr("frame #")), Not(HasSubstr("nvidia-smi"))));
+  EXPECT_THAT(words_after([] {
+                TORCH_CHECK(false, "GET was unable to find an engine to execute this computation");
+              }),
+              HasSubstr("nvidia-smi"));
   EXPECT_THAT(words_after([] { TORCH_CHECK_WITH(OutOfMemoryError, false, "CUDA out of memory."); }),
               AllOf(HasSubstr("CUDA out of memory. Other"), HasSubstr("nvidia-smi"),
                     EndsWith("run.device = cpu.")));
