@@ -54,8 +54,8 @@ DeviceChoice::DeviceChoice(Config const& config, Communicator const& host) : hos
   int const header = nccl_header_version();
   bool const alone = largest_of(host, share.processes) == 1;
   bool const by_nccl = host.size() > 1 && alone && header != 0;
-  auto const problem = problem_with(
-      {.bfloat16_convolutions = bfloat16, .nccl_header = by_nccl ? header : 0});
+  auto const problem =
+      problem_with({.bfloat16_convolutions = bfloat16, .nccl_header = by_nccl ? header : 0});
   if (wanted == "auto" && largest_of(host, problem.empty() ? 0 : 1) == 1) {
     if (!problem.empty()) log_info("computing on the CPU. " + problem);
     return;

@@ -3,6 +3,7 @@
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/instruction_set.hpp"
+#include "voxcycle/core/log.hpp"
 #include "voxcycle/evaluate/evaluation.hpp"
 #include "voxcycle/grid/unit_box.hpp"
 #include "voxcycle/poisson/boundary.hpp"
@@ -118,7 +119,13 @@ at::Tensor NetworkStart::operator()(Equation const& e) const {
   auto [f, gain] = seen_source(e, unit);
   if (f.defined()) f = coarsened(f);
   at::Tensor const nu = coarsened((unit == 1.0 ? e.nu : e.nu / unit).to(at::kFloat));
-  at::Tensor u = predict(*comm_, *model_.network, grid, nu, f, precision_);
+  at::Tensor u;
+  try {
+    u = predict(*comm_, *model_.network, grid, nu, f, precision_);
+  } catch (Error const& problem) {  // values that float32 does not hold
+    log_warning(std::string("the network has no solution here: ") + problem.what());
+    return {};
+  }
   model_.network->frames()->clear();
   if (block > 1) {
     std::vector<std::int64_t> const nodes{fine.nodes(0), fine.nodes(1), fine.nodes(2)};

@@ -33,6 +33,7 @@ class NetworkStart {
   /// The network's solution (interpolated from network_grid) on the problem's nodes in float64,
   /// with exact Dirichlet values, on the network's device as the equation's fields are. The problem
   /// has the model's boundary.
+  /// Undefined, with a warning, where the network cannot compute on this field.
   /// Of several threads one at a time.
   /// @throws Error also for a source that the network was not trained for. Where the boundary's
   ///         values are equal, one of another size is none.

@@ -141,12 +141,18 @@ void require_last_held_out(Config const& config, Grid3 const& grid) {
   auto const directory = shard_directory(config.text("data.directory"), "held_out", grid);
   ShardSet shards(directory);
   auto const first = split_origin(config, *family, "held_out");
-  VOXCYCLE_REQUIRE(
-      shards.read(0, ReadReference::no).omega == family->omega(shards.info().seed, first),
-      directory << ": does not begin with sample " << first << " of " << family->signature()
-                << ", which has " << *count
-                << " now and of which those from there on are to be held out. Choose "
-                   "another data.directory and run voxcycle generate.");
+  auto const info = sample_info(config, *family, "held_out", grid);
+  for (std::int64_t const k : {std::int64_t{0}, shards.samples() - 1}) {
+    auto const there = shards.read(k, ReadReference::no);
+    auto const now = make_sample(*family, info, first, k);
+    VOXCYCLE_REQUIRE(
+        there.omega == now.omega && there.nu == now.nu,
+        directory << ": its sample " << k << " is not number " << first + k << " of "
+                  << family->signature() << ", which has " << *count
+                  << " now and of which those from " << first
+                  << " on are to be held out. Choose another data.directory and run voxcycle "
+                     "generate.");
+  }
 }
 
 }  // namespace

@@ -39,8 +39,23 @@ std::string text_of_either(Invocation const& call, char const* flag, char const*
   return call.config.given(key) ? call.config.text(key) : "";
 }
 
-VoxelFieldOptions field_options(Invocation const& call) {
+/// The source, a number or a file; "" for none.
+std::string source_text(Invocation const& call) {
+  auto const text = text_of_either(call, "f", "problem.source");
+  VOXCYCLE_REQUIRE(text != "sampled",
+                   "a sampled source is one of training. Give that of your field: --f NUMBER or "
+                   "--f FILE.");
+  return text;
+}
+
+/// The axes given are those of the files that do not tell themselves. Where all do, reading says
+/// so.
+VoxelFieldOptions field_options(Invocation const& call, std::string const& location) {
   VoxelFieldOptions options{.axes = text_of(call, "axes", "xyz")};
+  auto const source = source_text(call);
+  bool const is_file = !source.empty() && !parse_number<double>(source);
+  bool const of_another = !has_own_axes(call.flags.at("nu")) || (is_file && !has_own_axes(source));
+  if (has_own_axes(location) && of_another) options.axes = "xyz";
   if (call.has("spacing")) options.spacing = parse_spacing("--spacing", call.flags.at("spacing"));
   return options;
 }
@@ -71,17 +86,13 @@ void require_same_spacing(std::string const& location, VoxelField const& f, Grid
 
 /// --f NUMBER|FILE (or problem.source); nothing for 0.
 std::optional<at::Tensor> source_field(Invocation const& call, Grid3 const& grid) {
-  auto const text = text_of_either(call, "f", "problem.source");
+  auto const text = source_text(call);
   if (text.empty()) return {};
-  VOXCYCLE_REQUIRE(text != "sampled",
-                   "a sampled source is one of training. Give that of your field: --f NUMBER or "
-                   "--f FILE.");
   if (auto const value = parse_number<double>(text)) {
     if (*value == 0.0) return {};
     return at::full({}, *value, at::kDouble);
   }
-  auto options = field_options(call);
-  if (text.find(".vtkhdf") != std::string::npos) options.axes = "xyz";  // it has its own
+  auto const options = field_options(call, text);
   // Without a name it would be nu.
   auto field = read_voxel_field(text.ends_with(".vtkhdf") ? text + ":f" : text, options);
   VOXCYCLE_REQUIRE(field.grid.voxels == grid.voxels,
@@ -188,7 +199,7 @@ int solve(Invocation const& call) {
   auto const options = solver_options(call);
   Solver const solver(options);
   auto const location = call.flags.at("nu");
-  auto field = read_voxel_field(location, field_options(call));
+  auto field = read_voxel_field(location, field_options(call, location));
   Grid3 const grid = field.grid;
   auto const origin = field.origin;
   require_positive(location, grid, field.values);

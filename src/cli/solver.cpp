@@ -100,9 +100,8 @@ std::optional<at::Tensor> Solver::Impl::start(Equation const& e, Solution& s) co
   s.start.network_grid = network->network_grid(e.problem.grid);
   s.start.precision = network->precision();
   at::Tensor const u = (*network)(e);
-  double const of_network = shifted_energy(e, u);
-  double const of_lift = shifted_energy(e, lifted(e));
-  s.start.from_network = of_network < of_lift;  // false also if it is not a number
+  // By energies; false also for what is not a number.
+  s.start.from_network = u.defined() && shifted_energy(e, u) < shifted_energy(e, lifted(e));
   s.start.rejected = !s.start.from_network;
   release_freed_memory(s.grid.voxel_count());  // its features are no nodal fields
   s.seconds.network = timer.seconds();

@@ -14,12 +14,35 @@ std::string joined(Members const& members, std::string_view separator) {
   return join(parts, separator);
 }
 
+/// For bytes that are no UTF-8, as names of files may have.
+constexpr char const* kReplacement = "\xef\xbf\xbd";
+
+/// How many bytes follow the first of a character in UTF-8; 0 for ASCII and for what is none.
+std::size_t following_bytes(std::string_view text) {
+  auto const first = static_cast<unsigned char>(text.front());
+  std::size_t const more = first >= 0xf0 && first < 0xf5   ? 3
+                           : first >= 0xe0 && first < 0xf0 ? 2
+                           : first >= 0xc2 && first < 0xe0 ? 1
+                                                           : 0;
+  if (more >= text.size()) return 0;
+  for (char const c : text.substr(1, more)) {
+    if ((static_cast<unsigned char>(c) & 0xc0U) != 0x80U) return 0;
+  }
+  return more;
+}
+
 }  // namespace
 
 std::string text(std::string_view text) {
   std::string out = "\"";
-  for (char const c : text) {
-    if (c == '"' || c == '\\') {
+  for (std::size_t k = 0; k < text.size(); ++k) {
+    char const c = text[k];
+    if (std::size_t const more = following_bytes(text.substr(k)); more > 0) {
+      out += text.substr(k, more + 1);
+      k += more;
+    } else if (static_cast<unsigned char>(c) >= 0x80) {
+      out += kReplacement;
+    } else if (c == '"' || c == '\\') {
       out += '\\';
       out += c;
     } else if (static_cast<unsigned char>(c) < 0x20) {

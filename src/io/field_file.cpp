@@ -105,6 +105,10 @@ std::string place_of(Unsound const& found, Grid3 const& grid) {
 
 }  // namespace
 
+bool has_own_axes(std::string const& location) {
+  return find_format(location).has_own_axes;
+}
+
 VoxelField read_voxel_field(std::string const& location, VoxelFieldOptions const& options) {
   require_axes(options.axes);
   FieldFormat const& format = find_format(location);

@@ -1,9 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/error.hpp"
 
+#include <array>
+
 #include "io/hdf5.hpp"
 
 namespace voxcycle::hdf5 {
+namespace {
+
+/// The name and number of a filter that the dataset needs and this library has not; "" if none.
+std::string missing_filter(hid_t dataset) {
+  Handle const properties(H5Dget_create_plist(dataset), H5Pclose);
+  int const filters = H5Pget_nfilters(properties.get());
+  for (int k = 0; k < filters; ++k) {
+    std::array<char, 64> name{};
+    unsigned flags = 0, settings = 0;
+    std::size_t values = 0;
+    auto const number = H5Pget_filter2(properties.get(), static_cast<unsigned>(k), &flags, &values,
+                                       nullptr, name.size(), name.data(), &settings);
+    if (number < 0 || H5Zfilter_avail(number) > 0) continue;
+    return std::string(name.data()) + " (number " + std::to_string(number) + ")";
+  }
+  return {};
+}
+
+}  // namespace
 
 Array::Selection Array::all(std::size_t count) const {
   auto const lock = enter();
@@ -39,6 +60,14 @@ void Array::read_as(hid_t type, Selection const& selection, void* to) const {
   auto const lock = enter();
   if (H5Dread(handle_.get(), type, selection.memory.get(), selection.file.get(), H5P_DEFAULT, to) <
       0) {
+    auto const stack = H5Eget_current_stack();  // of this failure, which `fail` tells
+    auto const filter = missing_filter(handle_.get());
+    H5Eset_current_stack(stack);
+    VOXCYCLE_REQUIRE(filter.empty(),
+                     label_ << ": is compressed by the filter " << filter
+                            << ", which this HDF5 does not have. Name the directory of its plug-in "
+                               "in HDF5_PLUGIN_PATH, or store the data with gzip or as they are, "
+                               "e.g. by h5repack -f GZIP=1.");
     fail(label_, "cannot read", kDamageAdvice);
   }
 }

@@ -141,11 +141,10 @@ StoredField read_vtkhdf_field(std::string const& location) {
   field.reversed = true;
   field.shape = array.shape();
   field.spacing = {spacing[0], spacing[1], spacing[2]};
-  if (root.has_attribute("Origin")) {
-    auto const origin = root.read_number_attribute("Origin", 3);
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      field.origin[axis] = origin[axis] + extent[2 * axis] * spacing[axis];
-    }
+  std::vector<double> origin(3, 0.0);
+  if (root.has_attribute("Origin")) origin = root.read_number_attribute("Origin", 3);
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    field.origin[axis] = origin[axis] + extent[2 * axis] * spacing[axis];
   }
   for (std::size_t axis = 3; axis-- > 0;) {
     auto const voxels = static_cast<std::int64_t>(extent[2 * axis + 1] - extent[2 * axis]);

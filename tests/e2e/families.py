@@ -170,12 +170,17 @@ class File(Families):
         self.make_shorter("some.h5", 24)  # the file has grown: others are the last four
         result = self.run_program("train", "--config", "small.cfg", "--fresh", *fly)
         self.assertNotEqual(result.status, 0)
-        for text in ("sample 20 of file(some.h5:/nu)", "has 24 now", "another data.directory"):
+        for text in ("number 20 of file(some.h5:/nu)", "has 24 now", "another data.directory"):
             self.assertIn(text, result.err)
+        self.make_shorter("some.h5", 22, seed="2")  # as many, but others
+        result = self.run_program("train", "--config", "small.cfg", "--fresh", *fly)
+        self.assertNotEqual(result.status, 0)
+        self.assertIn("its sample 0 is not number 18 of", result.err)
 
-    def make_shorter(self, name, samples):
+    def make_shorter(self, name, samples, seed="1"):
         """A file with the first of the source's arrays: generated, as no tool for HDF5 is here."""
         self.config({"data.shard_samples": "24", "data.directory": name + ".d",
+                     "data.seed": seed,
                      "cycle.levels": "16", "data.train_samples": str(samples)}, name="short.cfg")
         self.succeed("generate", "--config", "short.cfg")
         (shard,) = (self.scratch / (name + ".d") / "train/16x16x16").iterdir()

@@ -142,6 +142,14 @@ class Figures(Solve):
         self.refuse("--nu", "first.vtkhdf", "--f", "first.vtkhdf", *boundary,
                     expect=["there is no cell array 'f'. It holds: nu"])
         self.solve("first.vtkhdf", "--f", "first.vtkhdf:nu", *boundary)
+        # Axes are those of files that do not tell theirs, whatever directories are called.
+        source = self.solve("first.vtkhdf", "--f", "first.vtkhdf:nu", *boundary)
+        (self.scratch / "of.vtkhdf").mkdir()
+        (self.scratch / "zyx.raw").rename(self.scratch / "of.vtkhdf" / "zyx.raw")
+        again = self.solve("first.vtkhdf", "--f", "of.vtkhdf/zyx.raw:16,12,8:float64", "--axes",
+                           "zyx", *boundary)
+        self.assertEqual(again["flow_into_faces"], source["flow_into_faces"])
+        self.refuse("--nu", "first.vtkhdf", "--axes", "zyx", expect=["Leave out the axes"])
         # Both files tell spacings, which differ by a factor.
         self.solve("first.vtkhdf", *boundary, "--spacing", "2", "--out", "other.vtkhdf", "--with-nu")
         self.refuse("--nu", "first.vtkhdf", "--f", "other.vtkhdf:nu", *boundary,

@@ -28,6 +28,10 @@ struct VoxelFieldOptions {
   std::optional<std::array<double, 3>> spacing{};
 };
 
+/// Whether the location's format says itself which axis is which. @throws Error for one of no known
+/// format.
+bool has_own_axes(std::string const& location);
+
 /// Reads a field of integers or floating-point numbers from one of
 ///
 ///     FILE.h5:/path              HDF5 dataset [nx, ny, nz]; FILE.h5:/path[3]: of [S, nx, ny, nz]

@@ -15,6 +15,15 @@ namespace {
 TEST(Json, TextsAreQuotedAndEscaped) {
   EXPECT_EQ(json::text(""), R"("")");
   EXPECT_EQ(json::text("32^3"), R"("32^3")");
+  EXPECT_EQ(json::text("\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80"),
+            "\"\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80\"");
+  // Bytes that are no UTF-8: of Latin-1, cut off, overlong.
+  EXPECT_EQ(json::text("\xe4"
+                       "a"),
+            "\"\xef\xbf\xbd"
+            "a\"");
+  EXPECT_EQ(json::text("\xe2\x82"), "\"\xef\xbf\xbd\xef\xbf\xbd\"");
+  EXPECT_EQ(json::text("\xc0\xaf"), "\"\xef\xbf\xbd\xef\xbf\xbd\"");
   EXPECT_EQ(json::text(R"(C:\a "b")"), R"("C:\\a \"b\"")");
   EXPECT_EQ(json::text("line\nend\x1f"), R"("line\u000aend\u001f")");
   EXPECT_EQ(json::text("\xc3\xa9\xe2\x82\xac"), "\"\xc3\xa9\xe2\x82\xac\"") << "UTF-8 as it is";
