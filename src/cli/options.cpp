@@ -119,7 +119,10 @@ InclusionOptions inclusion_options(Config const& config) {
 
 VoxelArrays open_voxel_file(std::string const& location) {
   auto const file = std::make_shared<VoxelFile>(location);
-  return {file->grid(), file->samples(), [file](std::int64_t index) { return file->read(index); }};
+  return {file->grid(), file->samples(),
+          [file](std::int64_t index, std::int64_t first, std::int64_t count) {
+            return file->read(index, first, count);
+          }};
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/error.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <mutex>
 
@@ -72,18 +74,40 @@ std::int64_t block_of(Grid3 const& fine, Grid3 const& coarse, std::string const&
   return block;
 }
 
-void require_sound(std::vector<float> const& values, Grid3 const& grid, double row,
-                   std::string const& location) {
+/// @param first  plane along x that the values begin with
+void require_sound(std::vector<float> const& values, Grid3 const& grid, std::int64_t first,
+                   double row, std::string const& location) {
   for (std::size_t k = 0; k < values.size(); ++k) {
     if (values[k] > 0 && std::isfinite(values[k])) continue;
     auto const place = static_cast<std::int64_t>(k);
     auto const [nx, ny, nz] = grid.voxels;
     static_cast<void>(nx);
     VOXCYCLE_REQUIRE(false, location << ": sample " << row << " is " << values[k] << " at voxel ("
-                                     << place / (ny * nz) << ", " << place / nz % ny << ", "
+                                     << first + place / (ny * nz) << ", " << place / nz % ny << ", "
                                      << place % nz
                                      << ") in float32 (the equation needs a positive and finite "
                                         "coefficient). Correct the array.");
+  }
+}
+
+/// Means of blocks of block^3 values, on `voxels` of them along each axis.
+void average(float const* values, std::int64_t block, std::array<std::int64_t, 3> const& voxels,
+             float* nu) {
+  auto const [nx, ny, nz] = voxels;
+  std::vector<double> sums(static_cast<std::size_t>(nz));
+  auto const weight = 1.0 / static_cast<double>(block * block * block);
+  for (std::int64_t x = 0; x < nx; ++x) {
+    for (std::int64_t y = 0; y < ny; ++y) {
+      std::fill(sums.begin(), sums.end(), 0.0);
+      for (std::int64_t row = 0; row < block * block; ++row) {
+        std::int64_t const fine_x = x * block + row / block;
+        std::int64_t const fine_y = y * block + row % block;
+        float const* in = values + (fine_x * ny * block + fine_y) * nz * block;
+        for (std::int64_t z = 0; z < nz * block; ++z) sums[z / block] += in[z];
+      }
+      float* out = nu + (x * ny + y) * nz;
+      for (std::int64_t z = 0; z < nz; ++z) out[z] = static_cast<float>(weight * sums[z]);
+    }
   }
 }
 
@@ -95,26 +119,18 @@ void File::evaluate(std::span<double const> omega, Grid3 const& grid, std::span<
   require_sample(omega[0]);
   Grid3 const& fine = arrays().grid;
   std::int64_t const block = block_of(fine, grid, options_.location);
-  auto const values = arrays().read(static_cast<std::int64_t>(omega[0]));
-  VOXCYCLE_REQUIRE(
-      std::ssize(values) == fine.voxel_count(),
-      options_.location << ": " << values.size() << " values do not fit " << fine.name() << '.');
-  require_sound(values, fine, omega[0], options_.location);
-  auto const [nx, ny, nz] = grid.voxels;
-  std::vector<double> sums(static_cast<std::size_t>(nz));
-  auto const weight = 1.0 / static_cast<double>(block * block * block);
-  for (std::int64_t x = 0; x < nx; ++x) {
-    for (std::int64_t y = 0; y < ny; ++y) {
-      std::fill(sums.begin(), sums.end(), 0.0);
-      for (std::int64_t row = 0; row < block * block; ++row) {
-        std::int64_t const fine_x = x * block + row / block;
-        std::int64_t const fine_y = y * block + row % block;
-        float const* in = values.data() + (fine_x * fine.voxels[1] + fine_y) * fine.voxels[2];
-        for (std::int64_t z = 0; z < nz * block; ++z) sums[z / block] += in[z];
-      }
-      float* out = nu.data() + (x * ny + y) * nz;
-      for (std::int64_t z = 0; z < nz; ++z) out[z] = static_cast<float>(weight * sums[z]);
-    }
+  auto const index = static_cast<std::int64_t>(omega[0]);
+  auto const plane = grid.voxels[1] * grid.voxels[2];
+  std::int64_t const most =
+      std::max(std::int64_t{1}, options_.slab_voxels / (block * block * block * plane));
+  for (std::int64_t x = 0; x < grid.voxels[0]; x += most) {
+    std::int64_t const planes = std::min(most, grid.voxels[0] - x);
+    auto const values = arrays().read(index, x * block, planes * block);
+    VOXCYCLE_REQUIRE(std::ssize(values) == planes * block * fine.voxels[1] * fine.voxels[2],
+                     options_.location << ": " << values.size() << " values do not fit "
+                                       << planes * block << " planes of " << fine.name() << '.');
+    require_sound(values, fine, x * block, omega[0], options_.location);
+    average(values.data(), block, {planes, grid.voxels[1], grid.voxels[2]}, nu.data() + x * plane);
   }
 }
 

@@ -27,6 +27,8 @@ class Array {
   Selection all(std::size_t count) const;
   /// Entry `row` of the first axis. @throws Error unless it is there and has `count` elements.
   Selection entry(std::int64_t row, std::size_t count) const;
+  /// @throws Error if that reaches beyond the array.
+  Selection box(Shape const& start, Shape const& extents) const;
   /// @param type  of the numbers in memory, to which those in the file are converted
   void read_as(hid_t type, Selection const& selection, void* to) const;
 
@@ -89,6 +91,8 @@ class NumberArray : public Array {
   /// Entry `row` of the first axis.
   void read_row(std::int64_t row, std::span<double> values) const;
   void read_row(std::int64_t row, std::span<float> values) const;
+  /// `extents` entries along each axis from `start` on.
+  void read_box(Shape const& start, Shape const& extents, std::span<float> values) const;
 };
 
 /// A group below a file's root, for its attributes.

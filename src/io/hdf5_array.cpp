@@ -39,19 +39,25 @@ Array::Selection Array::entry(std::int64_t row, std::size_t count) const {
   VOXCYCLE_REQUIRE(!shape_.empty() && row >= 0 && row < shape_[0],
                    label_ << ": there is no entry " << row << " in the shape " << to_string(shape_)
                           << ". Entries count from 0.");
-  Shape one = shape_;
+  Shape start(shape_.size(), 0), one = shape_;
+  start[0] = row;
   one[0] = 1;
   VOXCYCLE_REQUIRE(count == element_count(one), label_ << ": " << count
                                                        << " values do not fit one entry of "
                                                        << to_string(shape_) << '.');
-  Selection selection{make_space({static_cast<std::int64_t>(count)}, label_),
+  return box(start, one);
+}
+
+Array::Selection Array::box(Shape const& start, Shape const& extents) const {
+  auto const lock = enter();
+  Selection selection{make_space({static_cast<std::int64_t>(element_count(extents))}, label_),
                       make_space(shape_, label_)};
-  std::vector<hsize_t> start(shape_.size(), 0);
-  start[0] = static_cast<hsize_t>(row);
-  std::vector<hsize_t> const extents(one.begin(), one.end());
-  if (H5Sselect_hyperslab(selection.file.get(), H5S_SELECT_SET, start.data(), nullptr,
-                          extents.data(), nullptr) < 0) {
-    fail(label_, "cannot select entry " + std::to_string(row), "");
+  std::vector<hsize_t> const from(start.begin(), start.end());
+  std::vector<hsize_t> const count(extents.begin(), extents.end());
+  if (H5Sselect_hyperslab(selection.file.get(), H5S_SELECT_SET, from.data(), nullptr, count.data(),
+                          nullptr) < 0 ||
+      H5Sselect_valid(selection.file.get()) <= 0) {
+    fail(label_, "cannot select " + to_string(extents) + " from " + to_string(start) + " on", "");
   }
   return selection;
 }
@@ -116,6 +122,15 @@ void NumberArray::read_row(std::int64_t row, std::span<double> values) const {
 void NumberArray::read_row(std::int64_t row, std::span<float> values) const {
   auto const lock = enter();
   read_as(H5T_NATIVE_FLOAT, entry(row, values.size()), values.data());
+}
+
+void NumberArray::read_box(Shape const& start, Shape const& extents,
+                           std::span<float> values) const {
+  auto const lock = enter();
+  VOXCYCLE_REQUIRE(values.size() == element_count(extents), label_ << ": " << values.size()
+                                                                   << " values do not fit "
+                                                                   << to_string(extents) << '.');
+  read_as(H5T_NATIVE_FLOAT, box(start, extents), values.data());
 }
 
 }  // namespace voxcycle::hdf5

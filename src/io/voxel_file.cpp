@@ -61,15 +61,20 @@ std::int64_t VoxelFile::samples() const {
   return impl_->samples;
 }
 
-std::vector<float> VoxelFile::read(std::int64_t index) const {
+std::vector<float> VoxelFile::read(std::int64_t index, std::int64_t first,
+                                   std::int64_t count) const {
+  auto const [nx, ny, nz] = grid().voxels;
+  VOXCYCLE_REQUIRE(first >= 0 && count > 0 && first + count <= nx,
+                   impl_->file.path() << ": there are no planes " << first << " to "
+                                      << first + count - 1 << ", it holds " << nx << '.');
   VOXCYCLE_REQUIRE(index >= 0 && index < samples(), impl_->file.path()
                                                         << ": there is no sample " << index
                                                         << ", it holds " << samples() << '.');
-  std::vector<float> values(static_cast<std::size_t>(grid().voxel_count()));
+  std::vector<float> values(static_cast<std::size_t>(count * ny * nz));
   if (impl_->single) {
-    impl_->array.read(std::span(values));
+    impl_->array.read_box({first, 0, 0}, {count, ny, nz}, values);
   } else {
-    impl_->array.read_row(index, std::span(values));
+    impl_->array.read_box({index, first, 0, 0}, {1, count, ny, nz}, values);
   }
   return values;
 }

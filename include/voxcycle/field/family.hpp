@@ -59,6 +59,8 @@ struct InclusionOptions {
 struct FileOptions {
   std::string location;  ///< handed to `open`, e.g. "fields.h5:/nu"; names the family, too
   std::function<VoxelArrays(std::string const& location)> open;  ///< called when first needed
+  /// Of an array's voxels, so many are in memory at a time (64 MiB), or one plane of blocks.
+  std::int64_t slab_voxels = std::int64_t{1} << 24;
 };
 
 /// Names accepted as GrfOptions::covariance and InclusionOptions::shape.

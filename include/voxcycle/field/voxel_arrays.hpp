@@ -13,8 +13,10 @@ namespace voxcycle {
 struct VoxelArrays {
   Grid3 grid;
   std::int64_t samples = 0;
-  /// nu of sample `index` in [0, samples): grid.voxel_count() values, z fastest. Thread-safe.
-  std::function<std::vector<float>(std::int64_t index)> read;
+  /// nu of sample `index` in [0, samples) on `count` planes along x from `first` on: [count, ny,
+  /// nz], z fastest. Thread-safe.
+  std::function<std::vector<float>(std::int64_t index, std::int64_t first, std::int64_t count)>
+      read;
 };
 
 }  // namespace voxcycle

@@ -21,9 +21,12 @@ class VoxelFile {
 
   Grid3 const& grid() const;
   std::int64_t samples() const;
+  /// Planes along x of a sample.
   /// @param index  in [0, samples())
-  /// @return [nx, ny, nz], z fastest, rounded to float32. Thread-safe.
-  std::vector<float> read(std::int64_t index) const;
+  /// @param first  with count > 0 of them, in [0, nx)
+  /// @return [count, ny, nz], z fastest, rounded to float32. Thread-safe.
+  /// @throws Error for planes or samples that are not there.
+  std::vector<float> read(std::int64_t index, std::int64_t first, std::int64_t count) const;
 
  private:
   struct Impl;

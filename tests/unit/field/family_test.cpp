@@ -36,7 +36,7 @@ TEST(Family, SamplesArePositivePureFunctionsOfTheirSize) {
     FamilyOptions options;
     options.name = name;
     options.file = {.location = "a.h5:/nu", .open = [&](auto const&) {
-                      return VoxelArrays{grid, 5, [=](std::int64_t index) {
+                      return VoxelArrays{grid, 5, [=](auto index, auto, auto) {
                                            return std::vector<float>(count, 1.0F + float(index));
                                          }};
                     }};

@@ -33,13 +33,16 @@ FamilyOptions options_of(std::function<void(std::int64_t, std::vector<float>&)> 
   options.file.open = [=](std::string const& location) -> VoxelArrays {
     EXPECT_EQ(location, "mine.h5:/nu");
     if (opened != nullptr) ++*opened;
-    return {kFine, 3, [=](std::int64_t index) {
+    return {kFine, 3, [=](std::int64_t index, std::int64_t first, std::int64_t count) {
               std::vector<float> values;
               for (std::int64_t k = 0; k < kFine.voxel_count(); ++k) {
                 values.push_back(value(index, k / 48, k / 8 % 6, k % 8));
               }
               if (change) change(index, values);
-              return values;
+              EXPECT_GE(first, 0);
+              EXPECT_LE(first + count, 4);
+              auto const from = values.begin() + 48 * first;
+              return std::vector<float>(from, std::min(from + 48 * count, values.end()));
             }};
   };
   return options;
@@ -70,6 +73,31 @@ TEST(File, CoarserGridsGetTheMeanOfEachBlock) {
     means[static_cast<std::size_t>(place)] += value(1, x, y, z) / 8.0;
   }
   for (std::size_t k = 0; k < nu.size(); ++k) EXPECT_FLOAT_EQ(nu[k], means[k]) << k;
+}
+
+TEST(File, ReadsASlabAtATime) {
+  auto options = options_of([](std::int64_t sample, std::vector<float>& all) {
+    if (sample == 2) all[48 * 3 + 8 * 5 + 1] = 0.0F;
+  });
+  auto const whole = make_family(options);
+  auto const open = options.file.open;
+  std::vector<std::int64_t> counts;
+  options.file.open = [&](std::string const& location) {
+    auto arrays = open(location);
+    return VoxelArrays{arrays.grid, arrays.samples,
+                       [&counts, arrays](auto index, auto first, auto count) {
+                         counts.push_back(count);
+                         return arrays.read(index, first, count);
+                       }};
+  };
+  options.file.slab_voxels = 100;  // two planes have 96
+  auto const in_slabs = make_family(options);
+  for (Grid3 const& grid : {kFine, Grid3{{2, 3, 4}, {1, 1, 1}}}) {
+    EXPECT_EQ(evaluate(*in_slabs, {1.0}, grid), evaluate(*whole, {1.0}, grid));
+  }
+  EXPECT_THAT(counts, testing::ElementsAre(2, 2, 2, 2));
+  EXPECT_THAT([&] { evaluate(*in_slabs, {2.0}, kFine); },
+              ThrowsMessage<Error>(HasSubstr("(3, 5, 1)")));
 }
 
 TEST(File, RefusesGridsThatDoNotDivideItsOwnByOneNumber) {

@@ -45,21 +45,27 @@ TEST(VoxelFile, ReadsSamplesOfBothTypes) {
     EXPECT_EQ(file.samples(), 3);
     EXPECT_EQ(file.grid(), (Grid3{{2, 4, 5}, {1.0, 1.0, 1.0}}));
     for (int sample : {2, 0, 1}) {
-      auto const values = file.read(sample);
+      auto const values = file.read(sample, 0, 2);
       ASSERT_EQ(values.size(), 40U);
       for (int k = 0; k < 40; ++k) {
         EXPECT_EQ(values[static_cast<std::size_t>(k)], static_cast<float>(0.1 + 40 * sample + k));
       }
     }
-    EXPECT_THAT([&] { file.read(3); }, ThrowsMessage<Error>(HasSubstr("no sample 3")));
-    EXPECT_THROW(file.read(-1), Error);
+    EXPECT_THAT([&] { file.read(3, 0, 2); }, ThrowsMessage<Error>(HasSubstr("no sample 3")));
+    EXPECT_THROW(file.read(-1, 0, 2), Error);
+    auto const second_plane = file.read(1, 1, 1);
+    ASSERT_EQ(second_plane.size(), 20U);
+    EXPECT_EQ(second_plane[3], static_cast<float>(0.1 + 40 + 20 + 3));
+    EXPECT_THAT([&] { file.read(0, 1, 2); }, ThrowsMessage<Error>(HasSubstr("no planes 1 to 2")));
+    EXPECT_THROW(file.read(0, -1, 1), Error);
+    EXPECT_THROW(file.read(0, 0, 0), Error);
   }
 }
 
 TEST(VoxelFile, ReadsIntegers) {
   VoxelFile const file(write_arrays("integers.h5") + ":/integers");
   EXPECT_EQ(file.samples(), 1);
-  auto const values = file.read(0);
+  auto const values = file.read(0, 0, 2);
   ASSERT_EQ(values.size(), 24U);
   for (int k = 0; k < 24; ++k) EXPECT_EQ(values[static_cast<std::size_t>(k)], k);
 }
@@ -68,7 +74,8 @@ TEST(VoxelFile, AnArrayWithoutAnAxisOfSamplesIsOne) {
   VoxelFile const file(write_arrays("one.h5") + ":/one");
   EXPECT_EQ(file.samples(), 1);
   EXPECT_EQ(file.grid().name(), "2x4x5");
-  EXPECT_EQ(file.read(0)[39], 39.1F);
+  EXPECT_EQ(file.read(0, 0, 2)[39], 39.1F);
+  EXPECT_EQ(file.read(0, 1, 1)[19], 39.1F);
 }
 
 TEST(VoxelFile, RefusesWhatIsNoVoxelArray) {
