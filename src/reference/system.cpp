@@ -170,7 +170,12 @@ bool System::is_rounding(double residual_norm, at::Tensor const& u) const {
   return residual_norm <= share * std::sqrt(field_dot(terms, terms));
 }
 
-double System::error_bound(double residual_norm, at::Tensor const& u) const {
+double System::ErrorBound::at(double residual_norm) const {
+  double const residual = residual_norm + rounding;
+  return residual == 0.0 ? 0.0 : residual * factor;
+}
+
+System::ErrorBound System::bound_of_errors(double residual_norm, at::Tensor const& u) const {
   constexpr double share = 2.0 * std::numeric_limits<double>::epsilon();
   // As above, the diagonal itself is only made if its bound counts.
   double rounding = share * diagonal_bound_ * std::sqrt(field_dot(u, u));
@@ -178,12 +183,11 @@ double System::error_bound(double residual_norm, at::Tensor const& u) const {
     at::Tensor const terms = stiffness_diagonal(nu_, problem_.grid).mul_(u);
     rounding = share * std::sqrt(field_dot(terms, terms));
   }
-  double const residual = residual_norm + rounding;
-  if (residual == 0.0) return 0.0;
   double const least = nu_.min().item<double>() * least_eigenvalue(problem_);
   double const square =
       2.0 * energy_and_gradient(u, nu_, problem_.grid).energy.item<double>() * least;
-  return square > 0.0 ? residual / std::sqrt(square) : std::numeric_limits<double>::infinity();
+  return {rounding,
+          square > 0.0 ? 1.0 / std::sqrt(square) : std::numeric_limits<double>::infinity()};
 }
 
 void System::project(at::Tensor& r) const {

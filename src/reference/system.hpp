@@ -48,7 +48,16 @@ class System {
   ///     |e|_K^2 = r^T K^-1 r <= |r|^2 / (nu_min c),
   ///
   /// c the least eigenvalue of K for nu = 1.
-  double error_bound(double residual_norm, at::Tensor const& u) const;
+  double error_bound(double residual_norm, at::Tensor const& u) const {
+    return bound_of_errors(residual_norm, u).at(residual_norm);
+  }
+  /// The same for all residuals of about this norm, and fields as large as u.
+  struct ErrorBound {
+    double rounding = 0.0;  ///< of the residual
+    double factor = 0.0;    ///< 1 / (sqrt(nu_min c) |u|_K)
+    double at(double residual_norm) const;
+  };
+  ErrorBound bound_of_errors(double residual_norm, at::Tensor const& u) const;
   /// Sets Dirichlet nodes of r to zero, and its mean if floating: what a residual must be.
   void project(at::Tensor& r) const;
   /// The lift of the boundary's values, shifted.
