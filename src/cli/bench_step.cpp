@@ -110,6 +110,13 @@ std::string add_profile(Invocation const& call, StepTrial& trial, DeviceChoice c
   return {};
 }
 
+/// The plan of the grid's level, else of the finest one.
+LevelPlan const& level_at(TrainOptions const& options, Grid3 const& grid) {
+  auto const found = std::find_if(options.levels.begin(), options.levels.end(),
+                                  [&](auto const& level) { return level.grid == grid; });
+  return found == options.levels.end() ? options.levels.back() : *found;
+}
+
 }  // namespace
 
 int bench_step(Invocation const& call) {
@@ -123,7 +130,7 @@ int bench_step(Invocation const& call) {
   require_space(options, grid, call.comm.size());
   MemoryFrame const frame = memory_frame(call.config, call.comm, place.memory());
   StepTrial::Variant variant{.batch = bench_number(call, "batch", 8),
-                             .optimizer = options.optimizer.name};
+                             .optimizer = level_at(options, grid).optimizer};
   LevelPlan level{.grid = grid, .batch = variant.batch, .optimizer = variant.optimizer};
   level.recompute =
       recomputes(call.config, options, level, trial_memory(call.comm, frame), frame.limit);

@@ -220,8 +220,7 @@ TrainOptions train_options(Config const& config) {
   options.identity = settled(config).identity() + units_line(options.boundary, options.source) +
                      "threads a process = " + std::to_string(at::get_num_threads()) + "\n";
   options.network = network_options(config);
-  options.optimizer = {.name = options.levels.back().optimizer,
-                       .beta1 = decay(config, "train.beta1"),
+  options.optimizer = {.beta1 = decay(config, "train.beta1"),
                        .beta2 = decay(config, "train.beta2"),
                        .epsilon = config.real("train.adam_epsilon", 1e-20, 1.0),
                        .momentum = decay(config, "train.momentum"),

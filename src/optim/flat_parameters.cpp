@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "optim/optimizers.hpp"
+#include "optim/parameter_lists.hpp"
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 

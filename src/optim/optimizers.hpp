@@ -18,19 +18,4 @@ std::unique_ptr<Optimizer> make_sgd(OptimizerOptions const& options,
 std::unique_ptr<Optimizer> make_muon(OptimizerOptions const& options,
                                      std::vector<ParameterGroup> groups);
 
-/// All values of a dense tensor in memory order, [n]. torch's fused kernels go through memory
-/// without a look at strides.
-at::Tensor in_memory_order(at::Tensor const& dense);
-/// The gradient of `parameter` in its layout.
-at::Tensor gradient_of(at::Tensor const& parameter);
-
-/// Tensor lists of one group for torch's multi-tensor kernels: only parameters with a gradient, in
-/// memory order.
-struct ActiveLists {
-  std::vector<at::Tensor> parameters;
-  std::vector<at::Tensor> gradients;
-  std::vector<std::size_t> places;  ///< of each in the group
-};
-ActiveLists active_lists(ParameterGroup const& group);
-
 }  // namespace voxcycle

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "optim/optimizers.hpp"
+#include "optim/parameter_lists.hpp"
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 

@@ -30,7 +30,8 @@ Counts counts_of_step(Grid3 const& grid, std::int64_t batch) {
   auto options = train_options(Config());
   options.network.channels = {{4, 8}, {8, 8}};
   options.device = at::Device(at::kCUDA, 0);
-  StepTrial trial(options, grid, {.batch = batch, .optimizer = options.optimizer.name}, *comm);
+  StepTrial trial(options, grid, {.batch = batch, .optimizer = options.levels.back().optimizer},
+                  *comm);
   trial.step();
   auto const before = counts();
   trial.step();
@@ -45,7 +46,7 @@ TEST(StepTrialOnGpu, ConvolutionsAreAsReproducibleAsTheReduction) {
   options.device = at::Device(at::kCUDA, 0);
   auto const trial_with = [&](GradientMode reduction) {
     StepTrial::Variant const variant{
-        .batch = 2, .optimizer = options.optimizer.name, .reduction = reduction};
+        .batch = 2, .optimizer = options.levels.back().optimizer, .reduction = reduction};
     return std::make_unique<StepTrial>(options, Grid3::cube(8), variant, *comm);
   };
   auto const exact = trial_with(GradientMode::exact), fast = trial_with(GradientMode::fast);

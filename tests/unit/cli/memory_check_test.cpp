@@ -56,7 +56,7 @@ TEST_P(PlannedStep, HoldsWhatTheAllocatorCounts) {
   auto const& c = GetParam();
   auto const options = train_options(config_of(c.config));
   Grid3 const grid = Grid3::cube(c.grid);
-  LevelPlan level{.grid = grid, .batch = c.batch, .optimizer = options.optimizer.name};
+  LevelPlan level{.grid = grid, .batch = c.batch, .optimizer = options.levels.back().optimizer};
   level.recompute = options.levels.back().recompute;
   auto const comm = make_self_communicator();
   std::int64_t const planned =
@@ -65,7 +65,7 @@ TEST_P(PlannedStep, HoldsWhatTheAllocatorCounts) {
   std::int64_t const before = tensors().live;
   StepTrial trial(options, grid,
                   {.batch = c.batch,
-                   .optimizer = options.optimizer.name,
+                   .optimizer = options.levels.back().optimizer,
                    .reduction = options.reduction,
                    .recompute = level.recompute},
                   *comm);

@@ -17,7 +17,6 @@ using testing::ThrowsMessage;
 TrainOptions options() {
   TrainOptions o;
   o.network.channels = {{4, 16}, {8, 16}, {16, 8}, {32, 8}};
-  o.optimizer.name = "adam";
   o.unit_size = 1;
   return o;
 }
