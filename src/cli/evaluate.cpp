@@ -149,53 +149,87 @@ Outputs outputs_of(Invocation const& call, std::string const& directory,
   return out;
 }
 
-int evaluate(Invocation const& call) {
-  DeviceChoice const place(call.config, call.comm);
-  auto const options = train_options(call.config);
-  auto const path =
-      call.has("checkpoint") ? call.flags.at("checkpoint") : checkpoint_path(options.directory);
-  VOXCYCLE_REQUIRE(std::filesystem::exists(path),
-                   path << " does not exist. Train first (voxcycle train), or name another with "
-                           "--checkpoint.");
-  CheckpointReader const checkpoint(path);
-  // Keys that the checkpoint does not know had no other value.
-  auto const written = config_of_identity(call.config, checkpoint.header().identity);
-  require_same_model(path, written, call.config);
-  require_units(path, checkpoint.header().identity, options.boundary, options.source);
-  Grid3 const grid = grid_of(call);
-  require_fits(options.network, grid);
-  auto const network = make_network(options.network, options.boundary, options.source);
-  auto const dtype = parse_precision(
-      "--precision", call.has("precision") ? call.flags.at("precision") : std::string("f32"));
-  if (dtype == at::kDouble) network->to(at::kDouble);
-  checkpoint.restore_average(*network);
-  // Copies on several machines, or a training under way, would let ranks evaluate others.
-  require_agreement(call.comm, {{"weights of " + path, tensors_hash(all_values(*network))}});
-  network->to(place.device());
+/// The averaged weights that are evaluated, in a network on the CPU.
+struct Weights {
+  /// @throws Error unless they are there, of the config's network and problem, and the same on all
+  ///         ranks.
+  Weights(Invocation const& call, TrainOptions const& options, at::ScalarType dtype)
+      : path(call.has("checkpoint") ? call.flags.at("checkpoint")
+                                    : checkpoint_path(options.directory)),
+        checkpoint(existing(path)),
+        written(config_of_identity(call.config, checkpoint.header().identity)) {
+    require_same_model(path, written, call.config);
+    require_units(path, checkpoint.header().identity, options.boundary, options.source);
+    network = make_network(options.network, options.boundary, options.source);
+    if (dtype == at::kDouble) network->to(at::kDouble);
+    checkpoint.restore_average(*network);
+    // Copies on several machines, or a training under way, would let ranks evaluate others.
+    require_agreement(call.comm, {{"weights of " + path, tensors_hash(all_values(*network))}});
+  }
 
+  /// For people: of the run's directory the file's name alone.
+  std::string name(std::string const& directory) const {
+    std::filesystem::path const weights(path);
+    bool const is_of_run = weights.parent_path() == std::filesystem::path(directory);
+    return is_of_run ? weights.filename().string() : path;
+  }
+
+  std::string path;
+  CheckpointReader checkpoint;
+  Config written;  ///< with; keys that the checkpoint does not know had no other value
+  std::shared_ptr<Network> network;
+
+ private:
+  static std::string const& existing(std::string const& path) {
+    VOXCYCLE_REQUIRE(std::filesystem::exists(path),
+                     path << " does not exist. Train first (voxcycle train), or name another with "
+                             "--checkpoint.");
+    return path;
+  }
+};
+
+std::string split_of(Invocation const& call) {
   std::string const split = call.has("split") ? call.flags.at("split") : "held_out";
   VOXCYCLE_REQUIRE(split == "held_out" || split == "train",
                    "--split " << split << " is no split. Choose held_out or train.");
-  std::string const shards = shard_directory(options.data, split, grid);
+  return split;
+}
+
+/// The directory of the samples' shards.
+std::string shards_of(Invocation const& call, std::string const& split, Grid3 const& grid) {
+  auto const shards = shard_directory(call.config.text("data.directory"), split, grid);
   VOXCYCLE_REQUIRE(
       split == "held_out" || !made_on_the_fly(call.config) || std::filesystem::exists(shards),
       "--split train: the training samples are made on the fly, without references. Set "
       "data.on_the_fly = no, data.train_references = yes and another data.directory, and run "
       "voxcycle generate.");
-  auto const out = outputs_of(call, options.directory, path, grid, split == "held_out");
+  return shards;
+}
+
+int evaluate(Invocation const& call) {
+  DeviceChoice const place(call.config, call.comm);
+  auto const options = train_options(call.config);
+  auto const dtype = parse_precision(
+      "--precision", call.has("precision") ? call.flags.at("precision") : std::string("f32"));
+  Weights const weights(call, options, dtype);
+  Grid3 const grid = grid_of(call);
+  require_fits(options.network, grid);
+  auto const split = split_of(call);
+  auto const shards = shards_of(call, split, grid);
+  auto const out = outputs_of(call, options.directory, weights.path, grid, split == "held_out");
   require_shards(call.config, split, grid);
   auto const samples = held_out_samples(shards);
+  Network& network = *weights.network;
+  network.to(place.device());
   auto const visible = call.comm.rank() == 0 ? StatusLine::Visible::yes : StatusLine::Visible::no;
   auto evaluation = [&] {
     ShareLine line(visible, "evaluating");
-    return evaluate_network(call.comm, *network, samples,
+    return evaluate_network(call.comm, network, samples,
                             {.dtype = dtype,
                              .unit_size = options.unit_size,
                              .after_share = [&](double share) { line.show(share); }});
   }();
-  std::filesystem::path const weights(path);
-  bool const is_of_run = weights.parent_path() == std::filesystem::path(options.directory);
-  evaluation.weights = is_of_run ? weights.filename().string() : path;
+  evaluation.weights = weights.name(options.directory);
   if (call.comm.rank() != 0) return 0;
 
   std::printf("%s at %s, averaged weights, %s on %s\n%s", samples_of(split).c_str(),
@@ -204,7 +238,7 @@ int evaluate(Invocation const& call) {
   if (call.has("compare")) {
     ShareLine line(visible, "comparing");
     evaluation.comparison =
-        compare_methods(call.comm, *network, samples,
+        compare_methods(call.comm, network, samples,
                         {.boundary = options.boundary,
                          .source = options.source,
                          .dtype = dtype,
@@ -217,9 +251,10 @@ int evaluate(Invocation const& call) {
   write_file_atomically(out.json, evaluation_json(evaluation));
   write_file_atomically(out.csv, evaluation_csv(evaluation));
   if (!out.report.empty()) {
-    auto input = report_input(written, checkpoint.header(), evaluation, ShardSet(shards).info());
+    auto input = report_input(weights.written, weights.checkpoint.header(), evaluation,
+                              ShardSet(shards).info());
     input.comparison = evaluation.comparison;
-    input.samples = pictures_of_samples(call.comm, *network, samples, evaluation, dtype);
+    input.samples = pictures_of_samples(call.comm, network, samples, evaluation, dtype);
     write_file_atomically(out.report, render_report(input));
   }
   std::vector<std::string> files;
