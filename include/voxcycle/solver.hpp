@@ -11,6 +11,7 @@
 #include "voxcycle/poisson/boundary.hpp"
 #include "voxcycle/poisson/face_flow.hpp"
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,8 +24,8 @@ struct SolverOptions {
   std::string model = "none";  ///< checkpoint of a trained network, or none: multigrid alone
   /// Conditions on the six faces; default: the model's, else 1 at x-, 0 at x+, zero flux elsewhere.
   std::optional<Boundary> boundary{};
-  /// Relative residual |b - K u| / |b - K lift|, [1e-14, 1). The relative error may be larger by as
-  /// much as the contrast of nu, or the square of the ratio of a voxel's edges.
+  /// Relative residual |b - K u| / |b - K lift|, [1e-14, 1). A solve goes on beyond it until its
+  /// error is proven to be below SolveOptions::energy_error, as far as rounding lets it.
   double tolerance = 1e-8;
   int max_iterations = 500;
   at::Device device = at::kCPU;  ///< where it computes; results come back to the CPU
@@ -52,7 +53,8 @@ struct SolveSeconds {
 /// What conjugate gradients started from.
 struct SolveStart {
   bool from_network = false;              ///< else from the lift of the boundary values
-  bool rejected = false;                  ///< the network's solution was worse than the lift
+  bool rejected = false;                  ///< the network's solution was worse than the lift,
+  bool failed = false;                    ///< or there was none: float32 lacks values of nu or f
   std::optional<Grid3> network_grid{};    ///< that the network ran on, if one ran
   at::ScalarType precision = at::kFloat;  ///< that it ran in
   double relative_residual = 1.0;         ///< 1 for the lift
@@ -71,8 +73,9 @@ struct [[nodiscard]] Solution {
   /// Of the relative energy-norm error of u, as one multigrid cycle on its residual tells: good on
   /// smooth nu and cubic voxels, low elsewhere (at contrast 1e6 a hundredfold). No bound.
   double error_estimate = 0.0;
-  /// That error is not larger, however nu looks: wide at high contrast (see SolveResult). By solve.
-  double error_bound = 0.0;
+  /// That error is not larger, however nu looks: wide at high contrast, infinity where nothing is
+  /// proven. Of certify the upper one of its bounds.
+  double error_bound = std::numeric_limits<double>::infinity();
   std::optional<ErrorBounds> bounds{};  ///< by certify
   FaceFlows flows;
   SolveStart start;

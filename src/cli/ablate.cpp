@@ -157,8 +157,8 @@ int ablate(Invocation const& call) {
   auto const result = train_runs(chosen, options);
   if (result.stopped && !result.gained) {
     log_error(
-        "stopped before a step or an evaluation was done: nothing was gained. Give the job "
-        "more time or processes.");
+        "stopped before a step or an evaluation was done: nothing was gained. The "
+        "same command goes on; as a batch job, give it more time or processes.");
     return 1;
   }
   if (result.stopped) {

@@ -157,7 +157,6 @@ class Session {
                       final_figures(run).c_str()));
     } else if (result_.stopped) {
       gained_ = gained_ || status == kStopped;
-      result_.gained = gained_;
       log_info(format("run %d, %s, is stopped", run.number, run.label.c_str()));
     } else {
       // A run that ends unfinished without an error was stopped by somebody else.
@@ -165,6 +164,7 @@ class Session {
            format("it ended with status %d. The end of %s:\n", status, output_of(run).c_str()) +
                last_lines(output_of(run)));
     }
+    result_.gained = gained_ || !result_.stopped;
   }
 
   void fail(PlannedRun const& run, std::string const& reason) {

@@ -29,9 +29,12 @@ std::string words_of(std::exception const& error) {
   // what() brings the stack along.
   std::string words = of_torch->what_without_backtrace();
   if (gpu_memory_ended(*of_torch)) {
+    bool const surely = dynamic_cast<c10::OutOfMemoryError const*>(&error) != nullptr;
+    words += surely ? " Other"
+                    : " Memory may be short for cuDNN, or it has no reproducible engine "
+                      "(then try train.reduction = fast). Other";
     words +=
-        " Other programs may hold the rest (see nvidia-smi). Use a coarser grid, or run.device = "
-        "cpu.";
+        " programs may hold the rest (see nvidia-smi). Use a coarser grid, or run.device = cpu.";
   }
   return words;
 }

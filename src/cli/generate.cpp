@@ -200,8 +200,9 @@ void log_summary(Tally const& all, std::int64_t jobs, double seconds, std::strin
     if (all.solved.largest_bound > kWorrying) {
       log_warning(
           format("some reference solutions may be wrong by as much as %.1g of their energy norm: "
-                 "the contrast of their coefficients is too large for float64. Errors that "
-                 "evaluate and train measure are no better known than that.",
+                 "the contrast of their coefficients is too large for float64, or they needed too "
+                 "many iterations. Errors that evaluate and train measure are no better known than "
+                 "that.",
                  all.solved.largest_bound));
     }
   }

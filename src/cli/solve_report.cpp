@@ -20,7 +20,8 @@ std::string line(char const* name, std::string const& value) {
 /// What the network was worth: a second solve tells, or nothing is claimed.
 std::string saving(SolveReport const& report) {
   auto const& s = report.solution;
-  std::string text = s.start.rejected
+  std::string text = s.start.failed ? "the network had no solution and was left out"
+                     : s.start.rejected
                          ? "the network's solution was worse than the lift and was left out"
                          : format("error %.2g before conjugate gradients", s.start.error_estimate);
   if (!report.from_lift) return text + " (--compare also solves from the lift)";
@@ -54,6 +55,7 @@ std::string solve_text(SolveReport const& report) {
   text += line("estimate", format_seconds(s.seconds.estimate));
   if (s.bounds) {
     char const* const of = s.start.from_network ? "of the network's solution"
+                           : s.start.failed     ? "of the lift: the network had no solution"
                            : s.start.rejected
                                ? "of the lift: the network's solution was worse and was left out"
                                : "of the lift";
@@ -68,8 +70,11 @@ std::string solve_text(SolveReport const& report) {
     text += line("solve", format("%s, %d iterations, relative residual %.3g%s",
                                  format_seconds(s.seconds.multigrid).c_str(), s.iterations,
                                  s.relative_residual, end));
-    std::string const most = s.error_bound < 1.0 ? format("at most %.2g", s.error_bound)
-                                                 : "no bound: rounding at this contrast";
+    bool const ended = s.iterations >= report.most_iterations;
+    char const* const by = ended ? "by --iterations" : "by rounding";
+    std::string most = std::isfinite(s.error_bound) ? format("at most %.2g", s.error_bound)
+                                                    : std::string("without a bound");
+    if (s.error_bound > SolveOptions{}.energy_error) most += format(" (limited %s)", by);
     text += line("error", format("about %.2g, %s, in the relative energy norm", s.error_estimate,
                                  most.c_str()));
     if (s.start.network_grid) text += line("network saved", saving(report));
@@ -83,9 +88,9 @@ std::string solve_text(SolveReport const& report) {
   if (report.conductivity) {
     auto const& k = *report.conductivity;
     double const most = *std::max_element(k.error_bound.begin(), k.error_bound.end());
-    std::string const trust = !k.converged ? "NOT CONVERGED"
-                              : most < 1.0 ? format("too high by at most %.2g of it", most)
-                                           : "no bound of the error: rounding at this contrast";
+    std::string const trust = !k.converged          ? "NOT CONVERGED"
+                              : std::isfinite(most) ? format("too high by at most %.2g of it", most)
+                                                    : "without a bound of the error";
     text += line("conductivity", format("x %.9g, y %.9g, z %.9g (effective; %s)", k.value[0],
                                         k.value[1], k.value[2], trust.c_str()));
   }
@@ -104,7 +109,7 @@ std::string solve_json(SolveReport const& report) {
       {"iterations", std::to_string(s.iterations)},
       {"relative_residual", json::number(s.relative_residual)},
       {"error_estimate", json::number(s.error_estimate)},
-      {"error_bound", s.bounds ? json::number(s.bounds->upper) : json::number(s.error_bound)},
+      {"error_bound", json::number(s.error_bound)},
       {"seconds", json::number(s.seconds.total())},
       {"seconds_network", json::number(s.seconds.network)},
       {"seconds_setup", json::number(s.seconds.setup)},

@@ -18,6 +18,7 @@ struct SolveReport {
   std::string model;    ///< "none", or the checkpoint
   std::string network;  ///< its name and sizes
   std::string boundary;
+  int most_iterations = 0;
   double tolerance = 0.0;
   std::array<double, 3> origin{};  ///< of the box
   Solution solution;

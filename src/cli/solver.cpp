@@ -100,6 +100,7 @@ std::optional<at::Tensor> Solver::Impl::start(Equation const& e, Solution& s) co
   s.start.network_grid = network->network_grid(e.problem.grid);
   s.start.precision = network->precision();
   at::Tensor const u = (*network)(e);
+  s.start.failed = !u.defined();
   // By energies; false also for what is not a number.
   s.start.from_network = u.defined() && shifted_energy(e, u) < shifted_energy(e, lifted(e));
   s.start.rejected = !s.start.from_network;
@@ -118,6 +119,7 @@ void Solver::Impl::certify(Equation const& e, Multigrid const& cycle, at::Tensor
   s.seconds.estimate = timer.seconds();
   s.error_estimate = relative(estimate.estimate, estimate);
   s.bounds = relative_bounds(estimate);
+  s.error_bound = s.bounds->upper;
   if (s.start.from_network) s.start.error_estimate = s.error_estimate;
   s.u = u;
 }
@@ -125,7 +127,7 @@ void Solver::Impl::certify(Equation const& e, Multigrid const& cycle, at::Tensor
 void Solver::Impl::solve(Equation const& e, Multigrid const& cycle, std::optional<at::Tensor> from,
                          Solution& s) const {
   DeviceTimer timer(e.nu.device().index());
-  // By Ritz, |u - u*|_K^2 is twice the difference of the energies.
+  // By Ritz, |u - u*|_K^2 is twice the difference of the energies,
   double const of_start = from ? shifted_energy(e, *from) : 0.0;
   bool const from_network = from.has_value();
   auto const precondition = [&](at::Tensor const& r) { return cycle.cycle(r); };
@@ -144,7 +146,8 @@ void Solver::Impl::solve(Equation const& e, Multigrid const& cycle, std::optiona
     double const square =
         2.0 * energy_and_gradient(from_datum(s.u, boundary), e.nu, s.grid).energy.item<double>();
     double const gap = std::max(0.0, of_start - shifted_energy(e, s.u));
-    s.start.error_estimate = std::sqrt(2.0 * gap / square);
+    // and what is left of u's own error, orthogonal to the steps that were made.
+    s.start.error_estimate = std::hypot(std::sqrt(2.0 * gap / square), s.error_estimate);
   }
   s.seconds.estimate += timer.seconds();
 }

@@ -142,8 +142,12 @@ TrainSummary train_within(std::vector<MemoryPlan> const& plans, TrainOptions con
     if (!gpu_memory_ended(error)) throw;
     std::int64_t most = 0;
     for (auto const& plan : plans) most = std::max(most, plan.bytes);
-    throw Error("the GPU is out of memory, though the plan was " +
-                format_bytes(static_cast<double>(most)) +
+    bool const surely = dynamic_cast<c10::OutOfMemoryError const*>(&error) != nullptr;
+    throw Error(std::string("the GPU ") +
+                (surely ? "is out of memory"
+                        : "may be out of memory, or cuDNN has no reproducible engine (then try "
+                          "train.reduction = fast)") +
+                ", though the plan was " + format_bytes(static_cast<double>(most)) +
                 " at most (other programs may hold the rest; see nvidia-smi). Set train.recompute "
                 "= yes, or lower cycle.batch. torch says: " +
                 error.what_without_backtrace());
@@ -183,8 +187,8 @@ int run_train(Invocation const& call) {
                   options.directory.c_str());
     } else if (!summary.gained) {
       log_error(
-          "stopped before a step or an evaluation was done: nothing was gained, and a job "
-          "that comes back would end here again. Give it more time or processes.");
+          "stopped before a step or an evaluation was done: nothing was gained. The "
+          "same command goes on; as a batch job, give it more time or processes.");
     } else {
       std::printf("stopped; the same command%s goes on from the checkpoint in %s\n",
                   call.has("fresh") ? " without --fresh" : "", options.directory.c_str());

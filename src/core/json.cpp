@@ -24,7 +24,13 @@ std::size_t following_bytes(std::string_view text) {
                            : first >= 0xe0 && first < 0xf0 ? 2
                            : first >= 0xc2 && first < 0xe0 ? 1
                                                            : 0;
-  if (more >= text.size()) return 0;
+  if (more == 0 || more >= text.size()) return 0;
+  // No surrogates, nothing overlong and nothing beyond the last plane.
+  auto const second = static_cast<unsigned char>(text[1]);
+  if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+      (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f)) {
+    return 0;
+  }
   for (char const c : text.substr(1, more)) {
     if ((static_cast<unsigned char>(c) & 0xc0U) != 0x80U) return 0;
   }

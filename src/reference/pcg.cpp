@@ -34,9 +34,22 @@ SolveResult solve_pcg(Problem const& problem, at::Tensor const& nu,
   SolveResult result{.u = system.lifted(), .converged = true};
   at::Tensor r = system.residual(result.u);
   double const scale = std::sqrt(field_dot(r, r));
-  if (system.is_rounding(scale, result.u)) {
-    result.error_bound = system.error_bound(scale, result.u);
+  bool const wants_bound = std::isfinite(options.energy_error);
+  std::optional<System::ErrorBound> bound;  // of the u at hand
+  auto finish = [&](double residual_norm) {
+    if (wants_bound) {
+      if (!bound) bound = system.bound_of_errors(residual_norm, result.u);
+      result.error_bound = bound->at(residual_norm);
+    }
     system.unshift(result.u);
+    if (wants_bound && system.has_datum()) {  // which rounded u
+      at::Tensor const rounded = system.shifted(result.u);
+      r = system.residual(rounded);
+      result.error_bound = system.error_bound(std::sqrt(field_dot(r, r)), rounded);
+    }
+  };
+  if (system.is_rounding(scale, result.u)) {
+    finish(scale);
     return result;  // the lift solves the system
   }
   if (start) {
@@ -47,19 +60,21 @@ SolveResult solve_pcg(Problem const& problem, at::Tensor const& nu,
     r = system.residual(result.u);
   }
   auto relative_norm = [&] { return std::sqrt(field_dot(r, r)) / scale; };
-  // Where a residual at the tolerance leaves too much to chance, a lower one is asked for.
-  bool const wants_bound = std::isfinite(options.energy_error);
-  std::optional<System::ErrorBound> bound;
+  // Where a residual at the tolerance leaves too much to chance, a lower one is asked for. What
+  // comes after may have larger ones, but smaller errors: the steps minimise these.
+  bool met = false;
   double target = options.tolerance;
   auto reached = [&](double now) {
     if (now > target) return false;
     if (!wants_bound) return true;
     if (!bound) bound = system.bound_of_errors(now * scale, result.u);
-    result.error_bound = bound->at(now * scale);
-    if (result.error_bound > options.energy_error) {
-      target = std::max(least_target, now * options.energy_error / result.error_bound);
-      bound.reset();  // u may change by much until then
+    if (bound->at(now * scale) <= options.energy_error) return true;
+    if (!met) {
+      at::Tensor const exact = system.residual(result.u);
+      met = std::sqrt(field_dot(exact, exact)) <= options.tolerance * scale;
     }
+    target = std::max(least_target, bound->residual_at(options.energy_error) / scale);
+    bound.reset();  // u may change by much until then
     return now <= target;
   };
   result.relative_residual = relative_norm();
@@ -69,6 +84,7 @@ SolveResult solve_pcg(Problem const& problem, at::Tensor const& nu,
   // the true one, and the search starts anew from there if it is not there yet.
   while (!done && result.iterations < options.max_iterations) {
     double const at_round_start = result.relative_residual;
+    bound.reset();
     at::Tensor p = precondition(r).clone();
     double rz = field_dot(r, p);
     bool broken = !(rz > 0.0 && std::isfinite(rz));
@@ -98,18 +114,14 @@ SolveResult solve_pcg(Problem const& problem, at::Tensor const& nu,
       break;  // indefinite, not finite, or at the limit of rounding
     }
   }
+  double const norm = result.relative_residual * scale;
+  met = met || result.relative_residual <= options.tolerance;
   // Nearer there is nothing, however near the lift was, which the tolerance is relative to.
-  result.converged = result.relative_residual <= options.tolerance;
-  if (!result.converged) {
-    result.converged = system.is_rounding(result.relative_residual * scale, result.u);
-  }
+  result.converged = met || system.is_rounding(norm, result.u);
   if (system.floating()) {
     remove_mean(result.u);
   }
-  if (wants_bound && !done) {
-    result.error_bound = system.error_bound(result.relative_residual * scale, result.u);
-  }
-  system.unshift(result.u);
+  finish(norm);
   return result;
 }
 

@@ -48,6 +48,7 @@ double least_eigenvalue(Problem const& problem) {
     if (axes[axis].half_first || axes[axis].half_last) least_weight /= 2.0;
   }
   double least = std::numeric_limits<double>::infinity();
+  if (axes[0].count * axes[1].count * axes[2].count == 0) return least;  // no free nodes
   auto const look_from = [&](std::array<std::size_t, 3> const& lowest) {
     for (std::size_t corner = 0; corner < 8; ++corner) {
       std::array<double, 3> k{}, m{};
@@ -171,8 +172,12 @@ bool System::is_rounding(double residual_norm, at::Tensor const& u) const {
 }
 
 double System::ErrorBound::at(double residual_norm) const {
-  double const residual = residual_norm + rounding;
-  return residual == 0.0 ? 0.0 : residual * factor;
+  double const of_u = factor * (residual_norm + rounding);
+  return of_u < 1.0 ? of_u / (1.0 - of_u) : std::numeric_limits<double>::infinity();
+}
+
+double System::ErrorBound::residual_at(double error) const {
+  return error / (1.0 + error) / factor - rounding;
 }
 
 System::ErrorBound System::bound_of_errors(double residual_norm, at::Tensor const& u) const {
@@ -184,10 +189,9 @@ System::ErrorBound System::bound_of_errors(double residual_norm, at::Tensor cons
     rounding = share * std::sqrt(field_dot(terms, terms));
   }
   double const least = nu_.min().item<double>() * least_eigenvalue(problem_);
-  double const square =
-      2.0 * energy_and_gradient(u, nu_, problem_.grid).energy.item<double>() * least;
-  return {rounding,
-          square > 0.0 ? 1.0 / std::sqrt(square) : std::numeric_limits<double>::infinity()};
+  if (std::isinf(least) || residual_norm + rounding == 0.0) return {};
+  double const energy = energy_and_gradient(u, nu_, problem_.grid).energy.item<double>();
+  return {rounding, 1.0 / std::sqrt(2.0 * energy * least)};
 }
 
 void System::project(at::Tensor& r) const {

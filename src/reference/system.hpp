@@ -28,6 +28,9 @@ class System {
   /// What its fields and residuals are in units of: a power of two, 1 for ordinary sizes.
   double unit() const { return unit_; }
 
+  /// Whether `unshift` adds a datum, and rounds fields that are much smaller than it.
+  bool has_datum() const { return datum_ != 0.0; }
+
   /// u / unit, contiguous; u itself where that is 1.
   at::Tensor in_units(at::Tensor const& u) const;
   /// (u - datum) / unit, contiguous; u itself, where the datum is 0 and the unit 1.
@@ -41,13 +44,14 @@ class System {
   at::Tensor residual(at::Tensor const& u) const;
   /// Whether a residual of u of this norm is what rounding leaves of K u: u then solves the system.
   bool is_rounding(double residual_norm, at::Tensor const& u) const;
-  /// A bound of the relative energy-norm error |u - u*|_K / |u|_K of a u with a residual of this
+  /// A bound of the relative energy-norm error |u - u*|_K / |u*|_K of a u with a residual of this
   /// norm, with room for what rounding does to the residual. It holds for any nu, and is the wider
   /// the more residuals and errors can differ, by as much as nu's largest and least values:
   ///
   ///     |e|_K^2 = r^T K^-1 r <= |r|^2 / (nu_min c),
   ///
-  /// c the least eigenvalue of K for nu = 1.
+  /// c the least eigenvalue of K for nu = 1, and |u*|_K >= |u|_K - |e|_K. Infinity where that says
+  /// nothing.
   double error_bound(double residual_norm, at::Tensor const& u) const {
     return bound_of_errors(residual_norm, u).at(residual_norm);
   }
@@ -56,6 +60,7 @@ class System {
     double rounding = 0.0;  ///< of the residual
     double factor = 0.0;    ///< 1 / (sqrt(nu_min c) |u|_K)
     double at(double residual_norm) const;
+    double residual_at(double error) const;  ///< its inverse; negative for less than rounding's
   };
   ErrorBound bound_of_errors(double residual_norm, at::Tensor const& u) const;
   /// Sets Dirichlet nodes of r to zero, and its mean if floating: what a residual must be.

@@ -14,8 +14,8 @@ namespace voxcycle {
 /// standard library or in torch, which give none.
 std::string words_of(std::exception const& error);
 
-/// Whether a GPU's memory ended. In a convolution torch tries one engine of cuDNN after another
-/// that needs less workspace, and in the end says that there is none.
+/// Whether a GPU's memory ended, or may have. In a convolution torch tries one engine of cuDNN
+/// after another that needs less workspace, and in the end says that there is none.
 bool gpu_memory_ended(c10::Error const& error);
 
 }  // namespace voxcycle

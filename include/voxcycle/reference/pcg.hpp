@@ -33,8 +33,8 @@ struct [[nodiscard]] SolveResult {
   int iterations = 0;
   double relative_residual = 0.0;
   bool converged = false;  ///< to the tolerance, or to what rounding leaves where that is above it
-  /// |u - u*|_K / |u|_K is not larger (|u|_K measured from the boundary's datum), however nu looks;
-  /// wide at high contrast.
+  /// |u - u*|_K / |u*|_K is not larger (u* measured from the boundary's datum), however nu looks;
+  /// wide at high contrast, infinity where nothing is proven.
   double error_bound = std::numeric_limits<double>::infinity();
 };
 

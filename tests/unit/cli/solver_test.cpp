@@ -176,7 +176,7 @@ TEST(Solver, GoesOnWithoutANetworkThatCannotCompute) {
   // With a source of one value beside the boundary's, nu has a unit; float32 has no such values.
   Solver const solver({.model = checkpoint("small.h5", 0.01, "problem.source", "8")});
   auto const s = solver.solve(layers(16) * 1e-60, {}, at::full({}, 8.0, at::kDouble));
-  EXPECT_TRUE(s.converged && s.start.rejected);
+  EXPECT_TRUE(s.converged && s.start.rejected && s.start.failed);
   EXPECT_FALSE(s.start.from_network);
 }
 

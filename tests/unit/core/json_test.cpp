@@ -23,7 +23,10 @@ TEST(Json, TextsAreQuotedAndEscaped) {
             "\"\xef\xbf\xbd"
             "a\"");
   EXPECT_EQ(json::text("\xe2\x82"), "\"\xef\xbf\xbd\xef\xbf\xbd\"");
-  EXPECT_EQ(json::text("\xc0\xaf"), "\"\xef\xbf\xbd\xef\xbf\xbd\"");
+  for (char const* bytes : {"\xc0\xaf", "\xe0\x80", "\xed\xa0", "\xf0\x80", "\xf4\x90"}) {
+    EXPECT_EQ(json::text(std::string(bytes) + "\x80\x80"),
+              "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
+  }
   EXPECT_EQ(json::text(R"(C:\a "b")"), R"("C:\\a \"b\"")");
   EXPECT_EQ(json::text("line\nend\x1f"), R"("line\u000aend\u001f")");
   EXPECT_EQ(json::text("\xc3\xa9\xe2\x82\xac"), "\"\xc3\xa9\xe2\x82\xac\"") << "UTF-8 as it is";

@@ -227,10 +227,9 @@ TEST(MultigridPcg, ResidualsThatTellNothingAreNotTrusted) {
   auto const error = [&](SolveResult const& result) {
     return norm(result.u - best.u) / norm(result.u);
   };
-  auto const trusting = solve_multigrid_pcg(problem, nu, {1e-8, 500, 1e300});
-  EXPECT_TRUE(trusting.converged && std::isfinite(trusting.error_bound));
+  auto const trusting = solve_multigrid_pcg(problem, nu, {1e-8, 500, infinity});
+  EXPECT_TRUE(trusting.converged);
   EXPECT_GT(error(trusting), 0.01);
-  EXPECT_GE(trusting.error_bound, error(trusting));
   auto const sure = solve_multigrid_pcg(problem, nu, {1e-8, 500, 1e-3});
   EXPECT_TRUE(sure.converged);
   EXPECT_LE(sure.error_bound, 1e-3);

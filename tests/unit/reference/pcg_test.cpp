@@ -25,6 +25,8 @@ using testing::random_voxels;
 using testing::relative_difference;
 
 constexpr double tight = 1e-12;
+// Of a residual by the recurrence, relative to the true one.
+constexpr double rounding = 1e-6;
 // A residual of 1e-12 times a condition number below 1e3.
 constexpr double solved = 1e-9;
 // The checked figures of design.md are printed to eleven digits.
@@ -124,7 +126,7 @@ TEST(Pcg, ErrorsAreWithinTheirBound) {
       };
       for (double const tolerance : {0.3, 1e-2, 1e-4}) {
         auto const result = solve_pcg(problem, nu, identity, {tolerance, 500, 1e300}, b);
-        double const error = norm(result.u - exact) / norm(result.u);
+        double const error = norm(result.u - exact) / norm(from_datum(exact, problem.boundary));
         EXPECT_LE(error, result.error_bound) << faces << ' ' << contrast << ' ' << tolerance;
         closest = std::max(closest, error / result.error_bound);
       }
@@ -142,9 +144,11 @@ TEST(Pcg, TheBoundOfErrorsKnowsTheLeastEigenvalue) {
   for (char const* faces : {"1, 0, flux, flux, flux, flux", "flux, 2, -1, flux, flux, 0.5",
                             "0, 0, 0, 0, 0, 0", "flux, flux, flux, flux, flux, flux"}) {
     Problem const problem{uneven, parse_boundary(faces)};
-    double const bound = System(problem, nu, {}).error_bound(1.0, u);
-    double const known = 1.0 / (bound * bound * energy);
-    EXPECT_GT(System(problem, nu, {}).error_bound(0.0, u), 0.0) << "the residual is rounded";
+    auto const bound = System(problem, nu, {}).bound_of_errors(1.0, u);
+    double const known = 1.0 / (bound.factor * bound.factor * energy);
+    EXPECT_GT(bound.rounding, 0.0);
+    EXPECT_NEAR(bound.at(bound.residual_at(0.25)), 0.25, tight);
+    EXPECT_TRUE(std::isinf(bound.at(1.1 / bound.factor)));
     at::Tensor const free =
         free_node_mask(uneven, problem.boundary, at::kDouble).flatten().nonzero().squeeze(1);
     at::Tensor const values =
@@ -153,6 +157,58 @@ TEST(Pcg, TheBoundOfErrorsKnowsTheLeastEigenvalue) {
     EXPECT_LE(known, least * (1.0 + solved)) << faces;
     EXPECT_GE(known, least / 8.0) << faces << ": nodes at zero-flux corners weigh an eighth";
   }
+}
+
+TEST(Pcg, NothingIsFreeWhereOneVoxelLiesBetweenTwoFaces) {
+  for (Grid3 const& grid : {Grid3{{1, 4, 4}, {1, 1, 1}}, Grid3{{1, 1, 1}, {1, 1, 1}}}) {
+    Problem const problem{grid, Boundary{}};
+    auto const result = solve_pcg(problem, random_voxels(grid, 1), identity);
+    EXPECT_TRUE(result.converged);
+    EXPECT_EQ(result.error_bound, 0.0);
+  }
+}
+
+// The datum rounds what is much smaller.
+TEST(Pcg, TheBoundIsThatOfTheSolutionAsItIsGiven) {
+  Problem const problem{uneven, parse_boundary("300, flux, flux, flux, 300, flux")};
+  at::Tensor const nu = random_voxels(uneven, 1);
+  at::Tensor const b = load_of_source(1e-9, uneven);
+  auto const result = solve_pcg(problem, nu, identity, to(1e-12), b);
+  at::Tensor const exact =
+      solve_pcg({uneven, from_datum(problem.boundary)}, nu, identity, to(1e-14), b).u;
+  auto const norm = [&](at::Tensor const& e) {
+    return std::sqrt(2.0 * energy_and_gradient(e, nu, uneven).energy.item<double>());
+  };
+  double const error = norm(result.u - 300.0 - exact) / norm(exact);
+  EXPECT_GT(error, 1e-8);
+  EXPECT_LE(error, result.error_bound);
+}
+
+// Steps minimise errors: residuals may rise again, here by a preconditioner that fits badly.
+TEST(Pcg, WhatMetTheToleranceStaysConverged) {
+  Problem const problem{Grid3::cube(6), Boundary{}};
+  at::manual_seed(9);
+  at::Tensor const nu = at::exp(at::rand({1, 1, 6, 6, 6}, at::kDouble) * std::log(1e6));
+  at::Tensor const weights =
+      at::exp(at::rand(problem.grid.node_shape(), at::kDouble) * std::log(1e4));
+  auto const after = [&](SolveOptions const& options) {
+    return solve_pcg(
+        problem, nu, [&](at::Tensor const& r) { return r * weights; }, options);
+  };
+  double lowest = 1.0;
+  int rises = 0;
+  for (int k = 1; k < 60; ++k) {
+    double const now = after({1e-12, k, 1e-9}).relative_residual;
+    double const next = after({1e-12, k + 1, 1e-9}).relative_residual;
+    bool const rises_here = now < lowest && next > now * (1.0 + rounding);
+    lowest = std::min(lowest, now);
+    if (!rises_here) continue;
+    ++rises;
+    auto const result = after({now * (1.0 + 0.5 * rounding), k + 1, 1e-9});
+    EXPECT_EQ(result.relative_residual, next);
+    EXPECT_TRUE(result.converged) << k;
+  }
+  EXPECT_GT(rises, 0);
 }
 
 TEST(Pcg, PureZeroFluxHasZeroMean) {
