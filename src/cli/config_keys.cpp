@@ -99,12 +99,16 @@ std::vector<ConfigKey> all_config_keys() {
       {"cycle.steps", "0",
        "steps a visit, one number or one a level; a visit ends at the first of its limits (steps, "
        "epochs, seconds); 0: no such limit"},
-      {"cycle.epochs", "0", "passes over the training samples a visit, one number or one a level"},
+      {"cycle.epochs", "0",
+       "passes over the training samples of data.directory a visit, one number or one a level; "
+       "with "
+       "data.more a pass is as many samples of the mixture"},
       {"cycle.seconds", "0",
        "training seconds a visit, one number or one a level (such runs are not reproducible bit by "
        "bit)"},
       {"cycle.patience", "0",
-       "a visit ends after so many held-out evaluations without improvement (0: never), one number "
+       "a visit ends after so many held-out evaluations without improvement (0: never; fewer than "
+       "cycle.evaluations), one number "
        "or one a level"},
       {"cycle.improvement", "0.01",
        "relative fall of the held-out energy gap that counts as improvement, [0, 1), or one a "
@@ -193,8 +197,8 @@ std::vector<ConfigKey> all_config_keys() {
        "keep the averaged weights that each stage ends with in stages/NN.h5: yes, no"},
 
       {"lbfgs.samples", "0",
-       "fixed set of samples that lbfgs minimises on, in batches of cycle.batch; 0: all training "
-       "samples of the grid"},
+       "fixed set of samples that lbfgs minimises on, in batches of cycle.batch; 0: as many as "
+       "data.directory has for the grid"},
       {"lbfgs.pairs", "100", "curvature pairs kept, >= 1; their memory is shared by the processes"},
       {"lbfgs.start", "adam",
        "diagonal of the initial inverse Hessian: adam (from Adam's second moments of the stage "

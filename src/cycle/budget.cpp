@@ -26,6 +26,15 @@ double progress_of(Budget const& budget, std::int64_t steps, double seconds) {
   return std::min(1.0, progress);
 }
 
+double seconds_left(Budget const& budget, std::int64_t steps, double seconds, double step_seconds) {
+  double left = std::numeric_limits<double>::infinity();
+  if (budget.steps > 0 && step_seconds > 0.0) {
+    left = static_cast<double>(budget.steps - steps) * step_seconds;
+  }
+  if (budget.seconds > 0.0) left = std::min(left, budget.seconds - seconds);
+  return std::max(0.0, left);
+}
+
 bool has_stalled(std::vector<double> const& gaps, StallRule const& rule) {
   if (rule.patience == 0) return false;
   double best = std::numeric_limits<double>::infinity();

@@ -31,6 +31,11 @@ void require_valid(Stage const& stage) {
       plan.old_level_factor >= 0 && plan.old_level_factor <= 1,
       name << " has an old-level factor of " << plan.old_level_factor << ". Choose it in [0, 1].");
   VOXCYCLE_REQUIRE(plan.evaluations >= 1, name << " has no evaluation. One is the least.");
+  VOXCYCLE_REQUIRE(plan.stall.patience == 0 || plan.stall.patience < plan.evaluations,
+                   name << " has a patience of " << plan.stall.patience << " and "
+                        << plan.evaluations << " evaluations, the last at its end, so that it "
+                        << "would never end early. Lower cycle.patience or raise "
+                           "cycle.evaluations.");
 }
 
 }  // namespace

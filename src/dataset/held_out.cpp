@@ -30,7 +30,7 @@ HeldOutSet part_of(HeldOutSet const& set, std::int64_t begin, std::int64_t end) 
 
 /// Shards and the parts of them that were read and kept.
 struct Shelf {
-  explicit Shelf(std::string const& directory) : shards(directory) {
+  explicit Shelf(ShardList const& list) : shards(list) {
     require_references(shards.info());
     auto const& info = shards.info();
     keeps = held_out_is_kept(shards.samples() * held_out_bytes(info.grid, info.has_source));
@@ -100,8 +100,8 @@ HeldOutSet read_held_out(ShardSet& shards, std::int64_t begin, std::int64_t end)
   return set;
 }
 
-HeldOutSamples held_out_samples(std::string const& directory) {
-  auto const shelf = std::make_shared<Shelf>(directory);
+HeldOutSamples held_out_samples(ShardList const& list) {
+  auto const shelf = std::make_shared<Shelf>(list);
   return {shelf->shards.info().grid, shelf->shards.samples(),
           [shelf](std::int64_t begin, std::int64_t end) { return shelf->read(begin, end); }};
 }

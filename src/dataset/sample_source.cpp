@@ -9,7 +9,7 @@ namespace {
 
 class StoredSamples final : public SampleSource {
  public:
-  explicit StoredSamples(std::string const& directory) : shards_(directory), info_(shards_.info()) {
+  explicit StoredSamples(ShardList const& list) : shards_(list), info_(shards_.info()) {
     info_.samples = shards_.samples();
   }
   ShardInfo const& info() const override { return info_; }
@@ -46,8 +46,8 @@ class FreshSamples final : public SampleSource {
 
 }  // namespace
 
-std::unique_ptr<SampleSource> stored_samples(std::string const& directory) {
-  return std::make_unique<StoredSamples>(directory);
+std::unique_ptr<SampleSource> stored_samples(ShardList const& list) {
+  return std::make_unique<StoredSamples>(list);
 }
 
 ShardSample make_sample(CoefficientFamily const& family, ShardInfo const& info, std::int64_t origin,

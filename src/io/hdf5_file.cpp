@@ -2,10 +2,14 @@
 #include "voxcycle/core/error.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include "io/hdf5.hpp"
 #include "io/hdf5_write_driver.hpp"
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace voxcycle::hdf5 {
 namespace {
@@ -27,6 +31,15 @@ Handle file_access(std::string const& path) {
 #endif
   if (!set) fail(path, "cannot set options", "");
   return access;
+}
+
+/// @throws Error if the system does not let it be opened, whatever is in it.
+void require_openable(std::string const& path) {
+  int const file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  VOXCYCLE_REQUIRE(file >= 0, path << ": cannot open (" << std::strerror(errno)
+                                   << "). Check permissions, the file system and the limit of open "
+                                      "files (ulimit -n).");
+  ::close(file);
 }
 
 /// Creation options without times of creation, so that the same content makes the same file.
@@ -67,9 +80,10 @@ File File::open(std::string const& path, std::string const& advice) {
   Handle const access = file_access(path);
   File file;
   file.label_ = path;
+  auto const id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get());
+  if (id < 0) require_openable(path);
   file.handle_ =
-      checked(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose, path,
-              "cannot open as HDF5, the file is truncated, foreign or not readable", advice);
+      checked(id, H5Fclose, path, "cannot open as HDF5, the file is truncated or foreign", advice);
   return file;
 }
 

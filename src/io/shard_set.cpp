@@ -4,18 +4,21 @@
 #include "voxcycle/io/shard.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <regex>
+#include <utility>
 
 namespace voxcycle {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// Files held open at a time, well below the usual limit of 1024 a process.
-constexpr std::int64_t kMostOpen = 128;
+/// Files that all sets of the process hold open at a time, well below the usual limit of 1024.
+/// Where they do, a set that needs another closes its own.
+constexpr int kMostOpen = 128;
 
 struct ShardNumber {
   std::int64_t number, count;
@@ -91,65 +94,89 @@ std::optional<std::int64_t> count_in_shard_name(std::string const& name) {
   return match ? std::optional(match->count) : std::nullopt;
 }
 
-struct ShardSet::Impl {
+struct ShardList::Impl {
   struct Shard {
     std::string path;
     std::int64_t end = 0;  ///< global index after its last sample
-    std::optional<ShardReader> reader;
   };
-
-  ShardReader const& reader(Shard& shard) {
-    if (!shard.reader) {
-      if (open == kMostOpen) {
-        for (Shard& other : shards) other.reader.reset();
-        open = 0;
-      }
-      shard.reader.emplace(shard.path);
-      ++open;
-    }
-    return *shard.reader;
-  }
-
   std::vector<Shard> shards;
   ShardInfo info;
-  std::int64_t open = 0;
 };
 
-ShardSet::ShardSet(std::string const& directory) : impl_(std::make_unique<Impl>()) {
+ShardList::ShardList(std::string const& directory) {
+  auto const list = std::make_shared<Impl>();
   std::int64_t samples = 0;
   for (std::string const& path : list_shards(directory)) {
     ShardInfo const info = ShardReader(path).info();
-    if (impl_->shards.empty()) impl_->info = info;
-    require_same_set(impl_->info, info, path);
-    auto& loosest = impl_->info.reference_tolerance;
+    if (list->shards.empty()) list->info = info;
+    require_same_set(list->info, info, path);
+    auto& loosest = list->info.reference_tolerance;
     loosest = std::max(loosest, info.reference_tolerance);
     VOXCYCLE_REQUIRE(info.first_index == samples,
                      path << ": begins at sample " << info.first_index << ", but the shards before "
                           << "it end at " << samples << ". Remove the set and generate it again.");
     samples += info.samples;
-    impl_->shards.push_back({path, samples, std::nullopt});
+    list->shards.push_back({path, samples});
   }
+  impl_ = list;
 }
 
+std::int64_t ShardList::samples() const {
+  return impl_->shards.back().end;
+}
+
+ShardInfo const& ShardList::info() const {
+  return impl_->info;
+}
+
+struct ShardSet::Impl {
+  explicit Impl(ShardList given) : list(std::move(given)), readers(list.impl_->shards.size()) {}
+  ~Impl() { close_all(); }
+
+  void close_all() {
+    for (auto& reader : readers) reader.reset();
+    open_files -= open;
+    open = 0;
+  }
+
+  ShardReader const& reader(std::size_t shard) {
+    auto& chosen = readers[shard];
+    if (!chosen) {
+      if (open_files >= kMostOpen) close_all();
+      chosen.emplace(list.impl_->shards[shard].path);
+      ++open;
+      ++open_files;
+    }
+    return *chosen;
+  }
+
+  ShardList list;
+  std::vector<std::optional<ShardReader>> readers;  ///< of each shard
+  int open = 0;
+  static inline std::atomic<int> open_files = 0;  ///< of all sets
+};
+
+ShardSet::ShardSet(ShardList list) : impl_(std::make_unique<Impl>(std::move(list))) {}
 ShardSet::~ShardSet() = default;
 ShardSet::ShardSet(ShardSet&&) noexcept = default;
 ShardSet& ShardSet::operator=(ShardSet&&) noexcept = default;
 
 std::int64_t ShardSet::samples() const {
-  return impl_->shards.back().end;
+  return impl_->list.samples();
 }
 
 ShardInfo const& ShardSet::info() const {
-  return impl_->info;
+  return impl_->list.info();
 }
 
 ShardSample ShardSet::read(std::int64_t index, ReadReference reference) {
   VOXCYCLE_REQUIRE(index >= 0 && index < samples(),
                    "sample " << index << " of " << samples() << " does not exist.");
+  auto const& shards = impl_->list.impl_->shards;
   auto const shard =
-      std::upper_bound(impl_->shards.begin(), impl_->shards.end(), index,
+      std::upper_bound(shards.begin(), shards.end(), index,
                        [](std::int64_t value, auto const& entry) { return value < entry.end; });
-  ShardReader const& reader = impl_->reader(*shard);
+  ShardReader const& reader = impl_->reader(static_cast<std::size_t>(shard - shards.begin()));
   return reader.read(index - reader.info().first_index, reference);
 }
 

@@ -24,10 +24,7 @@ std::string progress_text(ProgressState const& s) {
     text += "  " + format_seconds(s.step_seconds) + "/step";
     double const rate = static_cast<double>(s.samples) / s.step_seconds;
     text += "  " + (rate < 10.0 ? format("%.2g", rate) : format("%.0f", rate)) + " samples/s";
-    if (s.progress > 0) {
-      double const steps = static_cast<double>(s.step) * (1.0 - s.progress) / s.progress;
-      text += "  left " + format_seconds(steps * s.step_seconds);
-    }
+    if (std::isfinite(s.left)) text += "  left " + format_seconds(s.left);
   }
   return text;
 }

@@ -16,6 +16,7 @@
 
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -97,6 +98,8 @@ class Trainer {
   }
 
  private:
+  /// Read once a training.
+  ShardList const& shards_of(std::string const& data, char const* split, Grid3 const& grid) const;
   std::string describe_shards() const;
   /// Those of data.directory, or made on the fly.
   std::unique_ptr<SampleSource> training_samples(Grid3 const& grid) const;
@@ -120,7 +123,8 @@ class Trainer {
 
   TrainOptions const& o_;
   Communicator const& comm_;
-  std::optional<Mesh> mesh_;  ///< once the ranks agree on the config
+  std::optional<Mesh> mesh_;                        ///< once the ranks agree on the config
+  mutable std::map<std::string, ShardList> lists_;  ///< by directory
   RunState state_;
   GradientReducer reducer_;
   StatusLine progress_;
@@ -135,6 +139,12 @@ class Trainer {
   bool gained_ = false;  ///< see TrainSummary
 };
 
+ShardList const& Trainer::shards_of(std::string const& data, char const* split,
+                                    Grid3 const& grid) const {
+  auto const directory = shard_directory(data, split, grid);
+  return lists_.try_emplace(directory, directory).first->second;
+}
+
 /// What this rank's shards say of themselves, for the comparison with other ranks.
 std::string Trainer::describe_shards() const {
   std::string text;
@@ -146,10 +156,10 @@ std::string Trainer::describe_shards() const {
   };
   for (auto const& stage : state_.stages()) {
     Grid3 const& grid = stage.plan.grid;
-    add(stored_samples(shard_directory(o_.data, "held_out", grid)));
+    add(stored_samples(shards_of(o_.data, "held_out", grid)));
     add(training_samples(grid));
     for (auto const& other : o_.more_data) {
-      add(stored_samples(shard_directory(other.directory, "train", grid)));
+      add(stored_samples(shards_of(other.directory, "train", grid)));
     }
   }
   return text;
@@ -157,7 +167,7 @@ std::string Trainer::describe_shards() const {
 
 std::unique_ptr<SampleSource> Trainer::training_samples(Grid3 const& grid) const {
   return o_.fresh_samples ? o_.fresh_samples(grid)
-                          : stored_samples(shard_directory(o_.data, "train", grid));
+                          : stored_samples(shards_of(o_.data, "train", grid));
 }
 
 Mixture Trainer::samples_of(Stage const& stage) const {
@@ -165,7 +175,7 @@ Mixture Trainer::samples_of(Stage const& stage) const {
   std::vector<double> weights{1.0};
   sets.push_back(training_samples(stage.plan.grid));
   for (auto const& other : o_.more_data) {
-    sets.push_back(stored_samples(shard_directory(other.directory, "train", stage.plan.grid)));
+    sets.push_back(stored_samples(shards_of(other.directory, "train", stage.plan.grid)));
     weights.push_back(other.weight);
   }
   return {std::move(sets),
@@ -272,10 +282,11 @@ void Trainer::step(Stage const& stage, Budget const& budget, Stepper& stepper) {
   state_.add_loss(result);
   if (o_.after_step) o_.after_step({stage.number, at.step, result.loss, state_.network()});
   progress_.show([&] {
-    return progress_text(
-        {stage.number, static_cast<int>(state_.stages().size()), stage.plan.grid.label(), at.step,
-         budget.steps, progress_of(budget, at.step, at.stage_seconds), result.loss,
-         state_.gaps().back(), result.rate, step_clock_.mean(), result.samples, result.search});
+    return progress_text({stage.number, static_cast<int>(state_.stages().size()),
+                          stage.plan.grid.label(), at.step, budget.steps,
+                          seconds_left(budget, at.step, at.stage_seconds, step_clock_.mean()),
+                          result.loss, state_.gaps().back(), result.rate, step_clock_.mean(),
+                          result.samples, result.search});
   });
 }
 
@@ -317,7 +328,7 @@ bool Trainer::run_stage(Stage const& stage) {
   auto const& plan = stage.plan;
   release_freed_memory(plan.grid.voxel_count());  // of coarser grids
   auto const loss = make_loss(o_.loss, loss_problem(stage));
-  auto const held_out = held_out_samples(shard_directory(o_.data, "held_out", plan.grid));
+  auto const held_out = held_out_samples(shards_of(o_.data, "held_out", plan.grid));
   Budget const budget = stage_budget(o_, plan, samples_of(stage).samples());
   StageSetup const setup{o_,
                          stage,

@@ -24,6 +24,11 @@ Budget resolve_epochs(Budget const& budget, std::int64_t samples, std::int64_t b
 /// @param seconds  training time spent
 double progress_of(Budget const& budget, std::int64_t steps, double seconds);
 
+/// Seconds until a resolved budget is used up, by its nearest limit; infinity where that cannot be
+/// told yet.
+/// @param step_seconds  of a step; 0: unknown
+double seconds_left(Budget const& budget, std::int64_t steps, double seconds, double step_seconds);
+
 /// Ends a visit whose held-out energy gap no longer falls.
 struct StallRule {
   int patience = 0;           ///< evaluations without enough improvement that end it; 0: never

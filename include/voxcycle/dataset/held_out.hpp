@@ -36,9 +36,9 @@ std::int64_t held_out_bytes(Grid3 const& grid, bool has_source);
 /// Whether parts of a set of so many bytes, once read, are kept for the next time: up to 1 GiB.
 bool held_out_is_kept(std::int64_t bytes);
 
-/// From the shards of a directory, see held_out_is_kept. @throws Error as ShardSet, or if the
+/// From the shards of a directory, see held_out_is_kept. @throws Error as ShardList, or if the
 /// shards hold no references.
-HeldOutSamples held_out_samples(std::string const& directory);
+HeldOutSamples held_out_samples(ShardList const& list);
 /// From memory.
 HeldOutSamples held_out_samples(HeldOutSet const& set);
 

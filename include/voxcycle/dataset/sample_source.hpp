@@ -21,8 +21,8 @@ class SampleSource {
   virtual ShardSample read(std::int64_t index, ReadReference reference) = 0;
 };
 
-/// The shards of a directory. @throws Error as ShardSet.
-std::unique_ptr<SampleSource> stored_samples(std::string const& directory);
+/// The shards of a directory. @throws Error as ShardList.
+std::unique_ptr<SampleSource> stored_samples(ShardList const& list);
 
 /// A sample of the family, without reference solution.
 /// @param info    seed, grid and whether samples have a source of their own

@@ -79,13 +79,31 @@ std::string shard_name(std::int64_t number, std::int64_t count);
 /// The count in the name of a shard's file; none if it is no such name.
 std::optional<std::int64_t> count_in_shard_name(std::string const& name);
 
-/// The shards of one directory as one array of samples. Checks that the shards are complete, belong
-/// together (family, seed, split, grid, boundary, source) and cover [0, samples) without gap or
-/// overlap. Opens files on demand; read is not thread-safe. @throws Error naming the file at fault.
+/// What the shards of one directory say of themselves. Each of them is opened for that, which takes
+/// its time where there are thousands: read it once. Copies share it.
+class ShardList {
+ public:
+  /// Checks that the shards are complete, belong together (family, seed, split, grid, boundary,
+  /// source) and cover [0, samples) without gap or overlap.
+  /// @throws Error naming the file at fault, and if the directory is missing or holds no shard
+  /// ("run voxcycle generate").
+  ShardList(std::string const& directory);  // NOLINT(google-explicit-constructor): a name for it
+
+  std::int64_t samples() const;
+  /// See ShardSet::info.
+  ShardInfo const& info() const;
+
+ private:
+  friend class ShardSet;
+  struct Impl;
+  std::shared_ptr<Impl const> impl_;
+};
+
+/// The shards of one directory as one array of samples. Opens files on demand, and closes some
+/// where all sets of the process hold many; read is not thread-safe.
 class ShardSet {
  public:
-  /// @throws Error if the directory is missing or holds no shard ("run voxcycle generate").
-  explicit ShardSet(std::string const& directory);
+  explicit ShardSet(ShardList list);
   ~ShardSet();
   ShardSet(ShardSet&&) noexcept;
   ShardSet& operator=(ShardSet&&) noexcept;

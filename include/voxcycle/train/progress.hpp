@@ -15,7 +15,8 @@ struct ProgressState {
   std::string grid;
   std::int64_t step = 0;   ///< done in this stage
   std::int64_t steps = 1;  ///< of this stage, 0: as many as its time allows
-  double progress = 0.0;   ///< share of the stage's budget used
+  double left =
+      std::numeric_limits<double>::infinity();  ///< seconds of the stage; see seconds_left
   double loss = 0.0;
   double energy_gap = 0.0;  ///< last held-out figure, NaN before the first
   double rate = 0.0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/cycle/budget.hpp"
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
 namespace voxcycle {
@@ -24,6 +26,18 @@ TEST(Budget, TheFirstLimitReachedEndsTheVisit) {
   EXPECT_EQ(progress_of(both, 10, 0), 1.0);
   EXPECT_EQ(progress_of(both, 1, 25), 1.0);
   EXPECT_EQ(progress_of({.seconds = 4}, 1000, 1), 0.25);
+}
+
+TEST(Budget, WhatIsLeftIsToTheNearestLimit) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(seconds_left({.steps = 10}, 4, 100, 2.0), 12.0);
+  EXPECT_EQ(seconds_left({.steps = 10}, 4, 100, 0.0), infinity);
+  // However fast steps were and are.
+  EXPECT_EQ(seconds_left({.seconds = 20}, 4, 15, 0.1), 5.0);
+  EXPECT_EQ(seconds_left({.seconds = 20}, 0, 0, 0.0), 20.0);
+  EXPECT_EQ(seconds_left({.steps = 10, .seconds = 20}, 8, 1, 2.0), 4.0);
+  EXPECT_EQ(seconds_left({.steps = 10, .seconds = 20}, 2, 18, 2.0), 2.0);
+  EXPECT_EQ(seconds_left({.seconds = 20}, 4, 25, 2.0), 0.0);
 }
 
 TEST(Budget, StallsAfterPatienceWithoutImprovement) {

@@ -2,7 +2,11 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/io/shard.hpp"
 
+#include <algorithm>
+#include <filesystem>
 #include <functional>
+#include <iterator>
+#include <vector>
 
 #include "shard_files.hpp"
 #include <gmock/gmock.h>
@@ -51,6 +55,51 @@ TEST(ShardSet, ReadsAllSamplesByGlobalIndexInAnyOrder) {
   EXPECT_THROW(set.read(-1), Error);
   ShardSet moved = std::move(set);
   EXPECT_EQ(moved.read(4).omega, small_sample(whole, 4).omega);
+}
+
+TEST(ShardSet, SetsOfOneListNeedItsFilesNoMore) {
+  std::string const directory = set_at("listed");
+  ShardList const list(directory);
+  EXPECT_EQ(list.samples(), 6);
+  // Only the shards that samples are read from are opened again.
+  spit(directory + "/" + shard_name(2, 3), "no shard any more");
+  ShardSet set(list), other(list);
+  EXPECT_EQ(set.read(1).nu, other.read(1).nu);
+  EXPECT_THROW(set.read(5), Error);
+}
+
+/// Files that this process has open.
+std::ptrdiff_t open_files() {
+  return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+}
+
+TEST(ShardSet, AllSetsTogetherHoldNoMoreFilesThanAFew) {
+  constexpr int kSets = 5, kShards = 40;
+  auto const before = open_files();
+  std::ptrdiff_t most = 0;
+  {
+    std::vector<ShardSet> sets;
+    for (int k = 0; k < kSets; ++k) {
+      std::string const directory = fresh_directory("many" + std::to_string(k));
+      for (int number = 0; number < kShards; ++number) {
+        ShardInfo info = small_info();
+        info.first_index = number;
+        info.samples = 1;
+        write_small_shard(directory + "/" + shard_name(number, kShards), info);
+      }
+      sets.emplace_back(ShardList(directory));
+    }
+    for (int index = 0; index < kShards; ++index) {
+      for (auto& set : sets) EXPECT_EQ(set.read(index).nu, sets.front().read(index).nu);
+      most = std::max(most, open_files() - before);
+    }
+  }
+  EXPECT_GT(most, 100);
+  EXPECT_LE(most, 128 + kSets);
+  EXPECT_EQ(open_files(), before);
+  ShardSet again(ShardList(std::string(VOXCYCLE_TEST_SCRATCH) + "/many0"));
+  for (std::int64_t const index : {0, 1, 2}) EXPECT_FALSE(again.read(index).nu.empty());
+  EXPECT_EQ(open_files(), before + 3) << "there is room again";
 }
 
 TEST(ShardSet, ItsReferencesAreAsGoodAsTheLoosest) {

@@ -15,7 +15,7 @@ TEST(Progress, LineShowsStageStepErrorRateAndTime) {
   state.grid = "32^3";
   state.step = 100;
   state.steps = 300;
-  state.progress = 100.0 / 300;
+  state.left = 20.0;
   state.loss = 0.5;
   state.energy_gap = 0.0023;
   state.rate = 1.2e-3;
