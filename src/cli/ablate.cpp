@@ -156,9 +156,7 @@ int ablate(Invocation const& call) {
   if (only_data) return 0;
   auto const result = train_runs(chosen, options);
   if (result.stopped && !result.gained) {
-    log_error(
-        "stopped before a step or an evaluation was done: nothing was gained. The "
-        "same command goes on; as a batch job, give it more time or processes.");
+    log_error(kNothingGained);
     return 1;
   }
   if (result.stopped) {

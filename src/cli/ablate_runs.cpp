@@ -151,12 +151,12 @@ class Session {
     auto const& run = one.run;
     if (progress_of(run) == RunProgress::finished) {
       ++finished_;
-      gained_ = true;
+      result_.gained = true;
       log_info(format("%zu of %zu: run %d, %s, after %s: %s", finished_, total_, run.number,
                       run.label.c_str(), format_seconds(one.timer.seconds()).c_str(),
                       final_figures(run).c_str()));
     } else if (result_.stopped) {
-      gained_ = gained_ || status == kStopped;
+      result_.gained = result_.gained || status == kStopped;
       log_info(format("run %d, %s, is stopped", run.number, run.label.c_str()));
     } else {
       // A run that ends unfinished without an error was stopped by somebody else.
@@ -164,7 +164,6 @@ class Session {
            format("it ended with status %d. The end of %s:\n", status, output_of(run).c_str()) +
                last_lines(output_of(run)));
     }
-    result_.gained = gained_ || !result_.stopped;
   }
 
   void fail(PlannedRun const& run, std::string const& reason) {
@@ -175,7 +174,6 @@ class Session {
   RunsOptions const& options_;
   std::size_t total_;
   std::size_t finished_ = 0;
-  bool gained_ = false;
   int threads_ = 1;
   std::list<PlannedRun const*> waiting_;
   std::list<Active> active_;

@@ -36,7 +36,7 @@ struct RunsOptions {
 struct RunsResult {
   std::vector<int> failed;  ///< numbers of the runs
   bool stopped = false;     ///< a signal asked to stop; runs under way wrote a checkpoint
-  bool gained = true;       ///< false: all that a stop ended had made no step, and none finished
+  bool gained = false;      ///< a run finished, or made a step or an evaluation before a stop
 };
 
 /// Trains the runs that are not finished, each as a child process of this program with its output

@@ -28,21 +28,22 @@ std::string words_of(std::exception const& error) {
   if (of_torch == nullptr) return error.what();
   // what() brings the stack along.
   std::string words = of_torch->what_without_backtrace();
-  if (gpu_memory_ended(*of_torch)) {
-    bool const surely = dynamic_cast<c10::OutOfMemoryError const*>(&error) != nullptr;
-    words += surely ? " Other"
-                    : " Memory may be short for cuDNN, or it has no reproducible engine "
-                      "(then try train.reduction = fast). Other";
+  if (auto const memory = gpu_memory_after(*of_torch); memory != GpuMemory::fine) {
+    words += memory == GpuMemory::ended
+                 ? " Other"
+                 : " Memory may be short for cuDNN, or it has no reproducible engine "
+                   "(then try train.reduction = fast). Other";
     words +=
         " programs may hold the rest (see nvidia-smi). Use a coarser grid, or run.device = cpu.";
   }
   return words;
 }
 
-bool gpu_memory_ended(c10::Error const& error) {
-  return dynamic_cast<c10::OutOfMemoryError const*>(&error) != nullptr ||
-         std::string_view(error.what_without_backtrace()).find("unable to find an engine") !=
-             std::string_view::npos;
+GpuMemory gpu_memory_after(c10::Error const& error) {
+  if (dynamic_cast<c10::OutOfMemoryError const*>(&error) != nullptr) return GpuMemory::ended;
+  std::string_view const words(error.what_without_backtrace());
+  bool const no_engine = words.find("unable to find an engine") != std::string_view::npos;
+  return no_engine ? GpuMemory::may_have_ended : GpuMemory::fine;
 }
 
 }  // namespace voxcycle

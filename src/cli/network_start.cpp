@@ -42,6 +42,14 @@ double longest_edge(Grid3 const& grid) {
   return *std::max_element(grid.lengths.begin(), grid.lengths.end());
 }
 
+/// Whether nu has a unit that the network knows: of the family, or by a source of one value beside
+/// unequal ones on the boundary.
+bool has_unit(Model const& model) {
+  bool const by_source = model.source.kind == SourceKind::constant && model.source.value != 0.0 &&
+                         model.boundary.has_different_values();
+  return by_source || make_family(family_options(model.config))->has_unit();
+}
+
 at::ScalarType usual_precision(Model const& model, at::Device device) {
   auto const trained = parse_precision("train.precision", model.config.text("train.precision"));
   bool const fast = device.is_cuda() || has_bfloat16();
@@ -54,6 +62,7 @@ NetworkStart::NetworkStart(std::string const& checkpoint, at::Device device,
                            std::optional<at::ScalarType> precision)
     : checkpoint_(checkpoint),
       model_(load_model(checkpoint)),
+      has_unit_(has_unit(model_)),
       precision_(precision.value_or(usual_precision(model_, device))),
       comm_(make_self_communicator()) {
   VOXCYCLE_REQUIRE(precision_ == at::kBFloat16 || precision_ == at::kFloat,
@@ -110,12 +119,7 @@ at::Tensor NetworkStart::operator()(Equation const& e) const {
   auto const coarsened = [&](at::Tensor const& field) {
     return block == 1 ? field : at::avg_pool3d(field, {block, block, block});
   };
-  // A source of one value beside those of the boundary has a unit, too.
-  Source const& trained = model_.source;
-  bool const has_unit = make_family(family_options(model_.config))->has_unit() ||
-                        (trained.kind == SourceKind::constant && trained.value != 0.0 &&
-                         model_.boundary.has_different_values());
-  double const unit = has_unit ? 1.0 : unit_of(e.nu);
+  double const unit = has_unit_ ? 1.0 : unit_of(e.nu);
   auto [f, gain] = seen_source(e, unit);
   if (f.defined()) f = coarsened(f);
   at::Tensor const nu = coarsened((unit == 1.0 ? e.nu : e.nu / unit).to(at::kFloat));

@@ -48,6 +48,7 @@ class NetworkStart {
 
   std::string checkpoint_;
   Model model_;
+  bool has_unit_;
   at::ScalarType precision_;
   std::unique_ptr<Communicator> comm_;
   mutable std::mutex one_at_a_time_;  ///< the network keeps frames of grids

@@ -129,7 +129,6 @@ void Solver::Impl::solve(Equation const& e, Multigrid const& cycle, std::optiona
   DeviceTimer timer(e.nu.device().index());
   // By Ritz, |u - u*|_K^2 is twice the difference of the energies,
   double const of_start = from ? shifted_energy(e, *from) : 0.0;
-  bool const from_network = from.has_value();
   auto const precondition = [&](at::Tensor const& r) { return cycle.cycle(r); };
   auto const solved =
       solve_pcg(e.problem, e.nu, precondition, {options.tolerance, options.max_iterations}, e.b,
@@ -142,7 +141,7 @@ void Solver::Impl::solve(Equation const& e, Multigrid const& cycle, std::optiona
   s.error_bound = solved.error_bound;
   timer.restart();
   s.error_estimate = quick_error_estimate(e.problem, e.nu, s.u, cycle, e.b);
-  if (from_network) {
+  if (s.start.from_network) {
     double const square =
         2.0 * energy_and_gradient(from_datum(s.u, boundary), e.nu, s.grid).energy.item<double>();
     double const gap = std::max(0.0, of_start - shifted_energy(e, s.u));

@@ -139,14 +139,15 @@ TrainSummary train_within(std::vector<MemoryPlan> const& plans, TrainOptions con
   try {
     return train(options, comm);
   } catch (c10::Error const& error) {
-    if (!gpu_memory_ended(error)) throw;
+    auto const memory = gpu_memory_after(error);
+    if (memory == GpuMemory::fine) throw;
     std::int64_t most = 0;
     for (auto const& plan : plans) most = std::max(most, plan.bytes);
-    bool const surely = dynamic_cast<c10::OutOfMemoryError const*>(&error) != nullptr;
     throw Error(std::string("the GPU ") +
-                (surely ? "is out of memory"
-                        : "may be out of memory, or cuDNN has no reproducible engine (then try "
-                          "train.reduction = fast)") +
+                (memory == GpuMemory::ended
+                     ? "is out of memory"
+                     : "may be out of memory, or cuDNN has no reproducible engine (then try "
+                       "train.reduction = fast)") +
                 ", though the plan was " + format_bytes(static_cast<double>(most)) +
                 " at most (other programs may hold the rest; see nvidia-smi). Set train.recompute "
                 "= yes, or lower cycle.batch. torch says: " +
@@ -186,9 +187,7 @@ int run_train(Invocation const& call) {
       std::printf("trained %s in all; run directory %s\n", format_seconds(summary.seconds).c_str(),
                   options.directory.c_str());
     } else if (!summary.gained) {
-      log_error(
-          "stopped before a step or an evaluation was done: nothing was gained. The "
-          "same command goes on; as a batch job, give it more time or processes.");
+      log_error(kNothingGained);
     } else {
       std::printf("stopped; the same command%s goes on from the checkpoint in %s\n",
                   call.has("fresh") ? " without --fresh" : "", options.directory.c_str());

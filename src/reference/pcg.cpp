@@ -37,15 +37,16 @@ SolveResult solve_pcg(Problem const& problem, at::Tensor const& nu,
   bool const wants_bound = std::isfinite(options.energy_error);
   std::optional<System::ErrorBound> bound;  // of the u at hand
   auto finish = [&](double residual_norm) {
-    if (wants_bound) {
-      if (!bound) bound = system.bound_of_errors(residual_norm, result.u);
+    if (wants_bound && !system.has_datum()) {
+      if (!bound) bound = system.error_bound(residual_norm, result.u);
       result.error_bound = bound->at(residual_norm);
     }
     system.unshift(result.u);
-    if (wants_bound && system.has_datum()) {  // which rounded u
+    if (wants_bound && system.has_datum()) {  // which rounds u
       at::Tensor const rounded = system.shifted(result.u);
       r = system.residual(rounded);
-      result.error_bound = system.error_bound(std::sqrt(field_dot(r, r)), rounded);
+      double const norm = std::sqrt(field_dot(r, r));
+      result.error_bound = system.error_bound(norm, rounded).at(norm);
     }
   };
   if (system.is_rounding(scale, result.u)) {
@@ -67,7 +68,7 @@ SolveResult solve_pcg(Problem const& problem, at::Tensor const& nu,
   auto reached = [&](double now) {
     if (now > target) return false;
     if (!wants_bound) return true;
-    if (!bound) bound = system.bound_of_errors(now * scale, result.u);
+    if (!bound) bound = system.error_bound(now * scale, result.u);
     if (bound->at(now * scale) <= options.energy_error) return true;
     if (!met) {
       at::Tensor const exact = system.residual(result.u);

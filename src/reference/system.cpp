@@ -31,9 +31,10 @@ double unit_near(double size) {
 }
 
 // Of K's diagonal: eight voxels of the largest nu in a node.
-double diagonal_bound(Grid3 const& grid, at::Tensor const& nu) {
+double diagonal_bound(Grid3 const& grid, double largest_nu) {
   Grid3 const voxel{{1, 1, 1}, {grid.spacing(0), grid.spacing(1), grid.spacing(2)}};
-  return 8.0 * stiffness_diagonal(nu.max().view({1, 1, 1, 1, 1}), voxel).max().item<double>();
+  at::Tensor const nu = at::full({1, 1, 1, 1, 1}, largest_nu, at::kDouble);
+  return 8.0 * stiffness_diagonal(nu, voxel).max().item<double>();
 }
 
 // The least number c with v^T K v >= c v^T v for nu = 1 and all v on free nodes (of zero mean if
@@ -84,6 +85,12 @@ double largest_value(Boundary const& boundary) {
   return largest;
 }
 
+void require_elliptic(double least_nu, double largest_nu) {
+  VOXCYCLE_REQUIRE(least_nu > 0 && std::isfinite(largest_nu),
+                   "nu has values that are not positive and finite (the equation is not "
+                   "elliptic). Check the coefficient.");
+}
+
 // Calls body(axis, index of the node plane) for every Dirichlet face.
 template <class Body>
 void for_each_dirichlet_plane(Problem const& problem, Body const& body) {
@@ -106,8 +113,11 @@ System::System(Problem const& problem, at::Tensor const& nu, std::optional<at::T
       floating_(!problem.boundary.has_dirichlet()) {
   require_valid(problem.grid);
   require_voxels();
+  auto const [least, most] = nu_.aminmax();
+  least_nu_ = least.item<double>();
+  require_elliptic(least_nu_, most.item<double>());
   if (b) set_load(*b);
-  diagonal_bound_ = diagonal_bound(problem_.grid, nu_);
+  diagonal_bound_ = diagonal_bound(problem_.grid, most.item<double>());
   double const of_load = b ? largest_magnitude(load_) : 0.0;
   unit_ = unit_near(std::max(of_load, diagonal_bound_ * largest_value(problem_.boundary)));
   if (unit_ == 1.0) return;
@@ -163,12 +173,17 @@ at::Tensor System::residual(at::Tensor const& u) const {
 }
 
 // A row of K has 27 entries, whose magnitudes sum to about twice the diagonal. The diagonal is only
-// made if its bound leaves the question open: fields are dear.
+// made if its bound does not do: fields are dear.
+double System::norm_of_terms(at::Tensor const& u, double enough) const {
+  double const bound = diagonal_bound_ * std::sqrt(field_dot(u, u));
+  if (bound < enough) return bound;
+  at::Tensor const terms = stiffness_diagonal(nu_, problem_.grid).mul_(u);
+  return std::sqrt(field_dot(terms, terms));
+}
+
 bool System::is_rounding(double residual_norm, at::Tensor const& u) const {
   constexpr double share = 16.0 * std::numeric_limits<double>::epsilon();
-  if (residual_norm > share * diagonal_bound_ * std::sqrt(field_dot(u, u))) return false;
-  at::Tensor const terms = stiffness_diagonal(nu_, problem_.grid).mul_(u);
-  return residual_norm <= share * std::sqrt(field_dot(terms, terms));
+  return residual_norm <= share * norm_of_terms(u, residual_norm / share);
 }
 
 double System::ErrorBound::at(double residual_norm) const {
@@ -180,15 +195,10 @@ double System::ErrorBound::residual_at(double error) const {
   return error / (1.0 + error) / factor - rounding;
 }
 
-System::ErrorBound System::bound_of_errors(double residual_norm, at::Tensor const& u) const {
+System::ErrorBound System::error_bound(double residual_norm, at::Tensor const& u) const {
   constexpr double share = 2.0 * std::numeric_limits<double>::epsilon();
-  // As above, the diagonal itself is only made if its bound counts.
-  double rounding = share * diagonal_bound_ * std::sqrt(field_dot(u, u));
-  if (rounding > 0.1 * residual_norm) {
-    at::Tensor const terms = stiffness_diagonal(nu_, problem_.grid).mul_(u);
-    rounding = share * std::sqrt(field_dot(terms, terms));
-  }
-  double const least = nu_.min().item<double>() * least_eigenvalue(problem_);
+  double const rounding = share * norm_of_terms(u, 0.1 * residual_norm / share);
+  double const least = least_nu_ * least_eigenvalue(problem_);
   if (std::isinf(least) || residual_norm + rounding == 0.0) return {};
   double const energy = energy_and_gradient(u, nu_, problem_.grid).energy.item<double>();
   return {rounding, 1.0 / std::sqrt(2.0 * energy * least)};
@@ -225,9 +235,6 @@ void System::require_voxels() const {
                    "nu has shape " << nu_.sizes() << " and type " << nu_.scalar_type()
                                    << ", expected [1, 1, " << grid.name()
                                    << "] in float64. Reference solves take one sample.");
-  VOXCYCLE_REQUIRE(nu_.min().item<double>() > 0 && std::isfinite(nu_.max().item<double>()),
-                   "nu has values that are not positive and finite (the equation is not "
-                   "elliptic). Check the coefficient.");
 }
 
 void System::clear_dirichlet(at::Tensor& field) const {

@@ -52,17 +52,14 @@ class System {
   ///
   /// c the least eigenvalue of K for nu = 1, and |u*|_K >= |u|_K - |e|_K. Infinity where that says
   /// nothing.
-  double error_bound(double residual_norm, at::Tensor const& u) const {
-    return bound_of_errors(residual_norm, u).at(residual_norm);
-  }
-  /// The same for all residuals of about this norm, and fields as large as u.
+  /// It holds for all residuals of about this norm, and fields as large as u.
   struct ErrorBound {
     double rounding = 0.0;  ///< of the residual
     double factor = 0.0;    ///< 1 / (sqrt(nu_min c) |u|_K)
     double at(double residual_norm) const;
     double residual_at(double error) const;  ///< its inverse; negative for less than rounding's
   };
-  ErrorBound bound_of_errors(double residual_norm, at::Tensor const& u) const;
+  ErrorBound error_bound(double residual_norm, at::Tensor const& u) const;
   /// Sets Dirichlet nodes of r to zero, and its mean if floating: what a residual must be.
   void project(at::Tensor& r) const;
   /// The lift of the boundary's values, shifted.
@@ -73,6 +70,8 @@ class System {
 
  private:
   void require_voxels() const;
+  /// |diag K u|, or a bound of it that is below `enough`.
+  double norm_of_terms(at::Tensor const& u, double enough) const;
   void set_load(at::Tensor const& b);
   void clear_dirichlet(at::Tensor& field) const;
 
@@ -82,6 +81,7 @@ class System {
   at::Tensor nu_;
   bool floating_;
   at::Tensor load_;
+  double least_nu_ = 0.0;
   double diagonal_bound_ = 0.0;  ///< of K's entries
   double unit_ = 1.0;
 };

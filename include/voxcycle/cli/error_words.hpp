@@ -14,8 +14,9 @@ namespace voxcycle {
 /// standard library or in torch, which give none.
 std::string words_of(std::exception const& error);
 
-/// Whether a GPU's memory ended, or may have. In a convolution torch tries one engine of cuDNN
-/// after another that needs less workspace, and in the end says that there is none.
-bool gpu_memory_ended(c10::Error const& error);
+/// In a convolution torch tries one engine of cuDNN after another that needs less workspace, and in
+/// the end says that there is none: a GPU's memory may have ended then.
+enum class GpuMemory { fine, may_have_ended, ended };
+GpuMemory gpu_memory_after(c10::Error const& error);
 
 }  // namespace voxcycle
