@@ -4,6 +4,7 @@
 
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/registry.hpp"
 #include "voxcycle/core/text.hpp"
 
 #include <algorithm>
@@ -18,42 +19,38 @@ namespace {
 using Bench = int (*)(Invocation const&);
 
 struct Subject {
-  std::string name;
   Bench run;
   std::vector<std::string> flags;  ///< besides --json
 };
 
 /// One line a subject, in the order of the help.
-std::vector<Subject> const kSubjects{
-    {"energy", bench_energy, {"grid", "repeats"}},
-    {"step", bench_step, {"grid", "batch", "reduction", "no-baseline", "profile", "repeats"}},
-    {"loss", bench_loss, {"grid", "batch", "repeats"}},
-    {"conv", bench_conv, {"grid", "batch", "channels", "repeats"}},
-    {"reference", bench_reference, {"grid", "field"}},
-    {"io", bench_io, {"grid", "batch", "samples", "repeats"}},
-};
+Registry<Subject> const kSubjects{
+    "bench",
+    {
+        {"energy", {bench_energy, {"grid", "repeats"}}},
+        {"step", {bench_step, {"grid", "batch", "reduction", "no-baseline", "profile", "repeats"}}},
+        {"loss", {bench_loss, {"grid", "batch", "repeats"}}},
+        {"conv", {bench_conv, {"grid", "batch", "channels", "repeats"}}},
+        {"reference", {bench_reference, {"grid", "field"}}},
+        {"io", {bench_io, {"grid", "batch", "samples", "repeats"}}},
+    }};
 
 std::vector<std::string> bench_names() {
-  std::vector<std::string> names;
-  for (auto const& subject : kSubjects) names.push_back(subject.name);
-  return names;
+  return kSubjects.names();
 }
 
 int bench(Invocation const& call) {
   auto const name = call.has("subject") ? call.flags.at("subject") : std::string();
-  auto const subject = std::find_if(kSubjects.begin(), kSubjects.end(),
-                                    [&](auto const& one) { return one.name == name; });
-  VOXCYCLE_REQUIRE(subject != kSubjects.end(), "bench '" << name << "' is unknown. Choose one of "
-                                                         << join(bench_names()) << '.');
+  auto const& subject = kSubjects.at(name);
   for (auto const& [flag, value] : call.flags) {
     bool const is_known = flag == "subject" || flag == "json" || flag == "config" ||
-                          std::count(subject->flags.begin(), subject->flags.end(), flag) > 0;
+                          std::count(subject.flags.begin(), subject.flags.end(), flag) > 0;
     VOXCYCLE_REQUIRE(is_known, "--" << flag << " means nothing to bench " << name
-                                    << ", which takes --" << join(subject->flags, ", --")
+                                    << ", which takes --" << join(subject.flags, ", --")
                                     << " and --json.");
   }
   if (call.comm.rank() == 0) require_outputs_of(call, {"json", "profile"});
-  return subject->run(call);
+  return subject.run(call);
 }
 
 }  // namespace

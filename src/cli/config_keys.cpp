@@ -30,10 +30,9 @@ std::vector<ConfigKey> all_config_keys() {
        "processes. train and bench step refuse what will not fit"},
       {"run.space", "1",
        "processes that compute a sample together, each a slab along x of the features of fine "
-       "grids, in train, verify and bench step: for samples that one process cannot hold or is "
-       "too slow for. The number of "
-       "processes, "
-       "and half the voxels along x of every such grid, must be multiples of it"},
+       "grids, in train, verify and bench step: for samples that one process cannot hold or is too "
+       "slow for. The number of processes, and half the voxels along x of every such grid, must be "
+       "multiples of it"},
       {"run.space_above", "32",
        "grids with more voxels than this along their longest edge are shared out in slabs, >= 1"},
 
@@ -44,8 +43,7 @@ std::vector<ConfigKey> all_config_keys() {
        "level must have a whole number of them along each edge"},
       {"problem.source", "0",
        "right-hand side f: a number (constant), or 'sampled' (smooth, random, one a sample, seen "
-       "by "
-       "the network)"},
+       "by the network)"},
 
       {"data.directory", "data/run", "where the shards are: <split>/<grid>/shard-*.h5"},
       {"data.family", "kl", "coefficient family: " + join(family_names())},
@@ -53,8 +51,7 @@ std::vector<ConfigKey> all_config_keys() {
       {"data.omega_range", "3",
        "kl: omega lies in [-range, range]^modes, > 0, modes * range <= 80"},
       {"data.covariance", "exponential",
-       "grf: covariance of log nu: exponential, exp(-r/length), or gaussian, "
-       "exp(-(r/length)^2/2)"},
+       "grf: covariance of log nu: exponential, exp(-r/length), or gaussian, exp(-(r/length)^2/2)"},
       {"data.correlation_length", "0.1",
        "grf: length in units of the box's longest edge, 0.02 to 0.5"},
       {"data.variance", "1", "grf: variance of log nu, 1e-6 to 16"},
@@ -73,8 +70,7 @@ std::vector<ConfigKey> all_config_keys() {
       {"data.seed", "1", "seed of the samples, >= 0"},
       {"data.more", "",
        "more shard directories mixed into training as DIRECTORY:WEIGHT, ...; samples are drawn "
-       "with "
-       "probabilities relative to 1 of data.directory"},
+       "with probabilities relative to 1 of data.directory"},
       {"data.augmentation", "none",
        "orientations in which training sees each field: none (as it is), reflections (8), all "
        "(axes change places, too: 48 of a cube); for few arrays of one's own, and losses without "
@@ -101,15 +97,13 @@ std::vector<ConfigKey> all_config_keys() {
        "epochs, seconds); 0: no such limit"},
       {"cycle.epochs", "0",
        "passes over the training samples of data.directory a visit, one number or one a level; "
-       "with "
-       "data.more a pass is as many samples of the mixture"},
+       "with data.more a pass is as many samples of the mixture"},
       {"cycle.seconds", "0",
        "training seconds a visit, one number or one a level (such runs are not reproducible bit by "
        "bit)"},
       {"cycle.patience", "0",
        "a visit ends after so many held-out evaluations without improvement (0: never; fewer than "
-       "cycle.evaluations), one number "
-       "or one a level"},
+       "cycle.evaluations), one number or one a level"},
       {"cycle.improvement", "0.01",
        "relative fall of the held-out energy gap that counts as improvement, [0, 1), or one a "
        "level"},
@@ -133,13 +127,11 @@ std::vector<ConfigKey> all_config_keys() {
        "multigrid: what coarser levels solve: averaged, the same equation for averaged nu; "
        "black_box, P^T K P with interpolation that follows the jumps of nu, the coarsest directly "
        "(several times closer, for 1.5 times as long a step at 64^3); auto: black_box with "
-       "smoothing "
-       "steps and a coarsest level of at most 10 voxels"},
+       "smoothing steps and a coarsest level of at most 10 voxels"},
       {"network.correction_scale", "auto",
        "multigrid: corrections are scale/n times the head's output, > 0, in units of the range of "
        "the boundary's values or |f|/8, whichever is larger; auto: 0.25 with network.coarse = "
-       "black_box, 4 with "
-       "averaged"},
+       "black_box, 4 with averaged"},
       {"network.directions", "0",
        "multigrid with network.coarse = black_box: fields that the block of each grid above the "
        "coarsest proposes, 0 to 16; the combination of them with the least energy is added; 0: one "
@@ -166,8 +158,7 @@ std::vector<ConfigKey> all_config_keys() {
       {"train.beta2", "0.999", "adam: decay of the second moments, [0, 1)"},
       {"train.adam_epsilon", "1e-12",
        "adam: added to the root of the second moment, >= 1e-20; torch's 1e-8 is above many "
-       "gradients of "
-       "a network with smoothing, and holds them back"},
+       "gradients of a network with smoothing, and holds them back"},
       {"train.momentum", "0.9", "sgd: momentum, [0, 1)"},
       {"train.muon_momentum", "0.95", "muon: momentum, [0, 1)"},
       {"train.adam_ratio", "0.08",
@@ -210,8 +201,8 @@ std::vector<ConfigKey> all_config_keys() {
        "samples an iteration looks at, for sets too large for full passes: a multiple of "
        "cycle.batch, twice it or more, with lbfgs.samples = 0; 0: all of the fixed set"},
       {"lbfgs.overlap", "0.25",
-       "share of lbfgs.batch that the next iteration looks at, too, and learns curvature from, "
-       "(0, 1)"},
+       "share of lbfgs.batch that the next iteration looks at, too, and learns curvature from, (0, "
+       "1)"},
 
       {"ablate.directory", "runs/ablation", "where a study's runs and its report go"},
       {"ablate.jobs", "1",
@@ -230,7 +221,7 @@ std::vector<ConfigKey> all_config_keys() {
 }
 
 bool is_identity_key(std::string const& name) {
-  constexpr std::array<char const*, 11> places{
+  constexpr std::array places{
       "run.threads",     "run.memory_limit",   "data.on_the_fly",       "run.directory",
       "data.directory",  "data.shard_samples", "data.train_references", "train.checkpoint_seconds",
       "train.keep_best", "train.keep_stages",  "train.recompute"};

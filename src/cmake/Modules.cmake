@@ -52,7 +52,8 @@ function(voxcycle_module name)
 endfunction()
 
 # voxcycle_kernel(module file): compiles src/<module>/kernels/<file>.cpp once per instruction set
-# with VOXCYCLE_ISA naming its namespace; the module picks one at run time.
+# with VOXCYCLE_ISA naming its namespace; the module picks one at run time. The objects of wider sets
+# are listed in the global property VOXCYCLE_WIDE_KERNELS.
 function(voxcycle_kernel module file)
   set(source ${PROJECT_SOURCE_DIR}/src/${module}/kernels/${file}.cpp)
   foreach(isa baseline avx2 avx512)
@@ -68,6 +69,9 @@ function(voxcycle_kernel module file)
     target_compile_options(voxcycle_${module}_${file}_avx2 PRIVATE -mavx2 -mfma -mf16c)
     target_compile_options(voxcycle_${module}_${file}_avx512 PRIVATE
       -mavx512f -mavx512vl -mavx512bw -mavx512dq -mfma -mf16c -mprefer-vector-width=512)
+    foreach(isa avx2 avx512)
+      set_property(GLOBAL APPEND PROPERTY VOXCYCLE_WIDE_KERNELS $<TARGET_OBJECTS:voxcycle_${module}_${file}_${isa}>)
+    endforeach()
   endif()
 endfunction()
 

@@ -21,6 +21,7 @@ function(voxcycle_test_directory)
     set(target ${ARG_PREFIX}_${module}_${name})
     add_executable(${target} ${source})
     target_link_libraries(${target} PRIVATE voxcycle_${module} GTest::gtest GTest::gmock TorchWheel::torch)
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src) # for what modules keep to themselves
     target_compile_definitions(${target} PRIVATE
       VOXCYCLE_TEST_SCRATCH="${CMAKE_CURRENT_BINARY_DIR}/scratch/${target}")
     voxcycle_use_pch(${target} ${module})

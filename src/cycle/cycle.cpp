@@ -2,40 +2,38 @@
 #include "voxcycle/cycle/cycle.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/registry.hpp"
 #include "voxcycle/core/text.hpp"
-
-#include <map>
 
 namespace voxcycle {
 namespace {
 
 /// One line a cycle.
-std::map<std::string, LevelPath (*)(int)> const kCycles{
-    {"half_v", half_v_path},
-    {"v", v_path},
-    {"w", w_path},
-    {"f", f_path},
-};
+Registry<LevelPath (*)(int)> const kCycles{"cycle",
+                                           {
+                                               {"half_v", half_v_path},
+                                               {"v", v_path},
+                                               {"w", w_path},
+                                               {"f", f_path},
+                                           }};
 
 }  // namespace
 
 std::vector<std::string> cycle_names() {
-  std::vector<std::string> names;
-  for (auto const& entry : kCycles) names.push_back(entry.first);
-  return names;
+  return kCycles.names();
 }
 
 LevelPath make_path(std::string const& name, int levels, LevelPath const& custom) {
   VOXCYCLE_REQUIRE(levels >= 1, "cycle: no levels. Set cycle.levels.");
   if (name != "custom") {
-    auto const found = kCycles.find(name);
-    VOXCYCLE_REQUIRE(found != kCycles.end(), "cycle '" << name << "' is unknown. Choose one of "
-                                                       << join(cycle_names()) << ", custom.");
+    auto const* make = kCycles.find(name);
+    VOXCYCLE_REQUIRE(make != nullptr, "cycle '" << name << "' is unknown. Choose one of "
+                                                << join(cycle_names()) << ", custom.");
     VOXCYCLE_REQUIRE(custom.empty(), "cycle: cycle.path is given, but the cycle '"
                                          << name
                                          << "' has a path of its own (yours would be ignored). Set "
                                          << "cycle.name = custom, or leave cycle.path empty.");
-    return found->second(levels);
+    return (*make)(levels);
   }
   VOXCYCLE_REQUIRE(!custom.empty(), "cycle: a custom cycle needs a path. Set cycle.path.");
   for (std::size_t stage = 0; stage < custom.size(); ++stage) {

@@ -2,6 +2,7 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/parallel.hpp"
 #include "voxcycle/core/random.hpp"
+#include "voxcycle/core/registry.hpp"
 #include "voxcycle/core/text.hpp"
 
 #include <algorithm>
@@ -20,19 +21,9 @@ constexpr double kBox = 1.0;
 /// Numbers that describe one inclusion: its shape, its centre, its three radii.
 constexpr std::int64_t kNumbers = 7;
 
-struct Shape {
-  char const* name;
-  double boxes;  ///< share of boxes among the inclusions
-};
-constexpr Shape kShapes[] = {{"spheres", 0.0}, {"boxes", 1.0}, {"both", 0.5}};
-
-Shape const& find_shape(std::string const& name) {
-  for (auto const& shape : kShapes) {
-    if (name == shape.name) return shape;
-  }
-  throw Error("inclusions: there is no shape '" + name +
-              "'. Use one of: " + join(inclusion_shape_names()) + ".");
-}
+/// Shares of boxes among the inclusions.
+Registry<double> const kShapes{"inclusions: shape",
+                               {{"spheres", 0.0}, {"boxes", 1.0}, {"both", 0.5}}};
 
 /// One sphere or box with axes along the grid's.
 struct Inclusion {
@@ -65,7 +56,7 @@ struct Inclusion {
 class Inclusions : public CoefficientFamily {
  public:
   explicit Inclusions(InclusionOptions const& options)
-      : options_(options), boxes_(find_shape(options.shape).boxes) {
+      : options_(options), boxes_(kShapes.at(options.shape)) {
     auto const& [fewest, most] = options.count;
     VOXCYCLE_REQUIRE(fewest >= 1 && fewest <= most && most <= kMostInclusions,
                      "inclusions: " << fewest << " to " << most
@@ -193,9 +184,7 @@ void Inclusions::evaluate(std::span<double const> omega, Grid3 const& grid,
 }  // namespace
 
 std::vector<std::string> inclusion_shape_names() {
-  std::vector<std::string> names;
-  for (auto const& shape : kShapes) names.emplace_back(shape.name);
-  return names;
+  return kShapes.names();
 }
 
 std::unique_ptr<CoefficientFamily> make_inclusions(FamilyOptions const& options) {

@@ -3,24 +3,10 @@
 
 #include "voxcycle/core/instruction_set.hpp"
 
-namespace voxcycle {
+namespace voxcycle::row_product {
 
-RowProductVariant const* row_product_variants() {
-  static RowProductVariant const variants[row_product_variant_count] = {
-      {"avx512", supported(InstructionSet::avx512), avx512::multiply_rows},
-      {"avx2", supported(InstructionSet::avx2), avx2::multiply_rows},
-      {"baseline", true, baseline::multiply_rows},
-  };
-  return variants;
+Table const& table() {
+  return from_best(baseline::table, avx2::table, avx512::table);
 }
 
-void multiply_rows(RowProduct const& job) {
-  static auto const run = [] {
-    RowProductVariant const* variant = row_product_variants();
-    while (!variant->supported) ++variant;
-    return variant->run;
-  }();
-  run(job);
-}
-
-}  // namespace voxcycle
+}  // namespace voxcycle::row_product

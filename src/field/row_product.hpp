@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 namespace voxcycle {
@@ -25,29 +24,32 @@ struct RowProduct {
   std::int64_t columns;  ///< a multiple of row_padding
 };
 
-/// All variants give the same bits: no fused multiply-add, and each sum in the order of k.
-namespace baseline {
-void multiply_rows(RowProduct const& job);
-}  // namespace baseline
-namespace avx2 {
-void multiply_rows(RowProduct const& job);
-}  // namespace avx2
-namespace avx512 {
-void multiply_rows(RowProduct const& job);
-}  // namespace avx512
+/// The kernel (src/field/kernels/row_product.cpp), compiled once per instruction set and chosen at
+/// run time. All give the same bits: no fused multiply-add, and each sum in the order of k.
+namespace row_product {
 
-/// The kernel compiled for one instruction set.
-struct RowProductVariant {
-  char const* name;
-  bool supported;  ///< by this machine
-  void (*run)(RowProduct const&);
+struct Table {
+  void (*multiply)(RowProduct const& job);
 };
 
-constexpr std::size_t row_product_variant_count = 3;
-/// All variants, widest first; the last is always supported.
-RowProductVariant const* row_product_variants();
+/// The table for this processor.
+Table const& table();
 
-/// Runs the widest variant that this machine supports.
-void multiply_rows(RowProduct const& job);
+namespace baseline {
+Table const& table();
+}
+namespace avx2 {
+Table const& table();
+}
+namespace avx512 {
+Table const& table();
+}
+
+}  // namespace row_product
+
+/// By the kernel for this processor.
+inline void multiply_rows(RowProduct const& job) {
+  row_product::table().multiply(job);
+}
 
 }  // namespace voxcycle

@@ -3,7 +3,7 @@
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/exact_math.hpp"
-#include "voxcycle/core/text.hpp"
+#include "voxcycle/core/registry.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -23,25 +23,18 @@ double exponential_amplitude(double square) {
 }
 
 struct Covariance {
-  char const* name;
   double (*amplitude)(double square);
   double padding;   ///< period beyond the unit cube, in correlation lengths
   double farthest;  ///< l |k| beyond which too little is left to be kept
 };
 
-constexpr Covariance kCovariances[] = {
-    {"exponential", exponential_amplitude, 5.0, std::numeric_limits<double>::infinity()},
-    // A chi distribution of three degrees of freedom exceeds 4.6 with probability 1e-4.
-    {"gaussian", gaussian_amplitude, 4.0, 4.6},
-};
-
-Covariance const& find_covariance(std::string const& name) {
-  for (auto const& covariance : kCovariances) {
-    if (name == covariance.name) return covariance;
-  }
-  throw Error("grf: there is no covariance '" + name +
-              "'. Use one of: " + join(covariance_names()) + ".");
-}
+Registry<Covariance> const kCovariances{
+    "grf: covariance",
+    {
+        {"exponential", {exponential_amplitude, 5.0, std::numeric_limits<double>::infinity()}},
+        // A chi distribution of three degrees of freedom exceeds 4.6 with probability 1e-4.
+        {"gaussian", {gaussian_amplitude, 4.0, 4.6}},
+    }};
 
 void require_in_range(GrfOptions const& options) {
   VOXCYCLE_REQUIRE(options.length >= 0.02 && options.length <= 0.5,
@@ -57,14 +50,12 @@ void require_in_range(GrfOptions const& options) {
 }  // namespace
 
 std::vector<std::string> covariance_names() {
-  std::vector<std::string> names;
-  for (auto const& covariance : kCovariances) names.emplace_back(covariance.name);
-  return names;
+  return kCovariances.names();
 }
 
 Spectrum make_spectrum(GrfOptions const& options) {
   require_in_range(options);
-  Covariance const& covariance = find_covariance(options.covariance);
+  Covariance const& covariance = kCovariances.at(options.covariance);
   Spectrum spectrum;
   spectrum.period = 1.0 + covariance.padding * options.length;
   double const unit = options.length * kTwoPi / spectrum.period;  // l k of m = 1
@@ -72,7 +63,7 @@ Spectrum make_spectrum(GrfOptions const& options) {
   double const farthest = std::min(needed, static_cast<double>(options.band));
   VOXCYCLE_REQUIRE(std::isinf(needed) || needed <= options.band,
                    "grf: a correlation length of "
-                       << options.length << " with " << covariance.name << " covariance needs "
+                       << options.length << " with " << options.covariance << " covariance needs "
                        << std::ceil(needed) << " wave numbers, but the band is " << options.band
                        << ". Raise the band or the length.");
   spectrum.band = static_cast<int>(farthest);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/network/network.hpp"
 
-#include "voxcycle/core/error.hpp"
-#include "voxcycle/core/text.hpp"
+#include "voxcycle/core/registry.hpp"
 #include "voxcycle/network/multigrid_network.hpp"
 #include "voxcycle/network/unet_network.hpp"
 
@@ -27,17 +26,11 @@ Kind kind() {
 }
 
 /// One line a network.
-std::map<std::string, Kind> const kNetworks{
-    {"multigrid", kind<MultigridNetwork>()},
-    {"unet", kind<UnetNetwork>()},
-};
-
-Kind const& find_kind(std::string const& name) {
-  auto const found = kNetworks.find(name);
-  VOXCYCLE_REQUIRE(found != kNetworks.end(), "network '" << name << "' is unknown. Choose one of "
-                                                         << join(network_names()) << '.');
-  return found->second;
-}
+Registry<Kind> const kNetworks{"network",
+                               {
+                                   {"multigrid", kind<MultigridNetwork>()},
+                                   {"unet", kind<UnetNetwork>()},
+                               }};
 
 }  // namespace
 
@@ -74,18 +67,16 @@ at::Device device_of(Network const& network) {
 }
 
 std::vector<std::string> network_names() {
-  std::vector<std::string> names;
-  for (auto const& entry : kNetworks) names.push_back(entry.first);
-  return names;
+  return kNetworks.names();
 }
 
 void require_fits(NetworkOptions const& options, Grid3 const& grid) {
-  find_kind(options.name).require_fits(options, grid);
+  kNetworks.at(options.name).require_fits(options, grid);
 }
 
 std::shared_ptr<Network> make_network(NetworkOptions const& options,
                                       std::shared_ptr<FrameCache> frames) {
-  return find_kind(options.name).make(options, std::move(frames));
+  return kNetworks.at(options.name).make(options, std::move(frames));
 }
 
 std::shared_ptr<Network> make_network(NetworkOptions const& options, FrameOfGrid frame) {
@@ -93,7 +84,7 @@ std::shared_ptr<Network> make_network(NetworkOptions const& options, FrameOfGrid
 }
 
 Field plan_network(NetworkOptions const& options, Tape& tape, Grid3 const& grid, Field const& x) {
-  return find_kind(options.name).plan(options, tape, grid, x);
+  return kNetworks.at(options.name).plan(options, tape, grid, x);
 }
 
 std::int64_t weight_count(NetworkOptions const& options) {

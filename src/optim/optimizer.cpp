@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/optim/optimizer.hpp"
 
-#include "voxcycle/core/error.hpp"
-#include "voxcycle/core/text.hpp"
-
-#include <map>
+#include "voxcycle/core/registry.hpp"
 
 #include "optim/optimizers.hpp"
 
@@ -17,35 +14,26 @@ struct Kind {
 };
 
 /// One line an optimiser.
-std::map<std::string, Kind> const kOptimizers{
-    {"adam", {make_adam, 2}},
-    {"muon", {make_muon, 1}},  // of matrices; Adam's part is small
-    {"sgd", {make_sgd, 1}},
-};
-
-Kind const& find_kind(std::string const& name) {
-  auto const found = kOptimizers.find(name);
-  VOXCYCLE_REQUIRE(found != kOptimizers.end(), "optimiser '" << name
-                                                             << "' is unknown. Choose one of "
-                                                             << join(optimizer_names()) << '.');
-  return found->second;
-}
+Registry<Kind> const kOptimizers{"optimiser",
+                                 {
+                                     {"adam", {make_adam, 2}},
+                                     {"muon", {make_muon, 1}},  // of matrices; Adam's part is small
+                                     {"sgd", {make_sgd, 1}},
+                                 }};
 
 }  // namespace
 
 std::vector<std::string> optimizer_names() {
-  std::vector<std::string> names;
-  for (auto const& entry : kOptimizers) names.push_back(entry.first);
-  return names;
+  return kOptimizers.names();
 }
 
 std::unique_ptr<Optimizer> make_optimizer(OptimizerOptions const& options,
                                           std::vector<ParameterGroup> groups) {
-  return find_kind(options.name).make(options, std::move(groups));
+  return kOptimizers.at(options.name).make(options, std::move(groups));
 }
 
 int optimizer_state_copies(std::string const& name) {
-  return find_kind(name).state_copies;
+  return kOptimizers.at(name).state_copies;
 }
 
 }  // namespace voxcycle

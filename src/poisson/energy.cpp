@@ -66,7 +66,7 @@ std::vector<double> sweep_slabs(T const* u, T const* nu, T* gradient, std::int64
   std::int64_t const slabs = (nx + thickness - 1) / thickness;
   std::int64_t const node_plane = grid.nodes(1) * grid.nodes(2);
   HaarSpectrum const spectrum = haar_spectrum(grid);
-  EnergyVariant const& kernel = best_energy_variant();
+  energy_rows::Table const& kernel = energy_rows::table();
   std::vector<double> partial(batch * slabs);
 
   // Even slabs set every node plane they touch; odd ones then set their inner planes and add to the
@@ -81,11 +81,11 @@ std::vector<double> sweep_slabs(T const* u, T const* nu, T* gradient, std::int64
         std::int64_t const first = slab * thickness;
         std::int64_t const last = std::min(nx, first + thickness);
         std::int64_t const node_offset = sample * grid.node_count() + first * node_plane;
-        partial[sample * slabs + slab] =
-            kernel(SlabJob<T>{u + node_offset, nu + sample * grid.voxel_count() + first * ny * nz,
-                              gradient + node_offset, last - first, ny, nz,
-                              /*add_first=*/colour == 1, /*add_last=*/colour == 1 && last < nx,
-                              spectrum, scratch.get()});
+        partial[sample * slabs + slab] = kernel.sweep(
+            SlabJob<T>{u + node_offset, nu + sample * grid.voxel_count() + first * ny * nz,
+                       gradient + node_offset, last - first, ny, nz,
+                       /*add_first=*/colour == 1, /*add_last=*/colour == 1 && last < nx, spectrum,
+                       scratch.get()});
       }
     });
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 namespace voxcycle {
@@ -34,36 +33,33 @@ constexpr std::int64_t energy_scratch_size(std::int64_t nz) {
   return 13 * energy_scratch_row(nz);
 }
 
-/// @return u^T K u of the slab's voxels; writes K u restricted to them. All variants give the same
-/// bits: no fused multiply-add, and sums in a fixed number of lanes.
-namespace baseline {
-double energy_slab(SlabJob<float> const& job);
-double energy_slab(SlabJob<double> const& job);
-}  // namespace baseline
-namespace avx2 {
-double energy_slab(SlabJob<float> const& job);
-double energy_slab(SlabJob<double> const& job);
-}  // namespace avx2
-namespace avx512 {
-double energy_slab(SlabJob<float> const& job);
-double energy_slab(SlabJob<double> const& job);
-}  // namespace avx512
+/// The row kernel (src/poisson/kernels/energy_rows.cpp), compiled once per instruction set and
+/// chosen at run time. All give the same bits: no fused multiply-add, and sums in a fixed number of
+/// lanes.
+namespace energy_rows {
 
-/// The kernel compiled for one instruction set.
-struct EnergyVariant {
-  char const* name;
-  bool supported;  ///< by this machine
-  double (*slab_float)(SlabJob<float> const&);
-  double (*slab_double)(SlabJob<double> const&);
+struct Table {
+  /// @return u^T K u of the slab's voxels; writes K u restricted to them.
+  double (*f32)(SlabJob<float> const& job);
+  double (*f64)(SlabJob<double> const& job);
 
-  double operator()(SlabJob<float> const& job) const { return slab_float(job); }
-  double operator()(SlabJob<double> const& job) const { return slab_double(job); }
+  double sweep(SlabJob<float> const& job) const { return f32(job); }
+  double sweep(SlabJob<double> const& job) const { return f64(job); }
 };
 
-constexpr std::size_t energy_variant_count = 3;
-/// All variants, widest first; the last is always supported.
-EnergyVariant const* energy_variants();
-/// The widest variant that this machine supports.
-EnergyVariant const& best_energy_variant();
+/// The table for this processor.
+Table const& table();
+
+namespace baseline {
+Table const& table();
+}
+namespace avx2 {
+Table const& table();
+}
+namespace avx512 {
+Table const& table();
+}
+
+}  // namespace energy_rows
 
 }  // namespace voxcycle

@@ -2,7 +2,7 @@
 // Compiled once per instruction set; VOXCYCLE_ISA names the namespace.
 #include "field/row_product.hpp"
 
-namespace voxcycle::VOXCYCLE_ISA {
+namespace voxcycle::row_product::VOXCYCLE_ISA {
 namespace {
 
 /// Numbers in a vector register.
@@ -41,9 +41,7 @@ inline void block(RowProduct const& job, std::int64_t i, std::int64_t j) {
   }
 }
 
-}  // namespace
-
-void multiply_rows(RowProduct const& job) {
+void multiply(RowProduct const& job) {
   for (std::int64_t j = 0; j < job.columns; j += kColumns) {
     std::int64_t i = 0;
     for (; i + kRows <= job.rows; i += kRows) block<kRows>(job, i, j);
@@ -51,4 +49,11 @@ void multiply_rows(RowProduct const& job) {
   }
 }
 
-}  // namespace voxcycle::VOXCYCLE_ISA
+}  // namespace
+
+Table const& table() {
+  static constexpr Table result{multiply};
+  return result;
+}
+
+}  // namespace voxcycle::row_product::VOXCYCLE_ISA

@@ -5,7 +5,7 @@
 // rows. Everything between reading u and writing K u lives in a few rows of scratch.
 #include "poisson/energy_rows.hpp"
 
-namespace voxcycle::VOXCYCLE_ISA {
+namespace voxcycle::energy_rows::VOXCYCLE_ISA {
 namespace {
 
 constexpr std::int64_t lanes = 16;
@@ -179,11 +179,9 @@ double sweep(SlabJob<T> const& job) {
 
 }  // namespace
 
-double energy_slab(SlabJob<float> const& job) {
-  return sweep(job);
-}
-double energy_slab(SlabJob<double> const& job) {
-  return sweep(job);
+Table const& table() {
+  static constexpr Table result{sweep<float>, sweep<double>};
+  return result;
 }
 
-}  // namespace voxcycle::VOXCYCLE_ISA
+}  // namespace voxcycle::energy_rows::VOXCYCLE_ISA

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How often a training step on a GPU makes the host wait, for every wait lets the GPU run dry, and
 // how many kernels it starts, for small ones take longer to start than to run.
-#include "../../../src/cli/step_trial.hpp"
+#include "cli/step_trial.hpp"
 
 #include "voxcycle/train/frame.hpp"
 
-#include "../../../src/cli/options.hpp"
 #include "../memory.hpp"
+#include "cli/options.hpp"
 #include <ATen/Context.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "../../../src/network/norm_loops.hpp"
+#include "network/norm_loops.hpp"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a GPU's library makes of our convolutions: cuDNN 9.8 to 9.10 gave wrong results for large
 // fields of bf16 without a word.
-#include "../../../src/network/slab_conv.hpp"
+#include "network/slab_conv.hpp"
 
 #include "voxcycle/comm/communicator.hpp"
 #include "voxcycle/core/device.hpp"

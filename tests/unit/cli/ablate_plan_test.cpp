@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "../../../src/cli/ablate_plan.hpp"
+#include "cli/ablate_plan.hpp"
 
 #include "voxcycle/core/error.hpp"
 

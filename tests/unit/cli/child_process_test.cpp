@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "../../../src/cli/child_process.hpp"
+#include "cli/child_process.hpp"
 
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "../../../src/cli/config_study.hpp"
+#include "cli/config_study.hpp"
 
 #include "voxcycle/core/error.hpp"
 

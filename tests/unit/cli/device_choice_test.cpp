@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "../../../src/cli/device_choice.hpp"
+#include "cli/device_choice.hpp"
 
 #include "voxcycle/core/device.hpp"
 #include "voxcycle/core/error.hpp"

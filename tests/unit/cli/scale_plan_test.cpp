@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "../../../src/cli/scale_plan.hpp"
+#include "cli/scale_plan.hpp"
 
 #include "voxcycle/core/error.hpp"
 

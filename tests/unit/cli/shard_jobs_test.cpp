@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "../../../src/cli/shard_jobs.hpp"
+#include "cli/shard_jobs.hpp"
 
 #include <algorithm>
 

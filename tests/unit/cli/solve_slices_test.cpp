@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "../../../src/cli/solve_slices.hpp"
+#include "cli/solve_slices.hpp"
 
 #include <filesystem>
 #include <limits>

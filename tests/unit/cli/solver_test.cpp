@@ -16,8 +16,8 @@
 #include <thread>
 #include <vector>
 
-#include "../../../src/cli/model.hpp"
-#include "../../../src/cli/options.hpp"
+#include "cli/model.hpp"
+#include "cli/options.hpp"
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>

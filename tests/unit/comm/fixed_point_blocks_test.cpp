@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The GPU's fixed-point loops, played on the CPU: the bits of the CPU's.
-#include "../../../src/comm/fixed_point_blocks.hpp"
+#include "comm/fixed_point_blocks.hpp"
 
 #include "voxcycle/core/random.hpp"
 
@@ -10,7 +10,7 @@
 #include <limits>
 #include <vector>
 
-#include "../../../src/comm/fixed_point.hpp"
+#include "comm/fixed_point.hpp"
 #include <gtest/gtest.h>
 
 namespace voxcycle::fixed_point {

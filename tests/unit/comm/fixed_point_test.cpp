@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "../../../src/comm/fixed_point.hpp"
+#include "comm/fixed_point.hpp"
 
-#include "voxcycle/core/instruction_set.hpp"
 #include "voxcycle/core/random.hpp"
 
 #include <bit>
@@ -9,19 +8,13 @@
 #include <limits>
 #include <vector>
 
+#include "../core/variants.hpp"
 #include <gtest/gtest.h>
 
 namespace voxcycle {
 namespace {
 
 constexpr std::int64_t kCount = 1003;  // no multiple of a vector
-
-std::vector<fixed_point::Table const*> tables() {
-  std::vector<fixed_point::Table const*> all{&fixed_point::baseline::table()};
-  if (supported(InstructionSet::avx2)) all.push_back(&fixed_point::avx2::table());
-  if (supported(InstructionSet::avx512)) all.push_back(&fixed_point::avx512::table());
-  return all;
-}
 
 /// Numbers of both signs over twenty binary orders of magnitude, ties and zeros among them.
 template <class T>
@@ -66,9 +59,11 @@ void check(fixed_point::Loops<T> const& loops) {
 }
 
 TEST(FixedPoint, AllInstructionSetsRoundAlike) {
-  for (auto const* table : tables()) {
-    check(table->f32);
-    check(table->f64);
+  for (auto const& [name, table] : testing::variants(
+           fixed_point::baseline::table, fixed_point::avx2::table, fixed_point::avx512::table)) {
+    SCOPED_TRACE(name);
+    check(table.f32);
+    check(table.f64);
   }
 }
 

@@ -59,8 +59,9 @@ TEST(Family, SamplesArePositivePureFunctionsOfTheirSize) {
 TEST(Family, RefusesAnUnknownNameAndListsTheValidOnes) {
   FamilyOptions options;
   options.name = "kll";
-  EXPECT_THAT([&] { make_family(options); },
-              ThrowsMessage<Error>(HasSubstr("'kll'. Use one of: kl, grf, inclusions, file")));
+  EXPECT_THAT(
+      [&] { make_family(options); },
+      ThrowsMessage<Error>(HasSubstr("'kll' is unknown. Choose one of kl, grf, inclusions, file")));
 }
 
 TEST(Family, SignatureTellsParametersApart) {

@@ -258,7 +258,8 @@ TEST(Grf, RefusesWhatItCannotDo) {
   auto const refuse = [](FamilyOptions const& options, char const* text) {
     EXPECT_THAT([&] { make_family(options); }, ThrowsMessage<Error>(HasSubstr(text)));
   };
-  refuse(options_of("matern", 0.1, 48), "'matern'. Use one of: exponential, gaussian");
+  refuse(options_of("matern", 0.1, 48),
+         "covariance 'matern' is unknown. Choose one of exponential, gaussian");
   refuse(options_of("gaussian", 0.01, 48), "Use 0.02 to 0.5");
   refuse(options_of("gaussian", 0.6, 48), "Use 0.02 to 0.5");
   refuse(options_of("gaussian", std::nan(""), 48), "Use 0.02 to 0.5");

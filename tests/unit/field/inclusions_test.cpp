@@ -180,7 +180,7 @@ TEST(Inclusions, RefuseWhatTheyCannotBe) {
   auto const refuse = [](InclusionOptions const& options, char const* text) {
     EXPECT_THAT([&] { make_family(options_of(options)); }, ThrowsMessage<Error>(HasSubstr(text)));
   };
-  refuse({.shape = "cubes"}, "'cubes'. Use one of: spheres, boxes, both");
+  refuse({.shape = "cubes"}, "shape 'cubes' is unknown. Choose one of spheres, boxes, both");
   refuse({.count = {0, 3}}, "within 1 to 1000");
   refuse({.count = {4, 3}}, "rising");
   refuse({.count = {1, 1001}}, "within 1 to 1000");

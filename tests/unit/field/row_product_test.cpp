@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "../../../src/field/row_product.hpp"
+#include "field/row_product.hpp"
 
 #include "voxcycle/core/random.hpp"
 
 #include <string>
 #include <vector>
 
+#include "../core/variants.hpp"
 #include <gtest/gtest.h>
 
 namespace voxcycle {
@@ -42,27 +43,25 @@ TEST(RowProduct, EveryVariantHasTheBitsOfThePlainLoop) {
         expected[i * stride + j] = sum;
       }
     }
-    for (std::size_t v = 0; v < row_product_variant_count; ++v) {
-      RowProductVariant const& variant = row_product_variants()[v];
-      if (!variant.supported) continue;
+    for (auto const& [name, table] : testing::variants(
+             row_product::baseline::table, row_product::avx2::table, row_product::avx512::table)) {
       std::vector<double> c = before;
-      variant.run({.a = a.data(),
-                   .a_stride = a_stride,
-                   .b = b.data(),
-                   .b_stride = stride,
-                   .c = c.data(),
-                   .c_stride = stride,
-                   .rows = size.rows,
-                   .inner = size.inner,
-                   .columns = size.columns});
-      EXPECT_EQ(c, expected) << variant.name << ' ' << size.rows << 'x' << size.inner << 'x'
+      table.multiply({.a = a.data(),
+                      .a_stride = a_stride,
+                      .b = b.data(),
+                      .b_stride = stride,
+                      .c = c.data(),
+                      .c_stride = stride,
+                      .rows = size.rows,
+                      .inner = size.inner,
+                      .columns = size.columns});
+      EXPECT_EQ(c, expected) << name << ' ' << size.rows << 'x' << size.inner << 'x'
                              << size.columns;
     }
   }
 }
 
-TEST(RowProduct, TheLastVariantRunsAnywhere) {
-  EXPECT_TRUE(row_product_variants()[row_product_variant_count - 1].supported);
+TEST(RowProduct, RowsArePaddedToWholeBlocks) {
   EXPECT_EQ(padded_row(1), 16);
   EXPECT_EQ(padded_row(16), 16);
   EXPECT_EQ(padded_row(17), 32);

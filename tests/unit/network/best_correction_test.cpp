@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "../../../src/network/best_correction.hpp"
+#include "network/best_correction.hpp"
 
 #include <cmath>
 #include <memory>

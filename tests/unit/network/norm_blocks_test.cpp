@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The GPU's normalisation kernels, played on the CPU, against torch in float64 and the CPU's loops.
-#include "../../../src/network/norm_blocks.hpp"
+#include "network/norm_blocks.hpp"
 
 #include <array>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "../../../src/network/pass_equation.hpp"
+#include "network/pass_equation.hpp"
 
 #include "voxcycle/network/multigrid_network.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "../../../src/network/prolongation.hpp"
+#include "network/prolongation.hpp"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "../../../src/network/slab_conv.hpp"
+#include "network/slab_conv.hpp"
 
 #include <vector>
 

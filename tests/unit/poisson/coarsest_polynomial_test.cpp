@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "../../../src/poisson/coarsest_polynomial.hpp"
+#include "poisson/coarsest_polynomial.hpp"
 
 #include "voxcycle/poisson/boundary.hpp"
 

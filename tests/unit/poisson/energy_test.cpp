@@ -6,7 +6,8 @@
 
 #include <cmath>
 
-#include "../../../src/poisson/energy_rows.hpp"
+#include "../core/variants.hpp"
+#include "poisson/energy_rows.hpp"
 #include "q1_elements.hpp"
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -125,22 +126,19 @@ void expect_same_bits_for_all_variants(at::ScalarType dtype) {
   at::Tensor scratch = at::empty({energy_scratch_size(grid.voxels[2])}, dtype);
   at::Tensor first_gradient;
   double first_energy = 0.0;
-  for (std::size_t i = energy_variant_count; i-- > 0;) {
-    EnergyVariant const& variant = energy_variants()[i];
-    if (!variant.supported) {
-      continue;
-    }
+  for (auto const& [name, table] : testing::variants(
+           energy_rows::baseline::table, energy_rows::avx2::table, energy_rows::avx512::table)) {
     at::Tensor gradient = at::empty_like(u);
-    double const energy =
-        variant(SlabJob<T>{u.const_data_ptr<T>(), nu.const_data_ptr<T>(),
-                           gradient.mutable_data_ptr<T>(), grid.voxels[0], grid.voxels[1],
-                           grid.voxels[2], false, false, spectrum, scratch.mutable_data_ptr<T>()});
+    double const energy = table.sweep(SlabJob<T>{u.const_data_ptr<T>(), nu.const_data_ptr<T>(),
+                                                 gradient.mutable_data_ptr<T>(), grid.voxels[0],
+                                                 grid.voxels[1], grid.voxels[2], false, false,
+                                                 spectrum, scratch.mutable_data_ptr<T>()});
     if (!first_gradient.defined()) {
       first_gradient = gradient;
       first_energy = energy;
     }
-    EXPECT_EQ(energy, first_energy) << variant.name;
-    EXPECT_TRUE(at::equal(gradient, first_gradient)) << variant.name;
+    EXPECT_EQ(energy, first_energy) << name;
+    EXPECT_TRUE(at::equal(gradient, first_gradient)) << name;
   }
 }
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <tuple>
 
-#include "../../../src/poisson/level_operator.hpp"
-#include "../../../src/poisson/transfer.hpp"
+#include "poisson/level_operator.hpp"
+#include "poisson/transfer.hpp"
 #include "q1_elements.hpp"
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>

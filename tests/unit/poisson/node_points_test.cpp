@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What GPUs do node by node, played on the CPU.
-#include "../../../src/poisson/node_points.hpp"
+#include "poisson/node_points.hpp"
 
 #include "voxcycle/poisson/boundary.hpp"
 #include "voxcycle/poisson/energy.hpp"
 
-#include "../../../src/poisson/element_matrix.hpp"
-#include "../../../src/poisson/row_loops.hpp"
 #include "multigrid_points.hpp"
+#include "poisson/element_matrix.hpp"
+#include "poisson/row_loops.hpp"
 #include "q1_elements.hpp"
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

@@ -8,9 +8,9 @@
 #include <cmath>
 #include <limits>
 
-#include "../../../src/reference/system.hpp"
 #include "../poisson/q1_elements.hpp"
 #include "manufactured.hpp"
+#include "reference/system.hpp"
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 #include "voxcycle/poisson/smoother.hpp"
 #include "voxcycle/train/held_out.hpp"
 
-#include "../../../src/train/network_input.hpp"
+#include "train/network_input.hpp"
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
