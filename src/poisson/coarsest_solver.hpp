@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "dense_cholesky.hpp"
 #include "stencil_rows.hpp"
 #include <ATen/core/Tensor.h>
 
 namespace voxcycle {
 
 /// Direct solver of the coarsest grid: a dense Cholesky factor a sample, in float64. With no
-/// Dirichlet node the solution's mean is fixed. Written out rather than taken from LAPACK, whose
-/// bits depend on the number of threads and on the batch. On a GPU, where substitution is slow, the
-/// factors become inverse matrices.
+/// Dirichlet node the solution's mean is fixed.
 class CoarsestSolver {
  public:
   /// Grids with more nodes are refused: factors take the third power of it in time, the second in
@@ -25,9 +24,8 @@ class CoarsestSolver {
   at::Tensor solve(at::Tensor const& b) const;
 
  private:
-  at::Tensor mask_;     // [1, nodes]
-  at::Tensor factor_;   // [B, nodes, nodes], lower triangle
-  at::Tensor inverse_;  // [B, nodes, nodes]; on a GPU, instead of the factor
+  at::Tensor mask_;  // [1, nodes]
+  DenseCholesky cholesky_;
 };
 
 }  // namespace voxcycle

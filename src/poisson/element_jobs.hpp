@@ -5,6 +5,7 @@
 #include "voxcycle/core/element_job.hpp"
 
 #include "black_box_points.hpp"
+#include "body_points.hpp"
 #include "node_points.hpp"
 #include "stencil_points.hpp"
 #include "transfer_points.hpp"

@@ -8,6 +8,7 @@
 #include "chebyshev.hpp"
 #include "coarsest_polynomial.hpp"
 #include "coarsest_solver.hpp"
+#include "deflation.hpp"
 #include "level_operator.hpp"
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -60,6 +61,7 @@ struct Multigrid::Impl {
     } else {
       polynomial = std::make_unique<CoarsestPolynomial>(last, levels.back().jacobi_weights);
     }
+    if (options.deflate_bodies) deflation = Deflation::of(grid, boundary, nu);
   }
 
   void add_level(std::unique_ptr<LevelOperator> op, Boundary const& boundary) {
@@ -101,12 +103,27 @@ struct Multigrid::Impl {
     return x.add_(solve(index, r, of_full_cycle));
   }
 
+  // cycle(r) in its type and with the bodies, as the caller gives r and wants the result.
+  template <class Cycle>
+  at::Tensor around(at::Tensor const& r, Cycle const& cycle) const {
+    at::NoGradGuard const no_grad;
+    at::Tensor const& shape = levels.front().jacobi_weights;
+    VOXCYCLE_REQUIRE(r.sizes() == shape.sizes(),
+                     "residual has shape " << r.sizes() << ", expected " << shape.sizes() << ".");
+    auto const in_its_type = [&](at::Tensor const& b) {
+      return cycle(b.to(options.dtype).contiguous()).to(b.scalar_type());
+    };
+    if (!deflation) return in_its_type(r);
+    return deflation->apply(r.to(at::kDouble).contiguous(), in_its_type).to(r.scalar_type());
+  }
+
   MultigridOptions options;
   ChebyshevSteps of_cycle, of_full_cycle;
   at::TensorOptions fields;  // device and type of all fields
   std::vector<Level> levels;
   std::unique_ptr<CoarsestSolver> direct;  // of the coarsest grid: one of the two
   std::unique_ptr<CoarsestPolynomial> polynomial;
+  std::optional<Deflation> deflation;
 };
 
 Multigrid::Multigrid(Grid3 const& grid, Boundary const& boundary, at::Tensor const& nu,
@@ -117,6 +134,8 @@ Multigrid::Multigrid(Grid3 const& grid, Boundary const& boundary, at::Tensor con
                    "multigrid needs at least one smoothing step (without one it is singular).");
   VOXCYCLE_REQUIRE(options.dtype == at::kFloat || options.dtype == at::kDouble,
                    "multigrid works in float32 or float64, not " << options.dtype << ".");
+  VOXCYCLE_REQUIRE(!options.deflate_bodies || nu.size(0) == 1,
+                   "multigrid deflates the bodies of one sample, not of " << nu.size(0) << ".");
   impl_ = std::make_unique<Impl>(grid, boundary, nu, options);
 }
 
@@ -187,21 +206,17 @@ int Multigrid::levels() const {
   return static_cast<int>(impl_->levels.size());
 }
 
-at::Tensor Multigrid::as_residual(at::Tensor const& r) const {
-  at::Tensor const& shape = impl_->levels.front().jacobi_weights;
-  VOXCYCLE_REQUIRE(r.sizes() == shape.sizes(),
-                   "residual has shape " << r.sizes() << ", expected " << shape.sizes() << ".");
-  return r.to(impl_->options.dtype).contiguous();
+std::int64_t Multigrid::bodies() const {
+  return impl_->deflation ? impl_->deflation->bodies() : 0;
 }
 
 at::Tensor Multigrid::cycle(at::Tensor const& r) const {
-  at::NoGradGuard const no_grad;
-  return impl_->solve(0, as_residual(r), impl_->of_cycle).to(r.scalar_type());
+  return impl_->around(r,
+                       [this](at::Tensor const& b) { return impl_->solve(0, b, impl_->of_cycle); });
 }
 
 at::Tensor Multigrid::full_cycle(at::Tensor const& r) const {
-  at::NoGradGuard const no_grad;
-  return impl_->solve_up(0, as_residual(r)).to(r.scalar_type());
+  return impl_->around(r, [this](at::Tensor const& b) { return impl_->solve_up(0, b); });
 }
 
 }  // namespace voxcycle

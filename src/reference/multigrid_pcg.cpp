@@ -54,7 +54,10 @@ MultigridOptions multigrid_options_for(at::Tensor const& nu) {
   auto const [least, most] = nu.aminmax();
   double const contrast = most.item<double>() / least.item<double>();
   options.dtype = contrast < float32_contrast ? at::kFloat : at::kDouble;
-  if (jumps(nu)) options.coarse = CoarseOperator::black_box;
+  if (jumps(nu)) {
+    options.coarse = CoarseOperator::black_box;
+    options.deflate_bodies = nu.size(0) == 1;
+  }
   return options;
 }
 

@@ -198,6 +198,21 @@ exact_columns::LimbJob opened(DeviceQueue const& queue, exact_columns::LimbJob j
   return job;
 }
 
+RunSumJob opened(DeviceQueue const& queue, RunSumJob job) {
+  open(queue, job.first, job.end, job.field, job.sums);
+  return job;
+}
+
+BodySumJob opened(DeviceQueue const& queue, BodySumJob job) {
+  open(queue, job.first_run, job.run_sums, job.sums);
+  return job;
+}
+
+RunAddJob opened(DeviceQueue const& queue, RunAddJob job) {
+  open(queue, job.first, job.end, job.body, job.values, job.field);
+  return job;
+}
+
 exact_columns::SumJob opened(DeviceQueue const& queue, exact_columns::SumJob job) {
   open(queue, job.exponent, job.limbs, job.sums);
   return job;
@@ -238,6 +253,7 @@ template struct ElementLaunches<NodeJobs<float>>;
 template struct ElementLaunches<NodeJobs<double>>;
 template struct ElementLaunches<MultigridJobs<float>>;
 template struct ElementLaunches<MultigridJobs<double>>;
+template struct ElementLaunches<BodyJobs>;
 template struct ElementLaunches<BlackBoxJobs<float>>;
 template struct ElementLaunches<BlackBoxJobs<double>>;
 template struct ElementLaunches<fixed_point::ElementJobs<float>>;

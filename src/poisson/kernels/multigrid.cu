@@ -7,5 +7,6 @@ namespace voxcycle {
 
 template struct ElementLaunches<MultigridJobs<float>>;
 template struct ElementLaunches<MultigridJobs<double>>;
+template struct ElementLaunches<BodyJobs>;
 
 }  // namespace voxcycle

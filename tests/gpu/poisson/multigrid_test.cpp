@@ -39,5 +39,18 @@ TEST(MultigridOnGpu, CyclesAreThoseOfTheCpu) {
   }
 }
 
+TEST(MultigridOnGpu, BodiesAreThoseOfTheCpu) {
+  at::manual_seed(2);
+  Grid3 const grid{{32, 16, 48}, {1.0, 0.5, 1.5}};
+  at::Tensor const nu = at::where(at::rand(grid.voxel_shape()) > 0.97, 1e5, 1.0).to(at::kDouble);
+  at::Tensor const b = at::randn(grid.node_shape(), at::kDouble);
+  MultigridOptions const options{.coarse = CoarseOperator::black_box, .deflate_bodies = true};
+  Multigrid const here(grid, Boundary{}, nu, options), there(grid, Boundary{}, nu.cuda(), options);
+  EXPECT_GT(here.bodies(), 50);
+  EXPECT_EQ(there.bodies(), here.bodies());
+  EXPECT_LT(difference(there.cycle(b.cuda()), here.cycle(b)), rounding(at::kDouble));
+  EXPECT_TRUE(at::equal(there.cycle(b.cuda()), there.cycle(b.cuda()))) << "the same bits";
+}
+
 }  // namespace
 }  // namespace voxcycle

@@ -14,8 +14,11 @@ TEST(MultigridPcgOnGpu, SolvesAsTheCpu) {
   Problem const problem{Grid3::cube(32), Boundary{}};
   at::Tensor const smooth = at::exp(at::randn({1, 1, 32, 32, 32}, at::kDouble).mul(0.1));
   at::Tensor const rough = at::where(at::rand({1, 1, 32, 32, 32}) > 0.5, 1e3, 1.0).to(at::kDouble);
+  // Bodies of a few voxels that touch each other nowhere.
+  at::Tensor const grains =
+      at::where(at::rand({1, 1, 32, 32, 32}) > 0.97, 1e7, 1.0).to(at::kDouble);
   at::Tensor const b = load_of_source(2.5, problem.grid);
-  for (auto const& nu : {smooth, rough}) {
+  for (auto const& nu : {smooth, rough, grains}) {
     auto const here = solve_multigrid_pcg(problem, nu, {.tolerance = 1e-10}, {}, b);
     auto const there = solve_multigrid_pcg(problem, nu.cuda(), {.tolerance = 1e-10}, {}, b.cuda());
     EXPECT_TRUE(there.converged);

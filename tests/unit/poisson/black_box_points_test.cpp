@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Black box multigrid's set-up as GPUs do it, against that of the CPU.
-#include "../../../src/poisson/black_box_points.hpp"
+#include "poisson/black_box_points.hpp"
 
 #include "voxcycle/poisson/boundary.hpp"
 
-#include "../../../src/poisson/black_box.hpp"
-#include "../../../src/poisson/element_matrix.hpp"
-#include "../../../src/poisson/stencil_points.hpp"
 #include "multigrid_points.hpp"
+#include "poisson/black_box.hpp"
+#include "poisson/element_matrix.hpp"
+#include "poisson/stencil_points.hpp"
 #include "q1_elements.hpp"
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
