@@ -93,24 +93,28 @@ Study read_study(Config const& config, std::vector<PlannedRun> const& runs,
 /// For the terminal: one line a group.
 std::string group_table(Study const& study) {
   auto const groups = groups_of(study);
+  auto const time_to_target = [](StudyGroup const& group) -> std::string {
+    auto const reached = group.seconds_to_target.size();
+    if (reached == 0) return std::isnan(group.target) ? "no target" : "not reached";
+    auto const text = format_seconds(spread_of(group.seconds_to_target).mean);
+    return reached == group.runs.size()
+               ? text
+               : text + format(" (%zu of %zu)", reached, group.runs.size());
+  };
   std::size_t width = 5;
   for (auto const& group : groups) width = std::max(width, group.label.size());
-  auto text = format("%-*s %5s %12s %12s %12s %14s %9s\n", static_cast<int>(width), "group", "runs",
+  auto text = format("%-*s %5s %12s %12s %12s %20s %9s\n", static_cast<int>(width), "group", "runs",
                      "relative L2", "energy gap", "energy norm", "to target", "speed-up");
   for (auto const& group : groups) {
-    bool const reached = !group.seconds_to_target.empty();
     text += format("%-*s %5s ", static_cast<int>(width), group.label.c_str(),
                    format("%zu/%zu", group.runs.size(), group.planned).c_str());
     if (group.runs.empty()) {
       text += "not finished\n";
       continue;
     }
-    text += format("%12s %12s %12s %14s %9s", format_percent(group.rel_l2.mean).c_str(),
+    text += format("%12s %12s %12s %20s %9s", format_percent(group.rel_l2.mean).c_str(),
                    format_percent(group.energy_gap.mean).c_str(),
-                   format_percent(group.energy_norm.mean).c_str(),
-                   reached ? format_seconds(spread_of(group.seconds_to_target).mean).c_str()
-                   : std::isnan(group.target) ? "no target"
-                                              : "not reached",
+                   format_percent(group.energy_norm.mean).c_str(), time_to_target(group).c_str(),
                    std::isnan(group.speedup) ? "-" : format("%.2f", group.speedup).c_str());
     text += (group.diverged > 0 ? "  " + divergence_of(group) : "") + "\n";
   }

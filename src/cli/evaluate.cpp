@@ -93,8 +93,8 @@ ReportInput report_input(Config const& config, CheckpointHeader const& header,
                        config.text("train.precision") + ", reduction " +
                        config.text("train.reduction")},
       {"weights", "averages in " + evaluation.weights},
-      {"training time", format_seconds(header.seconds) +
-                            (header.finished ? "" : " so far (the run is not finished)")},
+      {"training time",
+       format_seconds(header.seconds) + (header.finished ? "" : " up to these weights")},
       {"held-out samples", std::to_string(evaluation.samples.size()) + " of " + samples.family +
                                " at " + evaluation.grid + ", network in " + evaluation.precision +
                                ", references by multigrid-preconditioned conjugate gradients to " +
@@ -230,6 +230,7 @@ int evaluate(Invocation const& call) {
                              .after_share = [&](double share) { line.show(share); }});
   }();
   evaluation.weights = weights.name(options.directory);
+  evaluation.split = split;
   if (call.comm.rank() != 0) return 0;
 
   std::printf("%s at %s, averaged weights, %s on %s\n%s", samples_of(split).c_str(),
@@ -246,17 +247,22 @@ int evaluate(Invocation const& call) {
                          .after_share = [&](double share) { line.show(share); }});
     line.erase();
     std::printf("\n%s\n", comparison_table(*evaluation.comparison).c_str());
-    write_file_atomically(out.compare, comparison_csv(*evaluation.comparison));
   }
-  write_file_atomically(out.json, evaluation_json(evaluation));
-  write_file_atomically(out.csv, evaluation_csv(evaluation));
+  std::string report;
   if (!out.report.empty()) {
     auto input = report_input(weights.written, weights.checkpoint.header(), evaluation,
                               ShardSet(shards).info());
     input.comparison = evaluation.comparison;
     input.samples = pictures_of_samples(call.comm, network, samples, evaluation, dtype);
-    write_file_atomically(out.report, render_report(input));
+    report = render_report(input);
   }
+  // All of them, or none: files in one directory are of the same weights.
+  if (!out.compare.empty()) {
+    write_file_atomically(out.compare, comparison_csv(*evaluation.comparison));
+  }
+  write_file_atomically(out.json, evaluation_json(evaluation));
+  write_file_atomically(out.csv, evaluation_csv(evaluation));
+  if (!out.report.empty()) write_file_atomically(out.report, report);
   std::vector<std::string> files;
   for (auto const& file : out.all()) files.push_back(file.second);
   std::printf("written: %s\n", join(files).c_str());

@@ -108,8 +108,11 @@ SliceRanges write_slices(std::string const& directory, std::string const& title,
 }
 
 std::string to_string(SliceRanges const& ranges) {
-  return format("u %.4g to %.4g, log10 nu %.4g to %.4g", ranges.u.low, ranges.u.high,
-                ranges.log10_nu.low, ranges.log10_nu.high);
+  auto const text = [](ColorRange const& range) {
+    auto const [low, high] = format_ends(range.low, range.high, 4);
+    return low + " to " + high;
+  };
+  return "u " + text(ranges.u) + ", log10 nu " + text(ranges.log10_nu);
 }
 
 }  // namespace voxcycle

@@ -40,6 +40,15 @@ void forget_run(std::string const& directory) {
   std::filesystem::remove(checkpoint_path(directory));
   std::filesystem::remove(best_path(directory));
   std::filesystem::remove_all(std::filesystem::path(stage_path(directory, 0)).parent_path());
+  // And what evaluate made of them.
+  std::vector<std::filesystem::path> pages;
+  for (auto const& entry : std::filesystem::directory_iterator(directory)) {
+    auto const name = entry.path().stem().string();
+    for (auto const* of : {"evaluation", "compare", "report"}) {
+      if (name == of || name.starts_with(of + std::string("_"))) pages.push_back(entry.path());
+    }
+  }
+  for (auto const& page : pages) std::filesystem::remove(page);
 }
 
 /// @return on rank 0: the directory is this run's alone

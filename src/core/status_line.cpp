@@ -9,6 +9,8 @@
 #include <system_error>
 #include <utility>
 
+#include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace voxcycle {
@@ -17,34 +19,48 @@ namespace {
 constexpr double kTerminalSeconds = 0.1;
 constexpr double kLineSeconds = 10.0;
 
-/// Whether standard output ends on a terminal. Open MPI gives its ranks a pseudo terminal whatever
-/// becomes of their output, so there the launcher's own output counts.
-bool on_terminal() {
-  if (::isatty(STDOUT_FILENO) == 0) return false;
-  if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr) return true;
+/// The terminal that standard output ends on; empty for none. Open MPI gives its ranks a pseudo
+/// terminal whatever becomes of their output, so there the launcher's own output counts.
+std::string terminal_of_output() {
+  if (::isatty(STDOUT_FILENO) == 0) return "";
+  if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr) return "/proc/self/fd/1";
   std::error_code code;
   auto const target =
-      std::filesystem::read_symlink("/proc/" + std::to_string(::getppid()) + "/fd/1", code);
-  return !code &&
-         (target.string().rfind("/dev/pts/", 0) == 0 || target.string().rfind("/dev/tty", 0) == 0);
+      std::filesystem::read_symlink("/proc/" + std::to_string(::getppid()) + "/fd/1", code)
+          .string();
+  bool const is_terminal = target.starts_with("/dev/pts/") || target.starts_with("/dev/tty");
+  return !code && is_terminal ? target : "";
+}
+
+/// As many as terminals have where it does not tell.
+std::size_t columns_of(std::string const& terminal) {
+  winsize size{};
+  int const file = ::open(terminal.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC);
+  bool const known = file >= 0 && ::ioctl(file, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  if (file >= 0) ::close(file);
+  return known ? size.ws_col : 80;
 }
 
 }  // namespace
 
 StatusLine::StatusLine(Visible visible, First first)
     : visible_(visible == Visible::yes),
-      terminal_(on_terminal()),
+      terminal_(terminal_of_output()),
       first_(first == First::at_once) {}
 
 void StatusLine::show(std::function<std::string()> const& text) {
-  double const pause = terminal_ ? kTerminalSeconds : kLineSeconds;
+  double const pause = terminal_.empty() ? kLineSeconds : kTerminalSeconds;
   if (!visible_ || (!first_ && since_last_.seconds() < pause)) return;
   first_ = false;
   since_last_.restart();
-  // Erase the line, so that a shorter text leaves no tail.
-  std::printf(terminal_ ? "\r\033[2K%s" : "%s\n", text().c_str());
+  open_ = !terminal_.empty();
+  if (open_) {
+    // Erase the line, so that a shorter text leaves no tail; of one that wrapped a row would stay.
+    std::printf("\r\033[2K%s", text().substr(0, columns_of(terminal_) - 1).c_str());
+  } else {
+    std::printf("%s\n", text().c_str());
+  }
   std::fflush(stdout);
-  open_ = terminal_;
 }
 
 void StatusLine::finish() {

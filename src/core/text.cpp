@@ -33,6 +33,14 @@ std::string format_percent(double fraction) {
   return format("%.*f %%", decimals, percent);
 }
 
+std::pair<std::string, std::string> format_ends(double low, double high, int digits) {
+  double const share = std::max(std::abs(low), std::abs(high)) / (high - low);
+  if (share > 1.0 && std::isfinite(share)) {
+    digits = std::clamp(2 + static_cast<int>(std::ceil(std::log10(share))), digits, 17);
+  }
+  return {format("%.*g", digits, low), format("%.*g", digits, high)};
+}
+
 std::string format_seconds(double seconds) {
   if (seconds < 1) return format("%.0f ms", 1e3 * seconds);
   if (seconds < 60) return format("%.1f s", seconds);

@@ -54,7 +54,7 @@ std::string quotient(double of, double over) {
 /// How the measurement was made.
 std::string conditions(Comparison const& c) {
   return format(
-      "%ld held-out samples at %s, one process with %d thread%s on %s; median wall time a "
+      "%ld samples at %s, one process with %d thread%s on %s; median wall time a "
       "sample, all methods in turn in the same run. Multigrid is set up anew for every "
       "sample, which its times include; conjugate gradients (PCG) stop at a relative "
       "residual of %.0e, or as soon as the reference shows them to be as close as the network.",

@@ -75,6 +75,7 @@ std::string evaluation_json(Evaluation const& e) {
                                     {"energy_norm_error", json::number(s.energy_norm_error)}}));
   }
   json::Members members{{"samples", std::to_string(e.samples.size())},
+                        {"split", json::text(e.split)},
                         {"grid", json::text(e.grid)},
                         {"precision", json::text(e.precision)},
                         {"weights", json::text(e.weights)},

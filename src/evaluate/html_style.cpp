@@ -78,6 +78,7 @@ svg .s2 { stroke: var(--series-2); } svg .s3 { stroke: var(--series-3); }
 svg .s4 { stroke: var(--series-4); } svg .s5 { stroke: var(--series-5); }
 svg .s6 { stroke: var(--series-6); } svg .s7 { stroke: var(--series-7); }
 svg .dashed { stroke-dasharray: 5 4; }
+svg .dotted { stroke-dasharray: 1.5 3; }
 svg .mark { fill: var(--page); stroke-width: 1.6; }
 .pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(46%, 190px), 1fr));
   gap: 1.1rem; margin: 0.7rem 0 1.6rem; max-width: 1040px; }

@@ -163,10 +163,10 @@ std::string render_picture(Picture const& picture) {
   std::string const unit = picture.unit.empty() ? "" : " " + picture.unit;
   std::string content = image(picture.png, "alt='" + escape(picture.caption) + "'");
   if (std::isfinite(picture.low) && std::isfinite(picture.high)) {
+    auto const [low, high] = format_ends(picture.low, picture.high, 3);
     content += image(color_bar(picture), "class='bar' alt=''");
     content += element("div", "class='range'",
-                       element("span", "", format("%.3g", picture.low)) +
-                           element("span", "", escape(format("%.3g", picture.high) + unit)));
+                       element("span", "", low) + element("span", "", escape(high + unit)));
   }
   return element("figure", "", content + element("figcaption", "", escape(picture.caption)));
 }
@@ -196,7 +196,8 @@ std::string render_glossary() {
        "|u − u*| / |u*| in the norm of the energy, that is the error of gradients and fluxes. "
        "Its square is the energy gap of the sample."},
       {"held-out samples", "Coefficient fields kept apart from training, the same in every stage."},
-      {"stage, grid", "Training visits grids of n × n × n voxels in turn, as the cycle says."},
+      {"stage, grid",
+       "Training visits grids in turn, as the cycle says; n³ is one of n × n × n voxels."},
   };
   std::string list;
   for (auto const& [term, meaning] : entries) {

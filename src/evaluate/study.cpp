@@ -265,9 +265,12 @@ std::vector<StudyGroup> groups_of(Study const& study) {
     auto const of_baseline = times(*baseline);
     if (group.seconds_to_target.size() == group.planned &&
         of_baseline.size() == baseline->planned) {
-      double const own = mean_of(group.seconds_to_target);
-      double const its = mean_of(of_baseline);
-      if (own > 0 && its > 0) group.speedup = its / own;  // else no training was needed
+      auto const needed_training = [](std::vector<double> const& seconds) {
+        return std::all_of(seconds.begin(), seconds.end(), [](double s) { return s > 0; });
+      };
+      if (needed_training(group.seconds_to_target) && needed_training(of_baseline)) {
+        group.speedup = mean_of(of_baseline) / mean_of(group.seconds_to_target);
+      }
     }
   }
   return groups;

@@ -105,7 +105,7 @@ int color_of(std::size_t group) {
 
 svg::Series main_line(std::vector<StudyGroup> const& groups, std::size_t k) {
   svg::Series line{groups[k].label, color_of(k), true, false, {}};
-  line.dashed = k / static_cast<std::size_t>(svg::kColors) % 2 == 1;
+  line.dash = static_cast<int>(k) / svg::kColors % svg::kDashes;
   return line;
 }
 
@@ -133,7 +133,7 @@ std::string error_chart(std::vector<StudyGroup> const& groups, StudyMetric metri
     auto const& group = groups[k];
     behind.push_back({"", color_of(k), false, true,
                       points_of(group.curve, group.label, group.grid, false, metric, x)});
-    behind.back().dashed = true;
+    behind.back().dash = 1;
     for (auto const* run : group.runs) {
       if (group.runs.size() < 2) break;
       behind.push_back({"", color_of(k), false, true,

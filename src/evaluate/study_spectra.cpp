@@ -51,7 +51,7 @@ void scale(svg::Chart& chart, double low, double high, double shells) {
   chart.x = svg::log_axis(1, std::max(2.0, shells));
   chart.y =
       high > 0 ? svg::log_axis(std::max(low, kLeastShare * high), high) : svg::linear_axis(0, 1);
-  chart.x_label = "wavenumber |k|, in pi / edge of the box";
+  chart.x_label = "wavenumber |k|, in pi / longest edge of the box";
 }
 
 struct Range {
@@ -90,7 +90,7 @@ std::string final_chart(std::vector<StudyGroup> const& groups,
     if (spectra[k].empty()) continue;
     svg::Series line{name_of(groups[k]), static_cast<int>(k) % svg::kColors, false, false,
                      points_of(spectra[k].back(), groups[k].label)};
-    line.dashed = static_cast<int>(k) / svg::kColors % 2 == 1;
+    line.dash = static_cast<int>(k) / svg::kColors % svg::kDashes;
     legend += entry(line);
     chart.series.push_back(std::move(line));
   }

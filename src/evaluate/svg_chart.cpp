@@ -15,7 +15,7 @@ namespace {
 // The picture in its own units, which are pixels at the usual width of a column.
 constexpr double kWidth = 520;
 constexpr double kHeight = 300;
-constexpr double kLeft = 58;
+constexpr double kLeast = 58;  // of the left edge
 constexpr double kRight = 512;
 constexpr double kTop = 24;
 constexpr double kBottom = 258;
@@ -25,10 +25,27 @@ struct Place {
   double y = 0.0;
 };
 
+/// Pixels that a text takes, about; the marks of UTF-8 continuation bytes take no room.
+double width_of(std::string const& text) {
+  auto const letters =
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; });
+  return 7.2 * static_cast<double>(letters);
+}
+
+/// Where the plot begins, to the right of the longest label.
+double left_of(Chart const& chart) {
+  double left = kLeast;
+  for (Tick const& tick : chart.y.ticks) {
+    left = std::max(left, width_of(tick.label + chart.y_unit) + 9);
+  }
+  return left;
+}
+
 /// What no logarithmic axis reaches stands at its left end.
 double x_of(Chart const& chart, double x) {
-  if (chart.x.logarithmic && x <= 0) return kLeft;
-  return kLeft + (kRight - kLeft) * chart.x.position(x);
+  double const left = left_of(chart);
+  if (chart.x.logarithmic && x <= 0) return left;
+  return left + (kRight - left) * chart.x.position(x);
 }
 double y_of(Chart const& chart, double y) {
   return kBottom - (kBottom - kTop) * chart.y.position(y);
@@ -52,17 +69,14 @@ std::string draw_bands(Chart const& chart) {
   std::string out;
   int count = 0;
   for (Band const& band : chart.bands) {
-    double const begin = std::clamp(x_of(chart, band.begin), kLeft, kRight);
-    double const end = std::clamp(x_of(chart, band.end), kLeft, kRight);
+    double const begin = std::clamp(x_of(chart, band.begin), left_of(chart), kRight);
+    double const end = std::clamp(x_of(chart, band.end), left_of(chart), kRight);
     out += html::element("rect",
                          format("class='%s' x='%.1f' y='%.1f' width='%.1f' height='%.1f'",
                                 count++ % 2 == 0 ? "band" : "open", begin, kTop - 18,
                                 std::max(end - begin, 0.0), kBottom - kTop + 18),
                          html::element("title", "", html::escape(band.note)));
-    // About 7 pixels a character; the marks of UTF-8 continuation bytes take no room.
-    auto const letters = std::count_if(band.label.begin(), band.label.end(),
-                                       [](char c) { return (c & 0xc0) != 0x80; });
-    if (7.0 * static_cast<double>(letters) < end - begin) {
+    if (width_of(band.label) < end - begin) {
       out += text({(begin + end) / 2, kTop - 5}, "middle", html::grid(band.label));
     }
   }
@@ -70,19 +84,20 @@ std::string draw_bands(Chart const& chart) {
 }
 
 std::string draw_axes(Chart const& chart) {
+  double const left = left_of(chart);
   std::string out;
   for (Tick const& tick : chart.y.ticks) {
     double const y = y_of(chart, tick.value);
-    out += line("gridline", {kLeft, y}, {kRight, y});
-    out += text({kLeft - 7, y + 4}, "end", html::escape(tick.label + chart.y_unit));
+    out += line("gridline", {left, y}, {kRight, y});
+    out += text({left - 7, y + 4}, "end", html::escape(tick.label + chart.y_unit));
   }
   for (Tick const& tick : chart.x.ticks) {
     double const x = x_of(chart, tick.value);
     out += line("axis", {x, kBottom}, {x, kBottom + 4});
     out += text({x, kBottom + 18}, "middle", html::escape(tick.label));
   }
-  out += line("axis", {kLeft, kBottom}, {kRight, kBottom});
-  out += text({(kLeft + kRight) / 2, kBottom + 36}, "middle", html::escape(chart.x_label));
+  out += line("axis", {left, kBottom}, {kRight, kBottom});
+  out += text({(left + kRight) / 2, kBottom + 36}, "middle", html::escape(chart.x_label));
   return out;
 }
 
@@ -117,8 +132,9 @@ std::string arrow(int color, double x, std::string const& note) {
 }
 
 std::string line_class(Series const& series) {
+  constexpr std::array<char const*, kDashes> dashes{"", " dashed", " dotted"};
   return format("line s%d%s%s", series.color, series.faint ? " faint" : "",
-                series.dashed ? " dashed" : "");
+                dashes.at(static_cast<std::size_t>(series.dash)));
 }
 
 std::string draw_series(Chart const& chart, Series const& series) {
@@ -126,9 +142,12 @@ std::string draw_series(Chart const& chart, Series const& series) {
   std::string marks;
   std::string path;
   int length = 0;
+  Place last;
   auto const finish = [&] {
     if (length > 1) {
       lines += format("<polyline class='%s' points='", line_class(series).c_str()) + path + "'/>\n";
+    } else if (length == 1 && !series.markers) {
+      marks += marker(series.color, last, "");  // no line shows it
     }
     path.clear();
     length = 0;
@@ -143,6 +162,7 @@ std::string draw_series(Chart const& chart, Series const& series) {
     segment = point.segment;
     Place const at{x_of(chart, point.x), y_of(chart, point.y)};
     path += format("%s%.1f,%.1f", length++ == 0 ? "" : " ", at.x, at.y);
+    last = at;
     if (series.markers) {
       marks += at.y < kTop ? arrow(series.color, at.x, point.note)
                            : marker(series.color, at, point.note);
@@ -157,9 +177,10 @@ std::string draw_series(Chart const& chart, Series const& series) {
 std::string render(Chart const& chart) {
   std::string content = html::element("title", "", html::escape(chart.title));
   // A frame a little larger than the plot keeps markers at its edge whole.
-  content += html::element("clipPath", "id='" + chart.id + "'",
-                           format("<rect x='%.0f' y='%.0f' width='%.0f' height='%.0f'/>", kLeft - 5,
-                                  kTop - 5, kRight - kLeft + 12, kBottom - kTop + 9));
+  content += html::element(
+      "clipPath", "id='" + chart.id + "'",
+      format("<rect x='%.0f' y='%.0f' width='%.0f' height='%.0f'/>", left_of(chart) - 5, kTop - 5,
+             kRight - left_of(chart) + 12, kBottom - kTop + 9));
   content += draw_bands(chart);
   content += draw_axes(chart);
   std::string drawn;

@@ -18,6 +18,8 @@ struct Point {
 
 /// Colours in the style sheet, each with a marker of its own.
 inline constexpr int kColors = 8;
+/// Kinds of lines.
+inline constexpr int kDashes = 3;
 
 /// A line through points; its colour follows `color`, a number from 0 to kColors - 1.
 struct Series {
@@ -26,7 +28,7 @@ struct Series {
   bool markers = false;  ///< a shape a point, one kind a colour
   bool faint = false;    ///< drawn thin and pale, behind a main line
   std::vector<Point> points;
-  bool dashed = false;
+  int dash = 0;  ///< 0 solid, 1 dashed, 2 dotted
 };
 
 /// A vertical band over a range of x.

@@ -12,7 +12,9 @@ std::string progress_text(ProgressState const& s) {
                             static_cast<long>(s.step));
   if (s.steps > 0) text += format("/%ld", static_cast<long>(s.steps));
   if (!std::isnan(s.energy_gap)) text += "  gap " + format_percent(s.energy_gap);
-  text += format("  loss %.5f", s.loss);
+  // Squared relative errors of a nearly trained network are far below 1.
+  bool const ordinary = s.loss == 0.0 || std::abs(s.loss) >= 0.01;
+  text += format(ordinary ? "  loss %.5f" : "  loss %.4e", s.loss);
   if (std::isnan(s.search.gradient_norm)) {
     text += format("  rate %.1e", s.rate);
   } else {

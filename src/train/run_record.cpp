@@ -47,6 +47,7 @@ std::string metrics_to_csv(std::vector<MetricRow> const& rows) {
 }
 
 std::vector<MetricRow> metrics_from_csv(std::string const& text) {
+  if (text.empty()) return {};
   std::istringstream lines(text);
   std::string line;
   std::getline(lines, line);
@@ -100,9 +101,11 @@ void RunRecord::add(MetricRow const& row, std::int64_t global_step) {
   scalar("train/loss", row.loss);
   scalar("train/gradient_norm", row.search.gradient_norm);
   scalar("train/step_length", row.search.step_length);
-  scalar("held_out/rel_l2", row.rel_l2_mean);
-  scalar("held_out/energy_gap", row.energy_gap_mean);
-  scalar("held_out/energy_norm_error", row.energy_norm_error_mean);
+  // A curve a grid: on entering one, errors are of the step that ended the stage before, and of two
+  // values of a step TensorBoard shows the later.
+  scalar("held_out/rel_l2/" + row.grid, row.rel_l2_mean);
+  scalar("held_out/energy_gap/" + row.grid, row.energy_gap_mean);
+  scalar("held_out/energy_norm_error/" + row.grid, row.energy_norm_error_mean);
 }
 
 std::string RunRecord::save() const {

@@ -95,8 +95,7 @@ void RunState::open() {
     restore_weights(CheckpointReader(checkpoint_path(o_.start)));
     log_info("starting with the weights of " + o_.start);
   }
-  auto rows =
-      position_.metrics.empty() ? std::vector<MetricRow>{} : metrics_from_csv(position_.metrics);
+  auto rows = metrics_from_csv(position_.metrics);
   for (auto const& row : rows) {
     if (!std::isnan(row.loss)) continue;  // of a step
     if (row.stage == position_.stage) gaps_.push_back(row.energy_gap_mean);
@@ -134,7 +133,8 @@ void RunState::begin_stage(std::function<void(CheckpointReader const&)> const& r
 
 void RunState::end_stage(NamedTensors carried) {
   if (o_.keep_stages && comm_.rank() == 0) {
-    write_averages(stage_path(o_.directory, position_.stage), position_, averaged_.network());
+    write_averages(stage_path(o_.directory, position_.stage), position_with_metrics(),
+                   averaged_.network());
   }
   ++position_.stage;
   position_.step = 0;
@@ -168,6 +168,13 @@ void RunState::add_loss(StepResult const& result) {
   record_->add(entry, position_.global_step);
 }
 
+/// Of files beside the checkpoint, which alone keeps the rows it was saved with.
+CheckpointHeader RunState::position_with_metrics() const {
+  CheckpointHeader header = position_;
+  header.metrics = metrics_to_csv(record_->rows());
+  return header;
+}
+
 bool RunState::best_so_far(double gap) {
   auto const& stage = stages_.at(static_cast<std::size_t>(position_.stage));
   if (stage.level != finest_level(stages_) || position_.step == 0 || !(gap < best_gap_)) {
@@ -187,7 +194,7 @@ void RunState::add_errors(HeldOutErrors const& errors) {
   if (!record_) return;
   record_->add(entry, position_.global_step);
   if (best && o_.keep_best) {
-    write_averages(best_path(o_.directory), position_, averaged_.network());
+    write_averages(best_path(o_.directory), position_with_metrics(), averaged_.network());
   }
 }
 

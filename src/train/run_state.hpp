@@ -54,6 +54,7 @@ class RunState {
   void restore_weights(CheckpointReader const& checkpoint);
   void tell_of_drift();
   MetricRow row() const;
+  CheckpointHeader position_with_metrics() const;
   bool best_so_far(double gap);
 
   TrainOptions const& o_;

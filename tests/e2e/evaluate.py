@@ -124,7 +124,24 @@ class Evaluate(harness.Case):
                                      "--data.train_references", "yes")
         self.assertIn("training samples at 16^3", out)
         self.assertEqual(len(figures["per_sample"]), 24)
+        self.assertEqual(figures["split"], "train")
         self.assertTrue((self.scratch / "run/evaluation_train.csv").exists())
+
+    def test_weights_that_were_kept(self):
+        for levels, steps in (("16", "2"), ("8, 16", "2, 2")):
+            run = f"run {levels}"
+            keys = ("--cycle.levels", levels, "--cycle.steps", steps, "--run.directory", run)
+            self.succeed("train", "--config", "small.cfg", *keys, "--train.keep_stages", "yes")
+            stages = len(levels.split(","))
+            for name, seen in ((f"stages/{stages:02}.h5", stages), ("best.h5", stages), ("stages/01.h5", 1)):
+                figures, _ = self.evaluate(*keys, "--checkpoint", f"{run}/{name}")
+                self.assertTrue(figures["weights"].endswith(name), figures["weights"])
+                self.assertEqual(figures["split"], "held_out")
+                report = (self.scratch / run / "report.html").read_text()
+                self.assertIn("up to these weights", report)
+                # With the curves of all stages up to there.
+                for stage in range(1, stages + 1):
+                    (self.assertIn if stage <= seen else self.assertNotIn)(f"stage {stage}, grid", report)
 
     def test_the_report_names_the_samples_it_is_about(self):
         keys = ("--data.family", "grf", "--data.directory", "grf")

@@ -120,11 +120,17 @@ class Resume(harness.Case):
 
     def test_fresh_leaves_nothing_of_the_run_that_was_there(self):
         self.finish()
+        run = self.scratch / "run"
+        (run / "reports of mine.html").touch()
+        for name in ("report.html", "report_8.html", "evaluation.json", "evaluation_train.csv", "compare.csv"):
+            (run / name).touch()
         process = self.start(*self.command("run"), "--fresh", "--train.checkpoint_seconds", "1000")
         self.wait_until(process, lambda: not (self.scratch / "run" / "DONE").exists())
         process.send(signal.SIGKILL)
         process.wait(5)
-        self.assertEqual(sorted(p.name for p in (self.scratch / "run").glob("*.h5")), [])
+        self.assertEqual(sorted(p.name for kind in ("h5", "html", "json") for p in run.glob(f"*.{kind}")),
+                         ["reports of mine.html"])
+        self.assertEqual([p.name for p in run.glob("*.csv") if p.name != "metrics.csv"], [])
 
     def test_under_nohup_it_outlives_the_terminal(self):
         process = self.start(*self.command("run"), in_child=lambda: signal.signal(

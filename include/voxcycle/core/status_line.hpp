@@ -9,7 +9,8 @@
 namespace voxcycle {
 
 /// One line on standard output about work under way, rewritten in place on a terminal (at most ten
-/// times a second), a plain line every ten seconds elsewhere. Silent unless made visible (rank 0).
+/// times a second, cut to its width), a plain line every ten seconds elsewhere. Silent unless made
+/// visible (rank 0).
 class StatusLine {
  public:
   enum class Visible { no, yes };
@@ -24,7 +25,7 @@ class StatusLine {
 
  private:
   bool visible_;
-  bool terminal_;
+  std::string terminal_;  ///< empty for none
   bool first_;
   bool open_ = false;
   Timer since_last_;

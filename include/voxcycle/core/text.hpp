@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace voxcycle {
@@ -17,6 +18,9 @@ namespace voxcycle {
 std::string format_percent(double fraction);
 /// @return e.g. "950 ms", "12.3 s", "4 min 05 s", "2 h 10 min".
 std::string format_seconds(double seconds);
+/// @return the ends of a range with so many significant digits, or as many more as tell them apart:
+/// "400", "400.25".
+std::pair<std::string, std::string> format_ends(double low, double high, int digits);
 /// @return e.g. "1.5 MiB".
 std::string format_bytes(double bytes);
 

@@ -22,6 +22,7 @@ struct Evaluation {
   std::string grid;
   std::string precision;  ///< of convolutions and activations: bf16, f32 or f64
   std::string weights;    ///< their file, in the run directory or a path
+  std::string split;      ///< of the samples: held_out, train
   std::vector<SampleErrors> samples;
   double rel_l2_mean = 0.0;
   double rel_l2_max = 0.0;
@@ -41,7 +42,7 @@ std::vector<SampleErrors> worst_first(std::vector<SampleErrors> samples);
 std::string evaluation_table(Evaluation const& evaluation, std::size_t most);
 /// "index,rel_l2,energy_gap,energy_norm_error", one line a sample.
 std::string evaluation_csv(Evaluation const& evaluation);
-/// samples, grid, precision, weights, rel_l2_mean, rel_l2_max, energy_gap_mean,
+/// samples, split, grid, precision, weights, rel_l2_mean, rel_l2_max, energy_gap_mean,
 /// energy_norm_error_mean, per_sample and, where there is a comparison, compare (comparison_json).
 std::string evaluation_json(Evaluation const& evaluation);
 

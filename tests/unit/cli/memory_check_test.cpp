@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "../../../src/cli/memory_check.hpp"
+#include "cli/memory_check.hpp"
 
 #include "voxcycle/comm/communicator.hpp"
 #include "voxcycle/core/error.hpp"
@@ -9,9 +9,9 @@
 #include <regex>
 #include <vector>
 
-#include "../../../src/cli/memory_advice.hpp"
-#include "../../../src/cli/options.hpp"
-#include "../../../src/cli/step_trial.hpp"
+#include "cli/memory_advice.hpp"
+#include "cli/options.hpp"
+#include "cli/step_trial.hpp"
 #include "config_text.hpp"
 #include "counting_allocator.hpp"
 #include <ATen/ATen.h>

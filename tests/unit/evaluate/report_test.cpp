@@ -152,6 +152,14 @@ TEST(Report, ColourBarsAreOfTheirPictures) {
   EXPECT_EQ(bars(), before);
 }
 
+TEST(Report, EndsOfColourBarsCanBeToldApart) {
+  ReportInput input = full_input();
+  input.samples[0].pictures[0].low = 400;
+  input.samples[0].pictures[0].high = 400.25;
+  EXPECT_THAT(render_report(input),
+              AllOf(HasSubstr("<span>400</span>"), HasSubstr("<span>400.25 S/m</span>")));
+}
+
 TEST(Slices, ShowPicturesWithTheirScales) {
   auto const page = render_slices("a < b", full_input().samples);
   EXPECT_EQ(nesting_fault(page), "");
@@ -248,6 +256,30 @@ TEST(Report, LongRunsAreThinnedButKeepTheirExtremes) {
   EXPECT_LE(longest, 1500U);
   EXPECT_GT(longest, 1400U) << "of each run the lowest and the highest";
   EXPECT_GT(lowest, 230) << "the one low loss should reach near the bottom of the frame at 258";
+}
+
+TEST(Report, AStageOfOneStepIsSeen) {
+  ReportInput input;
+  input.metrics.push_back(training_row(0, 1, 1, 0.5));
+  EXPECT_THAT(render_report(input), HasSubstr("<circle class='mark s0'"));
+}
+
+// Numbers of 7.2 pixels a character end 7 pixels left of the plot.
+TEST(Report, LabelsOfAxesAreNotCutOff) {
+  ReportInput input;
+  for (int i = 0; i < 10; ++i) {
+    input.metrics.push_back(training_row(0, i, i, 4.30e-7 + 1e-10 * i));
+  }
+  auto const page = render_report(input);
+  std::size_t longest = 0;
+  for (auto const& text : all_between(page, "<text x='", "</text>")) {
+    auto const end = text.find("text-anchor='end'>");
+    if (end == std::string::npos) continue;
+    auto const label = text.substr(text.find('>', end) + 1);
+    longest = std::max(longest, label.size());
+    EXPECT_GE(std::stod(text), 7.2 * static_cast<double>(label.size())) << label;
+  }
+  EXPECT_GT(longest, 7U) << "a label that takes more than usual";
 }
 
 TEST(Report, LossesThatAreNotPositiveGetALinearScale) {

@@ -115,6 +115,16 @@ TEST(Groups, CompareTimesWithTheBaseline) {
   trivial.target = 1.0;  // direct is there before its first step
   for (auto const& group : groups_of(trivial)) EXPECT_TRUE(std::isnan(group.speedup));
 
+  auto partly = two_cases();
+  partly.target = 0.35;  // one run of a group may be there before its first step
+  for (auto const& group : groups_of(partly)) {
+    auto const& seconds = group.seconds_to_target;
+    bool const at_once = std::count(seconds.begin(), seconds.end(), 0.0) > 0;
+    if (at_once) {
+      EXPECT_TRUE(std::isnan(group.speedup));
+    }
+  }
+
   auto absolute = two_cases();
   absolute.target = 0.06;  // only seed 2 of direct reaches it
   auto const others = groups_of(absolute);

@@ -47,6 +47,8 @@ TEST(Progress, LineOmitsWhatIsNotKnownYet) {
   state.grid = "8^3";
   state.energy_gap = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(progress_text(state), "stage 1/1  8^3  step 0/1  loss 0.00000  rate 0.0e+00");
+  state.loss = 5.4321e-9;  // of supervised
+  EXPECT_EQ(progress_text(state), "stage 1/1  8^3  step 0/1  loss 5.4321e-09  rate 0.0e+00");
 }
 
 }  // namespace
