@@ -16,8 +16,25 @@
 #include <thread>
 #include <vector>
 
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace {
+
+/// A file opened where standard input, output or error is closed would get what is meant for those.
+void fill_standard_files() {
+  int file = 0;
+  do {
+    file = ::open("/dev/null", O_RDWR);
+  } while (file >= 0 && file <= STDERR_FILENO);
+  if (file >= 0) ::close(file);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace voxcycle;
+  fill_standard_files();
   keep_freed_memory();
   reuse_tensor_memory();
   std::unique_ptr<Communicator> comm;

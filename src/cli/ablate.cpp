@@ -21,6 +21,7 @@
 #include "cli/ablate_runs.hpp"
 #include "cli/child_process.hpp"
 #include "cli/generate.hpp"
+#include "cli/memory_check.hpp"
 #include "cli/options.hpp"
 #include "cli/sample_sets.hpp"
 
@@ -54,6 +55,7 @@ void require_valid(PlannedRun const& run) {
   make_family(family_options(run.config));
   for (auto const& stage : plan_stages(options.path, options.levels)) {
     require_fits(options.network, stage.plan.grid);
+    require_space(options, stage.plan.grid, run.config.integer("ablate.processes", 1, 1 << 20));
     // Knows losses and optimisers; the processes of a group will do.
     plan_memory(options, stage.plan, {.ranks = options.slabs.processes(stage.plan.grid)});
   }

@@ -9,11 +9,14 @@
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/evaluate/compare.hpp"
 #include "voxcycle/evaluate/evaluation.hpp"
+#include "voxcycle/evaluate/report.hpp"
 #include "voxcycle/train/agreement.hpp"
 #include "voxcycle/train/averaged_weights.hpp"
 #include "voxcycle/train/checkpoint.hpp"
 #include "voxcycle/train/frame.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <sstream>
@@ -233,6 +236,14 @@ int evaluate(Invocation const& call) {
   evaluation.split = split;
   if (call.comm.rank() != 0) return 0;
 
+  auto const broken = std::count_if(evaluation.samples.begin(), evaluation.samples.end(),
+                                    [](auto const& sample) { return std::isinf(badness(sample)); });
+  if (broken > 0) {
+    log_warning(
+        format("the network's solutions of %ld samples are not finite: its training "
+               "diverged, or --precision %s is too coarse for it.",
+               static_cast<long>(broken), evaluation.precision.c_str()));
+  }
   std::printf("%s at %s, averaged weights, %s on %s\n%s", samples_of(split).c_str(),
               grid.label().c_str(), evaluation.precision.c_str(), place.name().c_str(),
               evaluation_table(evaluation, kRowsOnTerminal).c_str());

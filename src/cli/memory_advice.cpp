@@ -135,12 +135,11 @@ bool share_out_space(Trial& t, int doublings) {
   int const groups = t.memory.ranks / slabs.processes(t.plan.grid);
   slabs.count <<= doublings;
   bool const has_units = 2 * groups <= unit_count(t.plan.batch, t.options.unit_size);
-  if (has_units || t.options.network.name != "multigrid" || !slabs.cut(t.plan.grid) ||
-      !has_features_to_share(t.options.network, slabs)) {
-    return false;
-  }
+  if (has_units || !slabs.cut(t.plan.grid)) return false;
+  TrainOptions shared = t.options;
+  shared.slabs = slabs;
   try {
-    slabs.require_fits(t.plan.grid);
+    require_space(shared, t.plan.grid, std::int64_t{t.memory.ranks} << doublings);
   } catch (Error const&) {
     return false;
   }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <fstream>
 #include <limits>
 #include <string>
 #include <thread>
@@ -16,16 +17,17 @@
 
 #include <ATen/Parallel.h>
 #include <sched.h>
+#include <unistd.h>
 
 namespace voxcycle {
 namespace {
 
-// The cores that this process may run on, one bit each; none if the system does not say.
-std::vector<bool> allowed_cores() {
+// The cores that a process (0: this one) may run on, one bit each; none if the system does not say.
+std::vector<bool> allowed_cores(pid_t process = 0) {
   constexpr int most = 1 << 14;
   std::vector<bool> allowed;
   cpu_set_t* const set = CPU_ALLOC(most);
-  if (::sched_getaffinity(0, CPU_ALLOC_SIZE(most), set) == 0) {
+  if (::sched_getaffinity(process, CPU_ALLOC_SIZE(most), set) == 0) {
     for (int core = 0; core < most; ++core) {
       allowed.push_back(CPU_ISSET_S(core, CPU_ALLOC_SIZE(most), set) != 0);
     }
@@ -43,10 +45,28 @@ std::int64_t processes_sharing_cores(Communicator const& comm) {
   return std::count(places.begin(), places.end(), place);
 }
 
+int count_of(std::vector<bool> const& allowed) {
+  return static_cast<int>(std::count(allowed.begin(), allowed.end(), true));
+}
+
 int allowed_core_count() {
-  auto const allowed = allowed_cores();
-  auto const count = static_cast<int>(std::count(allowed.begin(), allowed.end(), true));
+  auto const count = count_of(allowed_cores());
   return count > 0 ? count : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+/// Open MPI binds each of one or two processes to a core, and so does it with more if it is told
+/// to.
+/// @return of the cores that it has itself, those that no process of this machine gets; 0 under
+///         other launchers
+int cores_left_idle(Communicator const& comm) {
+  auto const launcher = ::getppid();
+  std::ifstream name_file("/proc/" + std::to_string(launcher) + "/comm");
+  std::string name;
+  std::getline(name_file, name);
+  bool const is_open_mpi = name == "mpirun" || name == "mpiexec" || name == "orterun" ||
+                           name == "orted" || name == "prterun" || name == "prted";
+  if (!is_open_mpi) return 0;
+  return std::max(0, count_of(allowed_cores(launcher)) - allowed_core_count() * comm.local_size());
 }
 
 /// Cores' worth of time that all processes of a container or job have together, rounded up.
@@ -71,7 +91,13 @@ void set_threads(Config const& config, Communicator const& comm) {
   }
   if (threads > 0) at::set_num_threads(static_cast<int>(threads));
   int const there = cores();
-  if (comm.rank() == 0 && at::get_num_threads() > there) {
+  if (comm.rank() != 0) return;
+  if (int const idle = cores_left_idle(comm); idle > 0) {
+    log_warning(
+        format("mpirun binds each process to %d %s and leaves %d idle: give it --bind-to "
+               "none, or more cores a process (--map-by slot:PE=...).",
+               there, there == 1 ? "core" : "cores", idle));
+  } else if (at::get_num_threads() > there) {
     log_warning(
         format("%d threads wait for each other on %d %s: lower run.threads or OMP_NUM_THREADS, or "
                "ask for more cores.",

@@ -48,8 +48,10 @@ DirectoryLock::DirectoryLock(std::string const& directory, std::string const& ke
   } else {
     auto const holder = holder_in(file_);
     ::close(file_);
+    bool const elsewhere = !holder.ends_with(" on " + host_name());
     throw Error(directory + " is in use by " + holder + ". Wait for its end, or choose another " +
-                key + ".");
+                key + "." +
+                (elsewhere ? " If that machine is gone for good, remove " + path + "." : ""));
   }
 }
 

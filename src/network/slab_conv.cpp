@@ -75,9 +75,21 @@ at::Tensor output_like(Geometry const& g, at::Tensor const& w, at::Tensor const&
   return y.is_cuda() ? channel_padding::filled_up(y, 1, w.size(g.transposed ? 1 : 0)) : y;
 }
 
+/// Whether oneDNN's bf16 convolution reads memory that nobody wrote: in torch 2.11, on processors
+/// with AVX-512 BF16 but no AMX, that of a single plane of one channel around which it adds zeros
+/// itself.
+bool reads_beyond(Geometry const& g, at::Tensor const& x, int cut_axes) {
+  bool const adds_zeros = cut_axes == 0 && g.padding_x > 0;
+  return adds_zeros && x.size(1) == 1 && x.size(2) == 1 && x.is_cpu() &&
+         x.scalar_type() == at::kBFloat16;
+}
+
 at::Tensor convolve(Geometry const& g, at::Tensor const& field, at::Tensor const& w,
                     std::optional<at::Tensor> const& b, int cut_axes) {
   at::Tensor const x = input_like(g, w, field);
+  if (reads_beyond(g, x, cut_axes)) {
+    return convolve(g, part_of(x, {-g.padding_x, 1 + g.padding_x}), w, b, 1);
+  }
   std::vector<std::int64_t> const stride(3, g.stride), padding = padding_of(g, cut_axes);
   // torch takes a lone float32 sample of few values (n c x y <= 20480) past oneDNN, through a loop
   // many times slower.

@@ -30,6 +30,10 @@ namespace {
 
 constexpr char kStopAnswer[] =
     "\nstopping with a checkpoint after this step; Ctrl-C again ends it at once, without one\n";
+// Launchers also ask the others to stop where a process has died.
+constexpr char kStopAnswerOfMany[] =
+    "\nstopping with a checkpoint after this step, if all processes are alive and the launcher "
+    "waits\n";
 
 /// Share of a visit limited in seconds that its first step counts for where no step before it tells
 /// how long it will take: its rate is that early in the warm-up, and not 0.
@@ -66,7 +70,9 @@ class Trainer {
         state_(options, comm, plan_stages(options.path, options.levels)),
         reducer_(comm, state_.network().parameters(), options.reduction),
         progress_(comm.rank() == 0 ? StatusLine::Visible::yes : StatusLine::Visible::no),
-        stop_(comm.rank() == 0 ? kStopAnswer : nullptr),
+        stop_(comm.rank() > 0    ? nullptr
+              : comm.size() == 1 ? kStopAnswer
+                                 : kStopAnswerOfMany),
         data_watch_(static_cast<bool>(options.fresh_samples)) {
     require_agreement(comm_, {{"config", text_hash(o_.identity)},
                               {"run directory", o_.directory},

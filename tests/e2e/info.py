@@ -40,6 +40,19 @@ class Info(harness.Case):
         self.assertRegex(lines["processes"], r"^2, MPI")
         self.assertEqual(out.count("torch"), 1, "one rank speaks")
 
+    def test_cores_that_mpirun_leaves_idle(self):
+        if len(os.sched_getaffinity(0)) < 2:
+            self.skipTest("one core alone")
+        for binding, idle in (("core", True), ("none", False)):
+            process = harness.Process(self.scratch, [], launcher=[
+                harness.MPIEXEC, "--bind-to", binding, "-n", "1", harness.BINARY, "info"])
+            self.addCleanup(process.close)
+            result = process.wait(30)
+            if "bind" in result.err and "leaves" not in result.err:
+                self.skipTest("this machine does not bind processes")
+            self.assertEqual("mpirun binds each process to 1 core and leaves" in result.err, idle,
+                             result.err)
+
     def test_help_names_every_command_and_flag(self):
         out = self.succeed("--help").out
         words = "generate train evaluate solve export ablate scale verify bench info --config --dump-config --fresh --json --grid"

@@ -4,8 +4,10 @@
 weights, on any number of processes."""
 
 import os
+import shlex
 import shutil
 import signal
+from pathlib import Path
 
 import harness
 
@@ -177,6 +179,34 @@ class Resume(harness.Case):
         steps = ",".join(map(str, STEPS))
         self.succeed(*self.command("run"), "--run.threads", "1", "--cycle.steps", steps)
         self.expect_as_uninterrupted()
+
+    def test_wrapped_as_by_dev_and_bundles(self):
+        """./dev run -n N and a bundle's voxcycle -n N pass on whatever asks to stop."""
+        script = Path(__file__).resolve().parents[2] / "src/bundle/stoppable.sh"
+        steps = 20
+        for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            command = harness.command_line(self.command("run"), ranks=2)
+            process = harness.Process(self.scratch, [], launcher=[
+                "bash", "-c", f". {shlex.quote(str(script))}; stoppable \"$@\"", "bash", *command])
+            self.addCleanup(process.close)
+            self.wait_until(process, lambda: self.steps_done("run") >= steps)
+            process.send(number)
+            result = process.wait(20)
+            self.assertEqual(result.status, harness.STOPPED, result.text)
+            steps = self.steps_done("run") + 20
+        self.finish(ranks=2)
+        self.expect_as_uninterrupted()
+
+    def test_without_standard_output(self):
+        def close_all():
+            for file in range(3):
+                os.close(file)
+        process = self.start(*self.command("run"), in_child=close_all)
+        self.wait_until(process, lambda: self.steps_done("run") >= 20)
+        self.assertRegex((self.scratch / "run/.lock").read_text(), r"^process \d+ on [^\s]+$")
+        self.assertEqual(process.wait(40).status, 0)
+        lines = (self.scratch / "run/log.txt").read_text().splitlines()
+        self.assertEqual(len(lines), len(set(lines)))
 
     def test_interrupted_mpiexec(self):
         # What Ctrl-C does: mpiexec passes a termination on to its ranks and reports a failure.

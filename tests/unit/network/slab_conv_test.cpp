@@ -6,6 +6,7 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 namespace voxcycle {
 namespace {
@@ -151,6 +152,29 @@ TEST_P(SlabConv, SlabsOfFineLevelsAgree) {
   EXPECT_TRUE(
       close(slab_conv::input_gradient_in_slabs(c.kind, slope, x, w, 16).at(0), whole.x.at(0)));
   EXPECT_TRUE(close(slab_conv::weight_gradient_in_slabs(c.kind, slope, x, w, 16, 512), whole.w));
+}
+
+// The first convolution of boxes whose coarsest level is one voxel thick. Memory that nobody wrote
+// is filled with NaN.
+TEST(SlabConvBySize, OnePlaneOfOneChannel) {
+  ::mallopt(M_PERTURB, 0x80);
+  at::manual_seed(3);
+  at::NoGradGuard const no_grad;
+  for (auto const kind : {ConvKind::same, ConvKind::node}) {
+    slab_conv::Geometry const g(kind);
+    for (std::int64_t const n : {2, 4, 8, 16}) {
+      at::Tensor const x = at::randn({2, 1, 1, n, n}, at::kBFloat16)
+                               .as_strided({2, 1, 1, n, n}, {n * n, 1, n * n, n, 1});
+      at::Tensor const w = at::randn({32, 1, g.kernel, g.kernel, g.kernel}, at::kBFloat16);
+      at::Tensor const expected = at::conv3d(x.to(at::kFloat), w.to(at::kFloat), {}, 1, g.padding);
+      for (int repeat = 0; repeat < 5; ++repeat) {
+        at::Tensor const y = slab_conv::forward(g, x, w, {});
+        ASSERT_EQ(y.sizes(), expected.sizes());
+        EXPECT_TRUE(at::allclose(y.to(at::kFloat), expected, 0.02, 0.02)) << n;
+      }
+    }
+  }
+  ::mallopt(M_PERTURB, 0);
 }
 
 TEST(SlabConvBySize, WeightGradientsOfFewPlanes) {

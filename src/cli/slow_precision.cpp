@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/slow_precision.hpp"
+
+#include "voxcycle/core/instruction_set.hpp"
+#include "voxcycle/core/log.hpp"
+
+#include <algorithm>
+
+namespace voxcycle {
+
+void warn_of_slow_bfloat16(TrainOptions const& options, Communicator const& comm) {
+  bool const slow = options.device.is_cpu() && options.dtype == at::kBFloat16 && !has_bfloat16();
+  auto const all = comm.all_gather_text(slow ? "slow" : "");
+  if (comm.rank() != 0 || std::count(all.begin(), all.end(), "slow") == 0) return;
+  log_warning(
+      "a processor here does not multiply bf16 numbers: convolutions may take 3 (with AVX-512) to "
+      "40 times as long as in float32. Set train.precision = f32.");
+}
+
+}  // namespace voxcycle
