@@ -46,8 +46,8 @@ FaceFlows face_flows(at::Tensor const& u, at::Tensor const& nu, Grid3 const& gri
   for (int axis = 0; axis < 3; ++axis) {
     for (int side = 0; side < 2; ++side) {
       if (boundary.face(axis, side).kind != FaceKind::dirichlet) continue;
-      flows.into[static_cast<std::size_t>(2 * axis + side)] =
-          sum_of(own_nodes(reaction, grid, boundary, axis, side));
+      auto const face = static_cast<std::size_t>(axis) * 2 + static_cast<std::size_t>(side);
+      flows.into[face] = sum_of(own_nodes(reaction, grid, boundary, axis, side));
     }
   }
   if (b) flows.source = sum_of(*b);

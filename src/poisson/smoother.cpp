@@ -44,7 +44,7 @@ at::Tensor Smoother::smooth(at::Tensor const& u, std::optional<at::Tensor> const
 }
 
 at::Tensor Smoother::transposed(at::Tensor const& slope) const {
-  at::Tensor const x =
+  at::Tensor x =
       chebyshev(*op_, jacobi_weights_, slope * jacobi_weights_, at::zeros_like(slope), steps_);
   if (x.is_cuda()) {
     on_gpu::divide(jacobi_weights_, x);
