@@ -54,6 +54,12 @@ int allowed_core_count() {
   return count > 0 ? count : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 
+/// Cores' worth of time that all processes of a container or job have together, rounded up.
+int core_limit() {
+  auto const limit = cpu_limit(control_groups("cpu"));
+  return limit ? std::max(1, static_cast<int>(std::ceil(*limit))) : std::numeric_limits<int>::max();
+}
+
 /// Open MPI binds each of one or two processes to a core, and so does it with more if it is told
 /// to.
 /// @return of the cores that it has itself, those that no process of this machine gets; 0 under
@@ -66,13 +72,8 @@ int cores_left_idle(Communicator const& comm) {
   bool const is_open_mpi = name == "mpirun" || name == "mpiexec" || name == "orterun" ||
                            name == "orted" || name == "prterun" || name == "prted";
   if (!is_open_mpi) return 0;
-  return std::max(0, count_of(allowed_cores(launcher)) - allowed_core_count() * comm.local_size());
-}
-
-/// Cores' worth of time that all processes of a container or job have together, rounded up.
-int core_limit() {
-  auto const limit = cpu_limit(control_groups("cpu"));
-  return limit ? std::max(1, static_cast<int>(std::ceil(*limit))) : std::numeric_limits<int>::max();
+  int const there = std::min(count_of(allowed_cores(launcher)), core_limit());
+  return std::max(0, there - allowed_core_count() * comm.local_size());
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <regex>
 #include <vector>
 
 #include "cli/device_choice.hpp"
@@ -42,11 +43,14 @@ void forget_run(std::string const& directory) {
   std::filesystem::remove(best_path(directory));
   std::filesystem::remove_all(std::filesystem::path(stage_path(directory, 0)).parent_path());
   // And what evaluate made of them.
+  static std::regex const made(
+      "report(_\\d+)?\\.html|evaluation(_train)?(_\\d+)?\\.(json|csv)|compare(_train)?(_\\d+)?\\."
+      "csv");
   std::vector<std::filesystem::path> pages;
   for (auto const& entry : std::filesystem::directory_iterator(directory)) {
-    auto const name = entry.path().stem().string();
-    for (auto const* of : {"evaluation", "compare", "report"}) {
-      if (name == of || name.starts_with(of + std::string("_"))) pages.push_back(entry.path());
+    bool const is_file = entry.is_regular_file();
+    if (is_file && std::regex_match(entry.path().filename().string(), made)) {
+      pages.push_back(entry.path());
     }
   }
   for (auto const& page : pages) std::filesystem::remove(page);

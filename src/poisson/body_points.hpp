@@ -23,16 +23,16 @@ struct RunSumJob {
   }
 };
 
-/// sums_b = sum over the runs of body b.
-struct BodySumJob {
-  std::int64_t const* first_run;  ///< [bodies + 1]
-  double const* run_sums;
+/// sums_i = sum of parts begin[i] to begin[i + 1]: of chunks over runs, of bodies over chunks.
+struct PartSumJob {
+  std::int64_t const* begin;  ///< one more than there are sums
+  double const* parts;
   double* sums;
 
-  VOXCYCLE_BOTH void operator()(std::int64_t b) const {
+  VOXCYCLE_BOTH void operator()(std::int64_t i) const {
     double sum = 0.0;
-    for (std::int64_t run = first_run[b]; run < first_run[b + 1]; ++run) sum += run_sums[run];
-    sums[b] = sum;
+    for (std::int64_t part = begin[i]; part < begin[i + 1]; ++part) sum += parts[part];
+    sums[i] = sum;
   }
 };
 
@@ -48,6 +48,6 @@ struct RunAddJob {
   }
 };
 
-using BodyJobs = std::tuple<RunSumJob, BodySumJob, RunAddJob>;
+using BodyJobs = std::tuple<RunSumJob, PartSumJob, RunAddJob>;
 
 }  // namespace voxcycle

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "deflation.hpp"
 
+#include "voxcycle/core/error.hpp"
 #include "voxcycle/core/parallel.hpp"
 #include "voxcycle/poisson/energy.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "body_points.hpp"
@@ -97,6 +99,25 @@ at::Tensor coarse_matrix(double const* nu, Grid3 const& grid, ConductingBodies c
   return matrix;
 }
 
+/// Runs that one thread sums up.
+constexpr std::int64_t chunk_size = 256;
+
+/// Chunks of each body's runs: the first run of every chunk, the first chunk of every body, and
+/// where the last ends.
+std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>> chunks_of(
+    ConductingBodies const& bodies) {
+  std::vector<std::int64_t> first_run, first_chunk;
+  for (std::int64_t body = 0; body < bodies.count(); ++body) {
+    first_chunk.push_back(std::ssize(first_run));
+    for (auto run = bodies.first_run[body]; run < bodies.first_run[body + 1]; run += chunk_size) {
+      first_run.push_back(run);
+    }
+  }
+  first_chunk.push_back(std::ssize(first_run));
+  first_run.push_back(std::ssize(bodies.runs));
+  return {first_run, first_chunk};
+}
+
 /// job(i) for all i < count where `like` is.
 template <class Job>
 void for_all(char const* name, at::Tensor const& like, std::int64_t count, std::int64_t work,
@@ -135,23 +156,33 @@ std::optional<Deflation> Deflation::of(Grid3 const& grid, Boundary const& bounda
   result.first_ = column([](NodeRun const& run) { return run.first; });
   result.end_ = column([](NodeRun const& run) { return run.end; });
   result.body_ = column([](NodeRun const& run) { return run.body; });
-  result.first_run_ = at::tensor(bodies.first_run, at::kLong).to(device);
-  result.coarse_ = DenseCholesky(coarse_matrix(values.const_data_ptr<double>(), grid, bodies),
-                                 device, "matrix of conducting bodies");
+  auto const [first_run, first_chunk] = chunks_of(bodies);
+  result.first_run_ = at::tensor(first_run, at::kLong).to(device);
+  result.first_chunk_ = at::tensor(first_chunk, at::kLong).to(device);
+  try {
+    result.coarse_ = DenseCholesky(coarse_matrix(values.const_data_ptr<double>(), grid, bodies),
+                                   device, "matrix of conducting bodies");
+  } catch (Error const&) {
+    return {};  // bodies that next to nothing holds: rounding is larger
+  }
   return result;
 }
 
 at::Tensor Deflation::coarse_solution(at::Tensor const& field) const {
-  std::int64_t const runs = first_.numel();
-  at::Tensor const run_sums = at::empty({runs}, field.options());
-  at::Tensor sums = at::empty({1, bodies()}, field.options());
+  std::int64_t const runs = first_.numel(), chunks = first_run_.numel() - 1;
+  at::Tensor const of_runs = at::empty({runs}, field.options());
+  at::Tensor const of_chunks = at::empty({chunks}, field.options());
+  at::Tensor of_bodies = at::empty({1, bodies()}, field.options());
   for_all("sums over runs", field, runs, 16,
           RunSumJob{first_.const_data_ptr<std::int64_t>(), end_.const_data_ptr<std::int64_t>(),
-                    field.const_data_ptr<double>(), run_sums.mutable_data_ptr<double>()});
-  for_all("sums over bodies", field, bodies(), 16 * runs / bodies(),
-          BodySumJob{first_run_.const_data_ptr<std::int64_t>(), run_sums.const_data_ptr<double>(),
-                     sums.mutable_data_ptr<double>()});
-  return coarse_.solve(std::move(sums)).squeeze(0);
+                    field.const_data_ptr<double>(), of_runs.mutable_data_ptr<double>()});
+  for_all("sums over chunks of runs", field, chunks, chunk_size,
+          PartSumJob{first_run_.const_data_ptr<std::int64_t>(), of_runs.const_data_ptr<double>(),
+                     of_chunks.mutable_data_ptr<double>()});
+  for_all("sums over bodies", field, bodies(), chunks / bodies() + 1,
+          PartSumJob{first_chunk_.const_data_ptr<std::int64_t>(),
+                     of_chunks.const_data_ptr<double>(), of_bodies.mutable_data_ptr<double>()});
+  return coarse_.solve(std::move(of_bodies)).squeeze(0);
 }
 
 void Deflation::add(at::Tensor const& values, at::Tensor const& field) const {

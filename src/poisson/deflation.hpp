@@ -27,7 +27,7 @@ namespace voxcycle {
 class Deflation {
  public:
   /// @param nu  of one sample, [1, 1, nx, ny, nz]
-  /// @return nothing where there are no such bodies
+  /// @return nothing where there are no such bodies, or their matrix is singular but for rounding
   static std::optional<Deflation> of(Grid3 const& grid, Boundary const& boundary,
                                      at::Tensor const& nu);
 
@@ -37,7 +37,7 @@ class Deflation {
   at::Tensor apply(at::Tensor const& r,
                    std::function<at::Tensor(at::Tensor const&)> const& cycle) const;
 
-  std::int64_t bodies() const { return first_run_.numel() - 1; }
+  std::int64_t bodies() const { return first_chunk_.numel() - 1; }
 
  private:
   Deflation() = default;
@@ -45,8 +45,9 @@ class Deflation {
   void add(at::Tensor const& values, at::Tensor const& field) const;  ///< field += Z values
 
   Grid3 grid_{};
-  at::Tensor outside_;                         ///< nu, 0 in bodies
-  at::Tensor first_, end_, body_, first_run_;  ///< see ConductingBodies
+  at::Tensor outside_;                  ///< nu, 0 in bodies
+  at::Tensor first_, end_, body_;       ///< of runs, see ConductingBodies
+  at::Tensor first_run_, first_chunk_;  ///< of chunks of runs, of bodies; and their ends
   DenseCholesky coarse_;
 };
 

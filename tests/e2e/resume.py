@@ -123,16 +123,21 @@ class Resume(harness.Case):
     def test_fresh_leaves_nothing_of_the_run_that_was_there(self):
         self.finish()
         run = self.scratch / "run"
-        (run / "reports of mine.html").touch()
-        for name in ("report.html", "report_8.html", "evaluation.json", "evaluation_train.csv", "compare.csv"):
+        mine = {"reports of mine.html", "report.pdf", "report_draft.html", "compare.py", "evaluation.ipynb"}
+        for name in mine:
+            (run / name).touch()
+        (run / "report_figures").mkdir()
+        (run / "report_figures/one.html").touch()
+        for name in ("report.html", "report_8.html", "evaluation.json", "evaluation_train.csv", "evaluation_train_8.json", "compare_8.csv",
+                     "compare.csv"):
             (run / name).touch()
         process = self.start(*self.command("run"), "--fresh", "--train.checkpoint_seconds", "1000")
         self.wait_until(process, lambda: not (self.scratch / "run" / "DONE").exists())
         process.send(signal.SIGKILL)
         process.wait(5)
-        self.assertEqual(sorted(p.name for kind in ("h5", "html", "json") for p in run.glob(f"*.{kind}")),
-                         ["reports of mine.html"])
-        self.assertEqual([p.name for p in run.glob("*.csv") if p.name != "metrics.csv"], [])
+        left = {p.name for p in run.iterdir()} - {"config.cfg", "log.txt", "metrics.csv", ".lock"}
+        self.assertEqual({n for n in left if not n.startswith("events.")}, mine | {"report_figures"})
+        self.assertTrue((run / "report_figures/one.html").exists())
 
     def test_under_nohup_it_outlives_the_terminal(self):
         process = self.start(*self.command("run"), in_child=lambda: signal.signal(

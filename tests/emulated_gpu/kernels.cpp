@@ -203,8 +203,8 @@ RunSumJob opened(DeviceQueue const& queue, RunSumJob job) {
   return job;
 }
 
-BodySumJob opened(DeviceQueue const& queue, BodySumJob job) {
-  open(queue, job.first_run, job.run_sums, job.sums);
+PartSumJob opened(DeviceQueue const& queue, PartSumJob job) {
+  open(queue, job.begin, job.parts, job.sums);
   return job;
 }
 

@@ -12,7 +12,7 @@ namespace voxcycle {
 
 /// What solve_multigrid_pcg uses if it is not told: a cycle in float32 (from a contrast of 1e8 on
 /// in float64), with black box coarse grids where nu jumps by more than a factor of two between
-/// neighbouring voxels.
+/// neighbouring voxels, and with the bodies of one sample deflated there.
 /// @param nu  [B, 1, nx, ny, nz], float32 or float64, > 0
 MultigridOptions multigrid_options_for(at::Tensor const& nu);
 

@@ -155,9 +155,9 @@ TEST_P(SlabConv, SlabsOfFineLevelsAgree) {
 }
 
 // The first convolution of boxes whose coarsest level is one voxel thick. Memory that nobody wrote
-// is filled with NaN.
+// is filled with the complement of the number's lowest byte: NaN.
 TEST(SlabConvBySize, OnePlaneOfOneChannel) {
-  ::mallopt(M_PERTURB, 0x80);
+  ::mallopt(M_PERTURB, 0x100);
   at::manual_seed(3);
   at::NoGradGuard const no_grad;
   for (auto const kind : {ConvKind::same, ConvKind::node}) {
@@ -171,6 +171,13 @@ TEST(SlabConvBySize, OnePlaneOfOneChannel) {
         at::Tensor const y = slab_conv::forward(g, x, w, {});
         ASSERT_EQ(y.sizes(), expected.sizes());
         EXPECT_TRUE(at::allclose(y.to(at::kFloat), expected, 0.02, 0.02)) << n;
+        at::Tensor const slope = at::randn(y.sizes()).to(at::kBFloat16).contiguous(kLayout);
+        auto const exact =
+            slab_conv::backward(g, slope.to(at::kFloat), x.to(at::kFloat), w.to(at::kFloat), false);
+        auto const found = slab_conv::backward(g, slope, x, w, false);
+        EXPECT_LE((found.w - exact.w).abs().max().item<double>(),
+                  exact.w.abs().max().item<double>() / 64.0)
+            << n;
       }
     }
   }

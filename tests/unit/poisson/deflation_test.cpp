@@ -69,6 +69,22 @@ TEST(Deflation, IsExactForConstantsInBodiesWhateverTheCycle) {
   }
 }
 
+TEST(Deflation, BodiesMayHaveManyRuns) {
+  at::manual_seed(8);
+  Grid3 const grid{{24, 24, 8}, {1.0, 1.0, 1.0}};
+  at::Tensor nu = at::rand(grid.voxel_shape(), at::kDouble).add_(0.5);
+  at::Tensor e = at::zeros(grid.node_shape(), at::kDouble);
+  nu.narrow(2, 2, 20).narrow(3, 2, 20).narrow(4, 2, 3).fill_(1e6);
+  e.narrow(2, 2, 21).narrow(3, 2, 21).narrow(4, 2, 4).fill_(0.7);
+  nu.narrow(2, 10, 2).narrow(3, 10, 2).narrow(4, 6, 1).fill_(1e6);
+  e.narrow(2, 10, 3).narrow(3, 10, 3).narrow(4, 6, 2).fill_(-1.1);
+  auto const deflation = Deflation::of(grid, ends, nu);
+  EXPECT_EQ(deflation->bodies(), 2);
+  at::Tensor const found =
+      deflation->apply(apply_stiffness(e, nu, grid), [](at::Tensor const& b) { return b * 0.0; });
+  EXPECT_LT(relative_difference(found, e), rounding);
+}
+
 // Whatever the contrast: sums of K times a field over a body are those of its surroundings.
 TEST(Deflation, TheCycleSeesNothingOfTheBodies) {
   at::manual_seed(2);
