@@ -26,7 +26,7 @@ struct MultigridOptions {
   CoarseOperator coarse = CoarseOperator::average;
   at::ScalarType dtype = at::kDouble;  ///< of the cycle's arithmetic: float64, or float32
   /// Solve for constants in bodies of large nu directly, where nu has such (of one sample). Without
-  /// it cycles leave errors there that no residual shows; a cycle takes a fifth longer with it.
+  /// it cycles leave errors there that no residual shows; a cycle takes a tenth longer with it.
   bool deflate_bodies = false;
 };
 

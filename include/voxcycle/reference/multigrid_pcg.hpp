@@ -23,7 +23,7 @@ void fit_float32(at::Tensor& nu, std::optional<at::Tensor>& b);
 /// Reference solution by conjugate gradients in float64 with one multigrid V-cycle as
 /// preconditioner: the classical baseline. Without `multigrid` the cycle works in float32 and fits
 /// nu (multigrid_options_for). Iterations to 1e-8 at 32^3 and 64^3: 6 on kl, 6 to 9 on lognormal
-/// and two-phase fields up to contrast 1e6, 9 to 38 on thirty conducting spheres of 1e2 to 1e6.
+/// and two-phase fields up to contrast 1e6, 9 to 14 on thirty conducting spheres of 1e2 to 1e6.
 /// Other arguments as solve_pcg.
 /// @throws Error also where Multigrid refuses the grid.
 SolveResult solve_multigrid_pcg(Problem const& problem, at::Tensor const& nu,
