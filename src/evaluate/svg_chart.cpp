@@ -41,11 +41,18 @@ double left_of(Chart const& chart) {
   return left;
 }
 
+/// A chart and where its plot begins.
+struct Frame {
+  explicit Frame(Chart const& of) : chart(of), left(left_of(of)) {}
+  Chart const& chart;
+  double left;
+};
+
 /// What no logarithmic axis reaches stands at its left end.
-double x_of(Chart const& chart, double x) {
-  double const left = left_of(chart);
-  if (chart.x.logarithmic && x <= 0) return left;
-  return left + (kRight - left) * chart.x.position(x);
+double x_of(Frame const& frame, double x) {
+  Axis const& axis = frame.chart.x;
+  if (axis.logarithmic && x <= 0) return frame.left;
+  return frame.left + (kRight - frame.left) * axis.position(x);
 }
 double y_of(Chart const& chart, double y) {
   return kBottom - (kBottom - kTop) * chart.y.position(y);
@@ -65,12 +72,12 @@ std::string line(char const* kind, Place a, Place b) {
                 b.y);
 }
 
-std::string draw_bands(Chart const& chart) {
+std::string draw_bands(Frame const& frame) {
   std::string out;
   int count = 0;
-  for (Band const& band : chart.bands) {
-    double const begin = std::clamp(x_of(chart, band.begin), left_of(chart), kRight);
-    double const end = std::clamp(x_of(chart, band.end), left_of(chart), kRight);
+  for (Band const& band : frame.chart.bands) {
+    double const begin = std::clamp(x_of(frame, band.begin), frame.left, kRight);
+    double const end = std::clamp(x_of(frame, band.end), frame.left, kRight);
     out += html::element("rect",
                          format("class='%s' x='%.1f' y='%.1f' width='%.1f' height='%.1f'",
                                 count++ % 2 == 0 ? "band" : "open", begin, kTop - 18,
@@ -83,8 +90,8 @@ std::string draw_bands(Chart const& chart) {
   return out;
 }
 
-std::string draw_axes(Chart const& chart) {
-  double const left = left_of(chart);
+std::string draw_axes(Frame const& frame) {
+  auto const& [chart, left] = frame;
   std::string out;
   for (Tick const& tick : chart.y.ticks) {
     double const y = y_of(chart, tick.value);
@@ -92,7 +99,7 @@ std::string draw_axes(Chart const& chart) {
     out += text({left - 7, y + 4}, "end", html::escape(tick.label + chart.y_unit));
   }
   for (Tick const& tick : chart.x.ticks) {
-    double const x = x_of(chart, tick.value);
+    double const x = x_of(frame, tick.value);
     out += line("axis", {x, kBottom}, {x, kBottom + 4});
     out += text({x, kBottom + 18}, "middle", html::escape(tick.label));
   }
@@ -137,7 +144,8 @@ std::string line_class(Series const& series) {
                 dashes.at(static_cast<std::size_t>(series.dash)));
 }
 
-std::string draw_series(Chart const& chart, Series const& series) {
+std::string draw_series(Frame const& frame, Series const& series) {
+  Chart const& chart = frame.chart;
   std::string lines;
   std::string marks;
   std::string path;
@@ -160,7 +168,7 @@ std::string draw_series(Chart const& chart, Series const& series) {
     }
     if (point.segment != segment) finish();
     segment = point.segment;
-    Place const at{x_of(chart, point.x), y_of(chart, point.y)};
+    Place const at{x_of(frame, point.x), y_of(chart, point.y)};
     path += format("%s%.1f,%.1f", length++ == 0 ? "" : " ", at.x, at.y);
     last = at;
     if (series.markers) {
@@ -175,16 +183,17 @@ std::string draw_series(Chart const& chart, Series const& series) {
 }  // namespace
 
 std::string render(Chart const& chart) {
+  Frame const frame(chart);
   std::string content = html::element("title", "", html::escape(chart.title));
   // A frame a little larger than the plot keeps markers at its edge whole.
-  content += html::element(
-      "clipPath", "id='" + chart.id + "'",
-      format("<rect x='%.0f' y='%.0f' width='%.0f' height='%.0f'/>", left_of(chart) - 5, kTop - 5,
-             kRight - left_of(chart) + 12, kBottom - kTop + 9));
-  content += draw_bands(chart);
-  content += draw_axes(chart);
+  content +=
+      html::element("clipPath", "id='" + chart.id + "'",
+                    format("<rect x='%.0f' y='%.0f' width='%.0f' height='%.0f'/>", frame.left - 5,
+                           kTop - 5, kRight - frame.left + 12, kBottom - kTop + 9));
+  content += draw_bands(frame);
+  content += draw_axes(frame);
   std::string drawn;
-  for (Series const& series : chart.series) drawn += draw_series(chart, series);
+  for (Series const& series : chart.series) drawn += draw_series(frame, series);
   content += html::element("g", "clip-path='url(#" + chart.id + ")'", drawn);
   return html::element("svg", format("viewBox='0 0 %.0f %.0f' role='img'", kWidth, kHeight),
                        content);

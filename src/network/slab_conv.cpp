@@ -75,20 +75,29 @@ at::Tensor output_like(Geometry const& g, at::Tensor const& w, at::Tensor const&
   return y.is_cuda() ? channel_padding::filled_up(y, 1, w.size(g.transposed ? 1 : 0)) : y;
 }
 
-/// Whether oneDNN's bf16 convolution reads memory that nobody wrote: in torch 2.11, on processors
-/// with AVX-512 BF16 but no AMX, that of a single plane of one channel around which it adds zeros
-/// itself.
+/// Whether oneDNN adds zeros along x to fields in bf16. Around few planes it then fails, in torch
+/// 2.11, on processors with AVX-512 BF16 but no AMX: ours take their place there.
+bool onednn_adds_zeros(Geometry const& g, at::Tensor const& field, int cut_axes) {
+  return cut_axes == 0 && g.padding_x > 0 && field.is_cpu() && field.scalar_type() == at::kBFloat16;
+}
+at::Tensor with_zeros(Geometry const& g, at::Tensor const& x) {
+  return part_of(x, {-g.padding_x, x.size(2) + g.padding_x});
+}
+
+/// Whether its convolution reads memory that nobody wrote: that of one plane of one channel.
 bool reads_beyond(Geometry const& g, at::Tensor const& x, int cut_axes) {
-  bool const adds_zeros = cut_axes == 0 && g.padding_x > 0;
-  return adds_zeros && x.size(1) == 1 && x.size(2) == 1 && x.is_cpu() &&
-         x.scalar_type() == at::kBFloat16;
+  return x.size(1) == 1 && x.size(2) == 1 && onednn_adds_zeros(g, x, cut_axes);
+}
+/// Whether its weight gradient is garbage: that of two planes of results.
+bool is_garbled(Geometry const& g, at::Tensor const& slope, int cut_axes) {
+  return slope.size(2) == 2 && onednn_adds_zeros(g, slope, cut_axes);
 }
 
 at::Tensor convolve(Geometry const& g, at::Tensor const& field, at::Tensor const& w,
                     std::optional<at::Tensor> const& b, int cut_axes) {
   at::Tensor const x = input_like(g, w, field);
   if (reads_beyond(g, x, cut_axes)) {
-    return convolve(g, part_of(x, {-g.padding_x, 1 + g.padding_x}), w, b, 1);
+    return convolve(g, with_zeros(g, x), w, b, 1);
   }
   std::vector<std::int64_t> const stride(3, g.stride), padding = padding_of(g, cut_axes);
   // torch takes a lone float32 sample of few values (n c x y <= 20480) past oneDNN, through a loop
@@ -108,20 +117,12 @@ struct Slopes {
   at::Tensor x, w;
 };
 
-/// Whether oneDNN's bf16 weight gradient is garbage: in torch 2.11, on processors with AVX-512 BF16
-/// but no AMX, that of two planes of results around which it adds zeros itself.
-bool is_garbled(Geometry const& g, at::Tensor const& slope, int cut_axes) {
-  bool const adds_zeros = cut_axes == 0 && g.padding_x > 0;
-  return adds_zeros && slope.size(2) == 2 && slope.is_cpu() && slope.scalar_type() == at::kBFloat16;
-}
-
 Slopes differentiate(Geometry const& g, at::Tensor const& slope, at::Tensor const& x,
                      at::Tensor const& w, int cut_axes, Wanted wanted) {
   if (wanted.w && is_garbled(g, slope, cut_axes)) {
     Slopes found;
     if (wanted.x) found.x = differentiate(g, slope, x, w, cut_axes, {.x = true, .w = false}).x;
-    at::Tensor const with_zeros = part_of(x, {-g.padding_x, x.size(2) + g.padding_x});
-    found.w = differentiate(g, slope, with_zeros, w, 1, {.x = false, .w = true}).w;
+    found.w = differentiate(g, slope, with_zeros(g, x), w, 1, {.x = false, .w = true}).w;
     return found;
   }
   std::vector<std::int64_t> const stride(3, g.stride), padding = padding_of(g, cut_axes);

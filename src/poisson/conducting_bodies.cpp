@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <bitset>
+#include <cmath>
 #include <mutex>
 #include <numeric>
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "voxcycle/core/instruction_set.hpp"
+#include "voxcycle/core/random.hpp"
 
+#include <cstdint>
 #include <vector>
 
 namespace voxcycle::testing {
@@ -22,6 +24,16 @@ std::vector<Variant<Table>> variants(Table const& (*baseline)(), Table const& (*
   if (supported(InstructionSet::avx2)) all.push_back({"avx2", avx2()});
   if (supported(InstructionSet::avx512)) all.push_back({"avx512", avx512()});
   return all;
+}
+
+/// Numbers of both signs, from -0.4 to 0.6.
+template <class T = double>
+std::vector<T> numbers(std::int64_t count, std::uint64_t seed) {
+  std::vector<T> values;
+  for (std::int64_t k = 0; k < count; ++k) {
+    values.push_back(static_cast<T>(hash_uniform({seed, static_cast<std::uint64_t>(k)}) - 0.4));
+  }
+  return values;
 }
 
 }  // namespace voxcycle::testing

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "field/row_product.hpp"
 
-#include "voxcycle/core/random.hpp"
-
 #include <string>
 #include <vector>
 
@@ -11,14 +9,6 @@
 
 namespace voxcycle {
 namespace {
-
-std::vector<double> random_values(std::int64_t count, std::uint64_t seed) {
-  std::vector<double> values;
-  for (std::int64_t k = 0; k < count; ++k) {
-    values.push_back(hash_uniform({seed, static_cast<std::uint64_t>(k)}) - 0.5);
-  }
-  return values;
-}
 
 struct Size {
   std::int64_t rows;
@@ -31,8 +21,8 @@ TEST(RowProduct, EveryVariantHasTheBitsOfThePlainLoop) {
     // Rows lie farther apart than they are long.
     std::int64_t const a_stride = size.inner + 3;
     std::int64_t const stride = size.columns + 5;
-    auto const a = random_values(size.rows * a_stride, 1);
-    auto const b = random_values((size.inner + 1) * stride, 2);
+    auto const a = testing::numbers(size.rows * a_stride, 1);
+    auto const b = testing::numbers((size.inner + 1) * stride, 2);
     std::vector<double> const before(static_cast<std::size_t>(size.rows * stride), -77.0);
     std::vector<double> expected = before;
     for (std::int64_t i = 0; i < size.rows; ++i) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "network/norm_rows.hpp"
 
-#include "voxcycle/core/random.hpp"
-
 #include <bit>
 #include <vector>
 
@@ -25,9 +23,7 @@ T stored(double value) {
 template <class T>
 std::vector<T> numbers(std::int64_t count, std::uint64_t seed) {
   std::vector<T> values;
-  for (std::int64_t k = 0; k < count; ++k) {
-    values.push_back(stored<T>(hash_uniform({seed, static_cast<std::uint64_t>(k)}) - 0.4));
-  }
+  for (double const value : testing::numbers(count, seed)) values.push_back(stored<T>(value));
   return values;
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "poisson/row_loops.hpp"
 
-#include "voxcycle/core/random.hpp"
-
 #include <array>
 #include <vector>
 
@@ -11,6 +9,8 @@
 
 namespace voxcycle {
 namespace {
+
+using testing::numbers;
 
 // No row, one value, whole vectors of every instruction set, and such with a rest.
 constexpr std::int64_t lengths[] = {0, 1, 16, 37};
@@ -27,15 +27,6 @@ row_loops::Loops<T> const& loops_of(row_loops::Table const& table) {
   } else {
     return table.f64;
   }
-}
-
-template <class T>
-std::vector<T> numbers(std::int64_t count, std::uint64_t seed) {
-  std::vector<T> values;
-  for (std::int64_t k = 0; k < count; ++k) {
-    values.push_back(static_cast<T>(hash_uniform({seed, static_cast<std::uint64_t>(k)}) - 0.3));
-  }
-  return values;
 }
 
 template <class T>
