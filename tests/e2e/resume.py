@@ -203,15 +203,17 @@ class Resume(harness.Case):
         self.expect_as_uninterrupted()
 
     def test_without_standard_output(self):
-        def close_all():
-            for file in range(3):
-                os.close(file)
-        process = self.start(*self.command("run"), in_child=close_all)
-        self.wait_until(process, lambda: self.steps_done("run") >= 20)
-        self.assertRegex((self.scratch / "run/.lock").read_text(), r"^process \d+ on [^\s]+$")
-        self.assertEqual(process.wait(40).status, 0)
-        lines = (self.scratch / "run/log.txt").read_text().splitlines()
-        self.assertEqual(len(lines), len(set(lines)))
+        for closed in ((1,), (1, 2), (0, 1, 2)):
+            def close():
+                for file in closed:
+                    os.close(file)
+            directory = self.scratch / f"without {closed}"
+            process = self.start(*self.command(directory.name), in_child=close)
+            self.wait_until(process, lambda: self.steps_done(directory.name) >= 20)
+            self.assertRegex((directory / ".lock").read_text(), r"^process \d+ on [^\s]+$")
+            self.assertEqual(process.wait(40).status, 0)
+            lines = (directory / "log.txt").read_text().splitlines()
+            self.assertEqual(len(lines), len(set(lines)))
 
     def test_interrupted_mpiexec(self):
         # What Ctrl-C does: mpiexec passes a termination on to its ranks and reports a failure.

@@ -45,6 +45,7 @@ TEST(Text, EndsOfARangeCanBeToldApart) {
   EXPECT_EQ(format_ends(-0.00017234, 0.00017234, 3), Ends("-0.000172", "0.000172"));
   EXPECT_EQ(format_ends(400.0, 400.25, 3), Ends("400", "400.25"));
   EXPECT_EQ(format_ends(1000.0, 1000.5, 4), Ends("1000", "1000.5"));
+  EXPECT_EQ(format_ends(1000.0, 1000.123, 4), Ends("1000", "1000.12")) << "two digits of the range";
   EXPECT_EQ(format_ends(-7.00001, -7.0, 3), Ends("-7.00001", "-7"));
   EXPECT_EQ(format_ends(3.0, 3.0, 3), Ends("3", "3"));
   auto const [low, high] = format_ends(1.0, std::nextafter(1.0, 2.0), 3);
