@@ -266,6 +266,10 @@ at::Tensor weight_gradient_in_slabs(Geometry const& g, at::Tensor const& slope, 
     for (auto const& slab : slabs) {
       at::Tensor const x_slab = planes_of(x, n, slab.x);
       at::Tensor const y_slab = part_of(sample_of(slope, n), slab.y);
+      if (slope.is_cuda() && strips.size() == 1) {
+        dw.add_(differentiate(g, y_slab, x_slab, w, 1, {.x = false, .w = true}).w);
+        continue;
+      }
       for (auto const& strip : strips) {
         at::Tensor const x_part = part_of(x_slab, strip.x, 3).contiguous(kLayout);
         at::Tensor const y_part = part_of(y_slab, strip.y, 3).contiguous(kLayout);
@@ -305,11 +309,20 @@ Gradients backward(Geometry const& g, at::Tensor const& slope, at::TensorList x,
     found.w = weight_gradient_in_slabs(g, slope, x, w, default_planes, rows);
     return found;
   }
-  auto const [dx, dw] = differentiate(g, slope, joined(x), w, 0, {.x = needs_x, .w = true});
-  found.w = dw;
+  bool const sums_in_slabs = slope.is_cuda() && slope.size(0) * voxels_of(slope) > most_in_sum;
+  Slopes const whole =
+      differentiate(g, slope, joined(x), w, 0, {.x = needs_x, .w = !sums_in_slabs});
+  if (sums_in_slabs) {
+    std::int64_t const planes = most_in_sum / (slope.size(3) * slope.size(4));
+    std::int64_t const cut = g.transposed ? planes / g.stride : planes;
+    found.w = weight_gradient_in_slabs(g, slope, x, w, std::max<std::int64_t>(1, cut),
+                                       slope.size(3));
+  } else {
+    found.w = whole.w;
+  }
   std::vector<std::int64_t> channels;
   for (auto const& part : x) channels.push_back(part.size(1));
-  if (needs_x) found.x = at::split_with_sizes(dx, channels, 1);
+  if (needs_x) found.x = at::split_with_sizes(whole.x, channels, 1);
   return found;
 }
 

@@ -20,19 +20,20 @@ at::Tensor lower_triangle(StencilSource const& matrix) {
   at::Tensor result = at::zeros({matrix.batch(), nodes, nodes}, at::kDouble);
   auto entries = result.accessor<double, 3>();
   AT_DISPATCH_FLOATING_TYPES(values.scalar_type(), "lower_triangle", [&] {
-    with_entries<scalar_t>(matrix, values, [&](auto const& entry) {
-      FieldSize const& size = entry.nodes;
+    with_entries<scalar_t>(matrix, values, [&](auto const& of_node) {
+      FieldSize const& size = of_node.nodes;
       for (std::int64_t element = 0; element < matrix.batch() * nodes; ++element) {
         auto const [sample, x, y, z] = size.place(element);
         std::int64_t const i = element % nodes;
+        double row[offset_count];
+        of_node.row(sample, x, y, z, row);
         for (int t = no_offset + 1; t < offset_count; ++t) {
           Step const o(t);
           if (!size.holds(x + o.x, y + o.y, z + o.z)) continue;
           std::int64_t const j = size.index(0, x + o.x, y + o.y, z + o.z);
-          double const coupling = entry(sample, x, y, z, t);
-          entries[sample][j][i] = coupling;
-          entries[sample][i][i] -= coupling;
-          entries[sample][j][j] -= coupling;
+          entries[sample][j][i] = row[t];
+          entries[sample][i][i] -= row[t];
+          entries[sample][j][j] -= row[t];
         }
       }
     });

@@ -22,8 +22,7 @@ using MultigridJobs =
                WeightedProlongJob<T>, ApplyCouplingsJob<T>, CouplingDiagonalJob<T>>;
 
 template <class T>
-using BlackBoxJobs =
-    std::tuple<BlackBoxWeightJob<T, VoxelEntries<T>>, BlackBoxWeightJob<T, CouplingEntries<T>>,
-               BlackBoxCouplingJob<T, VoxelEntries<T>>, BlackBoxCouplingJob<T, CouplingEntries<T>>>;
+using BlackBoxProducts = std::tuple<BlackBoxCouplingJob<T, VoxelEntries<T>>,
+                                    BlackBoxCouplingJob<T, CouplingEntries<T>>>;
 
 }  // namespace voxcycle

@@ -2,7 +2,7 @@
 // The fused energy and gradient kernel for GPUs, as a block program (core/block_program.hpp).
 //
 // A block owns a tile of 15 x 31 nodes in y and z and walks along x through some planes of them.
-// Its 8 x 32 threads hold two columns of voxels each, neighbours in y; the first row of voxels and
+// Its 4 x 32 threads hold four columns of voxels each, neighbours in y; the first row of voxels and
 // the first column of threads repeat voxels of other blocks, so that the tile's nodes get all they
 // need without writing to another block's. A thread keeps the sums and differences of its voxels'
 // corners (as kernels/energy_rows.cpp does) and what they give to the next plane; what they give to
@@ -77,8 +77,8 @@ struct EnergyJob {
 /// How a sample's nodes are cut into tiles: a function of the grid alone, so that a sample of a
 /// batch has the bits that it has alone.
 struct EnergyTiles {
-  static constexpr int threads_y = 8, threads_z = 32;
-  static constexpr int rows = 2;  ///< of voxels a thread
+  static constexpr int threads_y = 4, threads_z = 32, threads = threads_y * threads_z;
+  static constexpr int rows = 4;  ///< of voxels a thread
   static constexpr int size_y = threads_y * rows - 1, size_z = threads_z - 1;  ///< nodes a tile
   int thickness;  ///< node planes a tile
   int along_x, along_y, along_z;
@@ -94,10 +94,9 @@ struct EnergyTiles {
   VOXCYCLE_BOTH static int count(int nodes, int size) { return (nodes + size - 1) / size; }
   // Thin tiles fill a GPU with small grids; thick ones repeat less.
   VOXCYCLE_BOTH static int layers(int nx) {
-    return nx < 4 ? 1 : nx < 64 ? nx / 4 : nx < 512 ? 16 : nx / 32;
+    return nx < 4 ? 1 : nx < 64 ? nx / 4 : nx < 256 ? 16 : nx / 32;
   }
 };
-static_assert(EnergyTiles::threads_y * EnergyTiles::threads_z == block_threads);
 
 /// Shared memory: what voxels give to other threads' nodes, and sums. The two sides take turns, so
 /// that one barrier a plane is enough.
@@ -106,22 +105,22 @@ struct EnergyShared {
   /// An offer of each thread, with room before for the threads that have no neighbour.
   struct Offers {
     static constexpr int before = EnergyTiles::threads_z + 1;
-    T values[before + block_threads];
+    T values[before + EnergyTiles::threads];
     VOXCYCLE_BOTH T& of(int thread) { return values[before + thread]; }
   };
   struct Side {
     Offers to_z[EnergyTiles::rows];  ///< of each row of voxels to the next node along z
     Offers to_y, to_yz;              ///< of the last row to the next row of nodes
   } sides[2];
-  double sums[block_threads];
+  double sums[EnergyTiles::threads];
 };
 
-/// A thread: two voxels of each plane, and the nodes at their first corners.
+/// A thread: a few voxels of each plane, and the nodes at their first corners.
 template <class T>
 class EnergyColumns {
  public:
-  /// Takes up voxels (y, z) and (y + 1, z), some of which may lie outside of the grid, and the
-  /// nodes (y, z), if it owns the first, and (y + 1, z), if it owns any.
+  /// Takes up voxels (y, z), (y + 1, z), ..., some of which may lie outside of the grid, and the
+  /// nodes (y, z), if it owns the first, and (y + 1, z), ..., if it owns any.
   VOXCYCLE_BOTH void begin(EnergyJob<T> const& job, int y, int z, bool owns_first, bool owns_any) {
     auto const clamp = [](int i, int last) { return i < 0 ? 0 : i > last ? last : i; };
     // Voxels outside of the grid count as 0 times ones inside.
@@ -178,7 +177,8 @@ class EnergyColumns {
   VOXCYCLE_BOTH void give(EnergyWeights<T> const& w, T const* u, T const* nu,
                           EnergyShared<T>& shared, int side, int thread) {
     turn(1 - side);
-    T const voxels[rows] = {scale_[0] * fetched_nu_[0], scale_[1] * fetched_nu_[1]};
+    T voxels[rows];
+    for (int i = 0; i < rows; ++i) voxels[i] = scale_[i] * fetched_nu_[i];
     fetch_nodes(u);
     fetch_voxels(nu);
     PlaneTerms<T> total[rows];
@@ -257,12 +257,12 @@ class EnergyColumns {
   /// other than ss is summed by parts: over node planes, the term times what K makes of it.
   VOXCYCLE_BOTH void offer(EnergyWeights<T> const& w, PlaneTerms<T> const* total, T const* steep,
                            EnergyShared<T>& shared, int side, int thread) {
-    auto const &a = corners_[side][0], &b = corners_[side][1];
-    PlaneTerms<T> energy = {steep[1], b.sd * total[1].sd, b.ds * total[1].ds, b.dd * total[1].dd};
-    // The repeated voxels of the rim belong to other blocks.
-    if (counts_first_) {
-      energy = {energy.ss + steep[0], std::fma(a.sd, total[0].sd, energy.sd),
-                std::fma(a.ds, total[0].ds, energy.ds), std::fma(a.dd, total[0].dd, energy.dd)};
+    PlaneTerms<T> energy;
+    for (int i = rows - 1; i >= 0; --i) {
+      if (i == 0 && !counts_first_) break;  // the rim's repeated voxels belong to other blocks
+      auto const& of = corners_[side][i];
+      energy = {energy.ss + steep[i], std::fma(of.sd, total[i].sd, energy.sd),
+                std::fma(of.ds, total[i].ds, energy.ds), std::fma(of.dd, total[i].dd, energy.dd)};
     }
     energy_ += static_cast<double>(std::fma(
         w.p_dd, energy.dd, std::fma(w.p_ds, energy.ds, std::fma(w.p_sd, energy.sd, energy.ss))));
@@ -370,7 +370,7 @@ VOXCYCLE_BOTH void energy_block(Block& block, EnergyShared<T>& shared, EnergyJob
   }
 
   block.each([&columns, &shared](int thread) { shared.sums[thread] = columns[thread].energy(); });
-  sum_over_block(block, shared.sums);
+  sum_over_block<EnergyTiles::threads>(block, shared.sums);
   block.each([=, &shared, &job](int thread) {
     if (thread == 0) job.partial[index] = shared.sums[0];
   });

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "voxcycle/core/element_job.hpp"
+#include "voxcycle/core/unrolled.hpp"
 
 #include <cstdint>
 
@@ -26,21 +27,37 @@ struct VoxelEntries {
     for (int i = 0; i < 8; ++i) element[i] = element_row[i];
   }
 
-  /// Between a node and its neighbour at offset t; 0 if that is outside of the grid.
-  VOXCYCLE_BOTH double operator()(int sample, int x, int y, int z, int t) const {
+  /// Those of a node, which may lie outside of the grid, as may its neighbours: 0.
+  VOXCYCLE_BOTH void row(int sample, int x, int y, int z, double (&entries)[offset_count]) const {
     FieldSize const voxels{nodes.x - 1, nodes.y - 1, nodes.z - 1};
-    Step const o(t);
-    double sum = 0.0;
-    for (int xv = x - (o.x <= 0); xv <= x - (o.x < 0); ++xv) {
-      for (int yv = y - (o.y <= 0); yv <= y - (o.y < 0); ++yv) {
-        for (int zv = z - (o.z <= 0); zv <= z - (o.z < 0); ++zv) {
-          if (voxels.holds(xv, yv, zv)) {
-            sum += static_cast<double>(nu[voxels.index(sample, xv, yv, zv)]);
-          }
-        }
-      }
-    }
-    return sum * element[4 * (o.x != 0) + 2 * (o.y != 0) + (o.z != 0)];
+    enum { low, both, high };  // along an axis: the voxel before the node, the sum, that behind it
+    double sums[3][3][3];
+    unrolled<8>([&](auto voxel) {
+      constexpr int dx = decltype(voxel)::value / 4, dy = decltype(voxel)::value / 2 % 2;
+      constexpr int dz = decltype(voxel)::value % 2;
+      int const xv = x - 1 + dx, yv = y - 1 + dy, zv = z - 1 + dz;
+      sums[high * dx][high * dy][high * dz] =
+          voxels.holds(xv, yv, zv) ? static_cast<double>(nu[voxels.index(sample, xv, yv, zv)])
+                                   : 0.0;
+    });
+    unrolled<4>([&](auto pair) {
+      constexpr int px = decltype(pair)::value / 2 * high, py = decltype(pair)::value % 2 * high;
+      sums[px][py][both] = sums[px][py][low] + sums[px][py][high];
+    });
+    unrolled<6>([&](auto pair) {
+      constexpr int px = decltype(pair)::value / 3 * high, pz = decltype(pair)::value % 3;
+      sums[px][both][pz] = sums[px][low][pz] + sums[px][high][pz];
+    });
+    unrolled<9>([&](auto pair) {
+      constexpr int py = decltype(pair)::value / 3, pz = decltype(pair)::value % 3;
+      sums[both][py][pz] = sums[low][py][pz] + sums[high][py][pz];
+    });
+    unrolled<offset_count>([&](auto offset) {
+      constexpr int t = decltype(offset)::value;
+      constexpr Step o(t);
+      entries[t] =
+          sums[o.x + 1][o.y + 1][o.z + 1] * element[4 * (o.x != 0) + 2 * (o.y != 0) + (o.z != 0)];
+    });
   }
 };
 
@@ -50,25 +67,48 @@ struct CouplingEntries {
   T const* couplings;  ///< [batch, 13, nodes] with the neighbours at offsets 14 to 26
   FieldSize nodes;
 
-  /// Between a node and its neighbour at offset t; 0 if that is outside of the grid.
-  VOXCYCLE_BOTH double operator()(int sample, int x, int y, int z, int t) const {
-    if (t != no_offset) return static_cast<double>(coupling(sample, x, y, z, t));
+  /// Those of a node, which may lie outside of the grid, as may its neighbours: 0.
+  VOXCYCLE_BOTH void row(int sample, int x, int y, int z, double (&entries)[offset_count]) const {
+    bool const inside = nodes.holds(x, y, z);
     double sum = 0.0;
-    for (int other = 0; other < offset_count; ++other) {
-      if (other != no_offset) sum -= static_cast<double>(coupling(sample, x, y, z, other));
-    }
-    return sum;
+    around(sample, inside ? x : 0, inside ? y : 0, inside ? z : 0,
+           [&](auto offset, T coupling, std::uint32_t) {
+             constexpr int t = decltype(offset)::value;
+             entries[t] = inside ? static_cast<double>(coupling) : 0.0;
+             sum -= entries[t];
+           });
+    entries[no_offset] = sum;
   }
 
-  VOXCYCLE_BOTH T coupling(int sample, int x, int y, int z, int t) const {
-    Step const o(t);
-    if (!nodes.holds(x + o.x, y + o.y, z + o.z)) return T(0);
-    // It is stored at whichever of the two nodes comes first.
-    if (t > no_offset) {
-      return couplings[nodes.index(sample * coupling_count + t - no_offset - 1, x, y, z)];
-    }
-    int const slot = offset_count - 1 - t - no_offset - 1;
-    return couplings[nodes.index(sample * coupling_count + slot, x + o.x, y + o.y, z + o.z)];
+  /// body(offset, coupling, neighbour) for all neighbours of a node of the grid: an integral
+  /// constant and the neighbour's number in its sample. Of neighbours outside of the grid the
+  /// coupling is 0 and the number that of the node.
+  template <class Body>
+  VOXCYCLE_BOTH void around(int sample, int x, int y, int z, Body const& body) const {
+    std::int64_t const count = nodes.count();
+    auto const stride_y = static_cast<std::uint32_t>(nodes.z);
+    std::uint32_t const stride_x = static_cast<std::uint32_t>(nodes.y) * stride_y;
+    std::uint32_t const here = static_cast<std::uint32_t>(x) * stride_x +
+                               static_cast<std::uint32_t>(y) * stride_y +
+                               static_cast<std::uint32_t>(z);
+    bool const has_x[] = {x > 0, true, x + 1 < nodes.x};
+    bool const has_y[] = {y > 0, true, y + 1 < nodes.y};
+    bool const has_z[] = {z > 0, true, z + 1 < nodes.z};
+    T const* const of_sample = couplings + sample * coupling_count * count;
+    unrolled<offset_count>([&](auto offset) {
+      constexpr int t = decltype(offset)::value;
+      if constexpr (t != no_offset) {
+        constexpr Step o(t);
+        bool const there = has_x[o.x + 1] && has_y[o.y + 1] && has_z[o.z + 1];
+        std::uint32_t const other = here + static_cast<std::uint32_t>(o.x) * stride_x +
+                                    static_cast<std::uint32_t>(o.y) * stride_y +
+                                    static_cast<std::uint32_t>(o.z);
+        // It is stored at whichever of the two nodes comes first.
+        constexpr int slot = (t > no_offset ? t : offset_count - 1 - t) - no_offset - 1;
+        T const* const stored = of_sample + slot * count;
+        body(offset, there ? stored[t > no_offset ? here : other] : T(0), there ? other : here);
+      }
+    });
   }
 };
 
@@ -81,13 +121,12 @@ struct ApplyCouplingsJob {
 
   VOXCYCLE_BOTH void operator()(std::int64_t i) const {
     auto const [sample, x, y, z] = k.nodes.place(i);
+    T const* const values = u + sample * k.nodes.count();
+    T const own = u[i];
     T sum = 0;
-    for (int t = 0; t < offset_count; ++t) {
-      Step const o(t);
-      if (t == no_offset || !k.nodes.holds(x + o.x, y + o.y, z + o.z)) continue;
-      sum += k.coupling(sample, x, y, z, t) *
-             (u[k.nodes.index(sample, x + o.x, y + o.y, z + o.z)] - u[i]);
-    }
+    k.around(sample, x, y, z, [&](auto, T coupling, std::uint32_t node) {
+      sum += coupling * (values[node] - own);
+    });
     out[i] = sum;
   }
 };
@@ -100,9 +139,7 @@ struct CouplingDiagonalJob {
   VOXCYCLE_BOTH void operator()(std::int64_t i) const {
     auto const [sample, x, y, z] = k.nodes.place(i);
     T sum = 0;
-    for (int t = 0; t < offset_count; ++t) {
-      if (t != no_offset) sum -= k.coupling(sample, x, y, z, t);
-    }
+    k.around(sample, x, y, z, [&](auto, T coupling, std::uint32_t) { sum -= coupling; });
     out[i] = sum;
   }
 };

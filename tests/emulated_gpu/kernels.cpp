@@ -26,12 +26,12 @@ void open(DeviceQueue const& queue, T*&... address) {
 }
 
 /// Plays blocks `blocks` - 1 to 0: body(block, shared, index).
-template <class Shared, class Body>
+template <class Shared, int threads = block_threads, class Body>
 void play(char const* name, DeviceQueue const& queue, std::int64_t blocks, Body body) {
   emulated_gpu::count_launch(name);
   emulated_gpu::enqueue(queue.stream, [blocks, body] {
     auto const shared = std::make_unique<Shared>();
-    EmulatedBlock block(EmulatedBlock::Order::downwards);
+    EmulatedBlock block(EmulatedBlock::Order::downwards, threads);
     for (std::int64_t i = blocks; i-- > 0;) body(block, *shared, i);
   });
 }
@@ -63,10 +63,11 @@ template <class T>
 void energy(DeviceQueue const& queue, EnergyJob<T> job, double* sums) {
   open(queue, job.u, job.nu, job.b, job.gradient, job.partial);
   int const tiles = EnergyTiles(job.nx, job.ny, job.nz).per_sample();
-  play<EnergyShared<T>>("energy", queue, static_cast<std::int64_t>(job.batch) * tiles,
-                        [=](EmulatedBlock& block, EnergyShared<T>& shared, std::int64_t i) {
-                          energy_block(block, shared, job, static_cast<int>(i));
-                        });
+  play<EnergyShared<T>, EnergyTiles::threads>(
+      "energy", queue, static_cast<std::int64_t>(job.batch) * tiles,
+      [=](EmulatedBlock& block, EnergyShared<T>& shared, std::int64_t i) {
+        energy_block(block, shared, job, static_cast<int>(i));
+      });
   if (sums != nullptr) sum_rows(queue, job.partial, job.batch, tiles, sums);
 }
 
@@ -155,8 +156,9 @@ CouplingEntries<T> opened(DeviceQueue const& queue, CouplingEntries<T> entries) 
   return entries;
 }
 
-template <class T, class Entries>
-BlackBoxWeightJob<T, Entries> opened(DeviceQueue const& queue, BlackBoxWeightJob<T, Entries> job) {
+template <class T, class Entries, int... odd>
+BlackBoxWeightJob<T, Entries, odd...> opened(DeviceQueue const& queue,
+                                             BlackBoxWeightJob<T, Entries, odd...> job) {
   job.fine = opened(queue, job.fine);
   open(queue, job.weights);
   return job;
@@ -254,8 +256,12 @@ template struct ElementLaunches<NodeJobs<double>>;
 template struct ElementLaunches<MultigridJobs<float>>;
 template struct ElementLaunches<MultigridJobs<double>>;
 template struct ElementLaunches<BodyJobs>;
-template struct ElementLaunches<BlackBoxJobs<float>>;
-template struct ElementLaunches<BlackBoxJobs<double>>;
+template struct ElementLaunches<BlackBoxWeightJobs<float, VoxelEntries<float>>>;
+template struct ElementLaunches<BlackBoxWeightJobs<float, CouplingEntries<float>>>;
+template struct ElementLaunches<BlackBoxProducts<float>>;
+template struct ElementLaunches<BlackBoxWeightJobs<double, VoxelEntries<double>>>;
+template struct ElementLaunches<BlackBoxWeightJobs<double, CouplingEntries<double>>>;
+template struct ElementLaunches<BlackBoxProducts<double>>;
 template struct ElementLaunches<fixed_point::ElementJobs<float>>;
 template struct ElementLaunches<fixed_point::ElementJobs<double>>;
 template struct ElementLaunches<exact_columns::Jobs>;

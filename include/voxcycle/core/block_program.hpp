@@ -23,14 +23,15 @@
 
 namespace voxcycle {
 
+/// Threads of a block, unless a program says otherwise.
 constexpr int block_threads = 256;
 
-/// Adds up shared[0 .. block_threads) in a fixed tree; the sum is in shared[0] after the last
-/// barrier.
-template <class Block>
+/// Adds up shared[0 .. threads) in a fixed tree; the sum is in shared[0] after the last barrier.
+/// @tparam threads  of the block, a power of two
+template <int threads = block_threads, class Block>
 VOXCYCLE_BOTH void sum_over_block(Block& block, double* shared) {
   block.sync();
-  for (int half = block_threads / 2; half > 0; half /= 2) {
+  for (int half = threads / 2; half > 0; half /= 2) {
     block.each([=](int thread) {
       if (thread < half) shared[thread] += shared[thread + half];
     });
@@ -61,7 +62,8 @@ class EmulatedBlock {
  public:
   enum class Order { upwards, downwards };
 
-  explicit EmulatedBlock(Order order) : order_(order) {}
+  explicit EmulatedBlock(Order order, int threads = block_threads)
+      : order_(order), threads_(threads) {}
 
   /// A variable that each thread has for itself.
   template <class State>
@@ -79,8 +81,8 @@ class EmulatedBlock {
   }
 
   void sync() {
-    for (int i = 0; i < block_threads; ++i) {
-      int const thread = order_ == Order::upwards ? i : block_threads - 1 - i;
+    for (int i = 0; i < threads_; ++i) {
+      int const thread = order_ == Order::upwards ? i : threads_ - 1 - i;
       for (auto const& work : pending_) work(thread);
     }
     pending_.clear();
@@ -88,6 +90,7 @@ class EmulatedBlock {
 
  private:
   Order order_;
+  int threads_;
   std::vector<std::function<void(int)>> pending_;
 };
 

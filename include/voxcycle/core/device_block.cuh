@@ -42,12 +42,12 @@ class CurrentDevice {
 };
 
 /// Launches `blocks` blocks, without waiting for them. @throws Error if they cannot be launched.
-template <class... Parameters, class... Arguments>
+template <int threads = block_threads, class... Parameters, class... Arguments>
 void launch(char const* name, DeviceQueue const& queue, std::int64_t blocks,
             void (*kernel)(Parameters...), Arguments const&... arguments) {
   if (blocks == 0) return;
   CurrentDevice const current(queue.device);
-  kernel<<<static_cast<unsigned>(blocks), block_threads, 0,
+  kernel<<<static_cast<unsigned>(blocks), threads, 0,
            static_cast<cudaStream_t>(queue.stream)>>>(arguments...);
   require_cuda_success(name, cudaGetLastError());
 }

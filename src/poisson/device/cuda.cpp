@@ -230,7 +230,7 @@ void black_box_couplings(StencilSource const& fine, at::Tensor const& weights,
   AT_DISPATCH_FLOATING_TYPES(couplings.scalar_type(), "black_box_couplings", [&] {
     with_entries<scalar_t>(fine, fine.values(), [&](auto const& entries) {
       using Entries = std::decay_t<decltype(entries)>;
-      run("black box product", couplings, couplings.numel(),
+      run("black box product", couplings, fine.batch() * size_of(couplings).count(),
           BlackBoxCouplingJob<scalar_t, Entries>{entries, weights.const_data_ptr<scalar_t>(),
                                                  couplings.mutable_data_ptr<scalar_t>(),
                                                  size_of(couplings)});

@@ -8,10 +8,10 @@ namespace {
 
 // Blocks that share a multiprocessor: as many as its registers hold without spilling.
 template <class T>
-constexpr int blocks_at_once = sizeof(T) == sizeof(float) ? 4 : 2;
+constexpr int blocks_at_once = sizeof(T) == sizeof(float) ? 5 : 3;
 
 template <class T>
-__global__ void __launch_bounds__(block_threads, blocks_at_once<T>)
+__global__ void __launch_bounds__(EnergyTiles::threads, blocks_at_once<T>)
     energy_kernel(EnergyJob<T> const job) {
   __shared__ EnergyShared<T> shared;
   DeviceBlock block;
@@ -21,8 +21,8 @@ __global__ void __launch_bounds__(block_threads, blocks_at_once<T>)
 template <class T>
 void launch_both(DeviceQueue const& queue, EnergyJob<T> const& job, double* energy) {
   int const tiles = EnergyTiles(job.nx, job.ny, job.nz).per_sample();
-  launch("energy kernel", queue, static_cast<std::int64_t>(job.batch) * tiles, energy_kernel<T>,
-         job);
+  launch<EnergyTiles::threads>("energy kernel", queue, static_cast<std::int64_t>(job.batch) * tiles,
+                               energy_kernel<T>, job);
   if (energy != nullptr) {
     launch_row_sums("energy sums", queue, job.partial, job.batch, tiles, energy);
   }

@@ -35,7 +35,7 @@ void expect_set_up(StencilSource const& source, Entries const& entries) {
 
   at::Tensor const product = black_box_couplings(source, expected);
   at::Tensor const couplings = at::full_like(product, std::nan(""));
-  play(couplings.numel(),
+  play(batch * coarse.count(),
        BlackBoxCouplingJob<double, Entries>{entries, expected.const_data_ptr<double>(),
                                             couplings.mutable_data_ptr<double>(), coarse});
   EXPECT_LT(relative_difference(couplings, product), rounding);

@@ -48,12 +48,14 @@ EnergyAndGradient emulated(at::Tensor const& u, at::Tensor const& nu, Grid3 cons
   at::Tensor const partial = at::full({batch, tiles}, std::nan(""), at::kDouble);
   job.partial = partial.mutable_data_ptr<double>();
 
-  EmulatedBlock block(order);
+  EmulatedBlock block(order, EnergyTiles::threads);
   auto const shared = std::make_unique<EnergyShared<T>>();
   for (int i = 0; i < batch * tiles; ++i) energy_block(block, *shared, job, i);
   auto* const energy = result.energy.mutable_data_ptr<double>();
+  EmulatedBlock adding(order);
+  std::array<double, block_threads> sums{};
   for (int i = 0; i < batch; ++i) {
-    sum_row_block(block, shared->sums, job.partial, tiles, energy, i);
+    sum_row_block(adding, sums.data(), job.partial, tiles, energy, i);
   }
   return result;
 }
