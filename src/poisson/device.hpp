@@ -21,10 +21,13 @@ EnergyAndGradient energy_and_gradient(at::Tensor const& u, at::Tensor const& nu,
 /// The gradient alone, with b = 0.
 at::Tensor apply_stiffness(at::Tensor const& u, at::Tensor const& nu, Grid3 const& grid);
 
+/// sum_i a_i b_i of each sample in float64: [B].
+at::Tensor sample_dots(at::Tensor const& a, at::Tensor const& b);
+
 /// scale * sum over the voxels at each node; voxels [B, 1, nx, ny, nz].
 at::Tensor sum_at_nodes(at::Tensor const& voxels, Grid3 const& grid, double scale);
 
-/// d = keep d + take weights * (b - k_x), x += d; all of one shape.
+/// d = keep d + take weights * (b - k_x), x += d; all of one shape. With keep = 0 d may be anything.
 void chebyshev_step(double keep, double take, at::Tensor const& weights, at::Tensor const& b,
                     at::Tensor const& k_x, at::Tensor const& d, at::Tensor const& x);
 

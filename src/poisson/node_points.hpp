@@ -69,7 +69,7 @@ struct NodeSumJob {
   }
 };
 
-/// One Chebyshev step: d = keep d + take weights * (b - K x), x += d.
+/// One Chebyshev step: d = keep d + take weights * (b - K x), x += d. With keep = 0 d may be anything.
 template <class T>
 struct ChebyshevJob {
   T keep, take;
@@ -77,7 +77,8 @@ struct ChebyshevJob {
   T *d, *x;
 
   VOXCYCLE_BOTH void operator()(std::int64_t i) const {
-    d[i] = keep * d[i] + take * (weights[i] * (b[i] - k_x[i]));
+    T const kept = keep == T(0) ? T(0) : keep * d[i];
+    d[i] = kept + take * (weights[i] * (b[i] - k_x[i]));
     x[i] += d[i];
   }
 };

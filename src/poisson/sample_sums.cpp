@@ -3,12 +3,13 @@
 
 #include "voxcycle/poisson/parallel.hpp"
 
+#include "device.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
 
 at::Tensor sample_dots(at::Tensor const& a, at::Tensor const& b) {
-  if (a.is_cuda()) return at::mul(a, b).flatten(1).sum(1, /*keepdim=*/false, at::kDouble);
+  if (a.is_cuda()) return on_gpu::sample_dots(a, b);
   at::Tensor sums = at::empty({a.size(0)}, at::kDouble);
   std::int64_t const count = a[0].numel();
   AT_DISPATCH_FLOATING_TYPES(a.scalar_type(), "sample_dots", [&] {

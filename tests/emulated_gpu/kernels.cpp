@@ -72,6 +72,17 @@ void energy(DeviceQueue const& queue, EnergyJob<T> job, double* sums) {
 }
 
 template <class T>
+void dots(DeviceQueue const& queue, DotJob<T> job, std::int64_t batch, double* sums) {
+  double* const partial = job.partial;
+  open(queue, job.a, job.b, job.partial);
+  play<RowShared>("dot products", queue, batch * job.chunks(),
+                  [=](EmulatedBlock& block, RowShared& shared, std::int64_t i) {
+                    dot_block(block, shared.sums, job, i);
+                  });
+  if (sums != partial) sum_rows(queue, job.partial, batch, job.chunks(), sums);
+}
+
+template <class T>
 NodeSumJob<T> opened(DeviceQueue const& queue, NodeSumJob<T> job) {
   open(queue, job.voxels, job.nodes);
   return job;
@@ -244,6 +255,14 @@ void launch_energy(DeviceQueue const& queue, EnergyJob<float> const& job, double
 }
 void launch_energy(DeviceQueue const& queue, EnergyJob<double> const& job, double* sums) {
   energy(queue, job, sums);
+}
+void launch_dots(DeviceQueue const& queue, DotJob<float> const& job, std::int64_t batch,
+                 double* sums) {
+  dots(queue, job, batch, sums);
+}
+void launch_dots(DeviceQueue const& queue, DotJob<double> const& job, std::int64_t batch,
+                 double* sums) {
+  dots(queue, job, batch, sums);
 }
 template <class Job>
 void launch_elements(char const* name, DeviceQueue const& queue, std::int64_t count,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/error.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "poisson/device.hpp"
@@ -89,6 +90,19 @@ at::Tensor apply_stiffness(at::Tensor const& u, at::Tensor const& nu, Grid3 cons
     launch_energy(current_queue(u.device().index()), job, nullptr);
   });
   return k_u;
+}
+
+at::Tensor sample_dots(at::Tensor const& a, at::Tensor const& b) {
+  auto const wide = a.options().dtype(at::kDouble);
+  at::Tensor dots = at::empty({a.size(0)}, wide);
+  AT_DISPATCH_FLOATING_TYPES(a.scalar_type(), "sample_dots", [&] {
+    DotJob<scalar_t> job{a.const_data_ptr<scalar_t>(), b.const_data_ptr<scalar_t>(), nullptr,
+                         a.numel() / std::max<std::int64_t>(1, a.size(0))};
+    at::Tensor const partial = job.chunks() > 1 ? at::empty({a.size(0), job.chunks()}, wide) : dots;
+    job.partial = partial.mutable_data_ptr<double>();
+    launch_dots(current_queue(a.device().index()), job, a.size(0), dots.mutable_data_ptr<double>());
+  });
+  return dots;
 }
 
 at::Tensor sum_at_nodes(at::Tensor const& voxels, Grid3 const& grid, double scale) {

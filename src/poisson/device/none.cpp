@@ -24,6 +24,10 @@ at::Tensor apply_stiffness(at::Tensor const& /*u*/, at::Tensor const& /*nu*/,
   refuse();
 }
 
+at::Tensor sample_dots(at::Tensor const& /*a*/, at::Tensor const& /*b*/) {
+  refuse();
+}
+
 at::Tensor sum_at_nodes(at::Tensor const& /*voxels*/, Grid3 const& /*grid*/, double /*scale*/) {
   refuse();
 }
