@@ -78,8 +78,8 @@ Profile profile_of(std::function<void()> const& work, at::Device device, std::st
   std::set<ActivityType> activities{ActivityType::CPU};
   if (device.is_cuda()) activities.insert(ActivityType::CUDA);
   torch::profiler::impl::ProfilerConfig const config(torch::profiler::impl::ProfilerState::KINETO,
-                                                        /*report_input_shapes=*/false,
-                                                        /*profile_memory=*/true);
+                                                     /*report_input_shapes=*/false,
+                                                     /*profile_memory=*/true);
   profiler::prepareProfiler(config, activities);
   profiler::enableProfiler(config, activities);
   DeviceTimer const timer(device.index());

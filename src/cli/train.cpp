@@ -120,6 +120,9 @@ void show_gpus(DeviceChoice const& place, Communicator const& comm) {
   }
 }
 
+/// Voxels up to which a GPU works on a unit faster than the host asks for it.
+constexpr std::int64_t many_for_gpu = std::int64_t{128} * 128 * 128;
+
 /// What levels have of their own: no block, processes that share samples out.
 void show_levels(TrainOptions const& options, Communicator const& comm) {
   for (auto const& plan : options.levels) {
@@ -138,6 +141,13 @@ void show_levels(TrainOptions const& options, Communicator const& comm) {
           "run.space)",
           static_cast<long>((groups - units) * together), comm.size(),
           static_cast<long>(plan.batch), static_cast<long>(units)));
+    }
+    std::int64_t const turns = (units + groups - 1) / groups;
+    if (options.device.is_cuda() && turns > 1 && plan.grid.voxel_count() <= many_for_gpu) {
+      parts.push_back(
+          format("%ld units one after the other (on a GPU faster in one: "
+                 "train.unit_size = %ld)",
+                 static_cast<long>(turns), static_cast<long>((plan.batch + groups - 1) / groups)));
     }
     if (options.rate_scaling != RateScaling::none) {
       parts.push_back(format("rates %.3g times cycle.rate (train.rate_scaling)",

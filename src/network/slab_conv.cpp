@@ -315,8 +315,8 @@ Gradients backward(Geometry const& g, at::Tensor const& slope, at::TensorList x,
   if (sums_in_slabs) {
     std::int64_t const planes = most_in_sum / (slope.size(3) * slope.size(4));
     std::int64_t const cut = g.transposed ? planes / g.stride : planes;
-    found.w = weight_gradient_in_slabs(g, slope, x, w, std::max<std::int64_t>(1, cut),
-                                       slope.size(3));
+    found.w =
+        weight_gradient_in_slabs(g, slope, x, w, std::max<std::int64_t>(1, cut), slope.size(3));
   } else {
     found.w = whole.w;
   }

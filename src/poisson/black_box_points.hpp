@@ -120,8 +120,7 @@ struct BlackBoxCouplingJob {
           there ? here + (s.x * coarse.y + s.y) * std::int64_t{coarse.z} + s.z : here;
     });
     auto const weight = [&](std::int64_t node, int t) {
-      return t == no_offset ? 1.0
-                            : static_cast<double>(of_sample[weight_slot(t) * count + node]);
+      return t == no_offset ? 1.0 : static_cast<double>(of_sample[weight_slot(t) * count + node]);
     };
 
     double sums[coupling_count] = {};

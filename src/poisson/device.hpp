@@ -27,7 +27,8 @@ at::Tensor sample_dots(at::Tensor const& a, at::Tensor const& b);
 /// scale * sum over the voxels at each node; voxels [B, 1, nx, ny, nz].
 at::Tensor sum_at_nodes(at::Tensor const& voxels, Grid3 const& grid, double scale);
 
-/// d = keep d + take weights * (b - k_x), x += d; all of one shape. With keep = 0 d may be anything.
+/// d = keep d + take weights * (b - k_x), x += d; all of one shape. With keep = 0 d may be
+/// anything.
 void chebyshev_step(double keep, double take, at::Tensor const& weights, at::Tensor const& b,
                     at::Tensor const& k_x, at::Tensor const& d, at::Tensor const& x);
 

@@ -15,7 +15,8 @@ struct DotJob {
   double* partial;     ///< [batch, chunks()]
   std::int64_t count;  ///< of a sample
 
-  /// Functions of a sample's size alone, so that a sample of a batch has the bits that it has alone.
+  /// Functions of a sample's size alone, so that a sample of a batch has the bits that it has
+  /// alone.
   VOXCYCLE_BOTH std::int64_t chunk_size() const {
     constexpr std::int64_t least = 16 * block_threads, most_chunks = 4096;
     std::int64_t const size = (count + most_chunks - 1) / most_chunks;

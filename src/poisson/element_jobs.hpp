@@ -22,7 +22,7 @@ using MultigridJobs =
                WeightedProlongJob<T>, ApplyCouplingsJob<T>, CouplingDiagonalJob<T>>;
 
 template <class T>
-using BlackBoxProducts = std::tuple<BlackBoxCouplingJob<T, VoxelEntries<T>>,
-                                    BlackBoxCouplingJob<T, CouplingEntries<T>>>;
+using BlackBoxProducts =
+    std::tuple<BlackBoxCouplingJob<T, VoxelEntries<T>>, BlackBoxCouplingJob<T, CouplingEntries<T>>>;
 
 }  // namespace voxcycle

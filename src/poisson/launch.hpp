@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernels on a GPU that add up: src/poisson/kernels/energy.cu and dots.cu. All pointers are to its
-// memory; nothing waits for the result. @throws Error with CUDA's own words if a launch fails.
+// The kernels on a GPU that add up: src/poisson/kernels/energy.cu and dots.cu. All pointers are to
+// its memory; nothing waits for the result. @throws Error with CUDA's own words if a launch fails.
 #pragma once
 
 #include "voxcycle/core/device.hpp"

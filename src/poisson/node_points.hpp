@@ -69,7 +69,8 @@ struct NodeSumJob {
   }
 };
 
-/// One Chebyshev step: d = keep d + take weights * (b - K x), x += d. With keep = 0 d may be anything.
+/// One Chebyshev step: d = keep d + take weights * (b - K x), x += d. With keep = 0 d may be
+/// anything.
 template <class T>
 struct ChebyshevJob {
   T keep, take;

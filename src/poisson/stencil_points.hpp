@@ -124,9 +124,8 @@ struct ApplyCouplingsJob {
     T const* const values = u + sample * k.nodes.count();
     T const own = u[i];
     T sum = 0;
-    k.around(sample, x, y, z, [&](auto, T coupling, std::uint32_t node) {
-      sum += coupling * (values[node] - own);
-    });
+    k.around(sample, x, y, z,
+             [&](auto, T coupling, std::uint32_t node) { sum += coupling * (values[node] - own); });
     out[i] = sum;
   }
 };

@@ -49,6 +49,7 @@ class SameBits(Gpus):
         said, alone = self.train("alone", *options)
         self.assertIn("process 0: GPU 0 (emulated GPU)", said)
         self.assertEqual(len(harness.losses(alone)), 10)
+        self.assertIn("units one after the other (on a GPU faster in one: train.unit_size = ", said)
         for ranks in (1, 2, 3):
             said, shared = self.train(f"shared{ranks}", *options, ranks=ranks)
             self.assertEqual(shared, alone, f"{ranks} processes on one GPU")

@@ -47,8 +47,8 @@ void launch(char const* name, DeviceQueue const& queue, std::int64_t blocks,
             void (*kernel)(Parameters...), Arguments const&... arguments) {
   if (blocks == 0) return;
   CurrentDevice const current(queue.device);
-  kernel<<<static_cast<unsigned>(blocks), threads, 0,
-           static_cast<cudaStream_t>(queue.stream)>>>(arguments...);
+  kernel<<<static_cast<unsigned>(blocks), threads, 0, static_cast<cudaStream_t>(queue.stream)>>>(
+      arguments...);
   require_cuda_success(name, cudaGetLastError());
 }
 

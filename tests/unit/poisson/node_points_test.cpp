@@ -5,6 +5,8 @@
 #include "voxcycle/poisson/boundary.hpp"
 #include "voxcycle/poisson/energy.hpp"
 
+#include <cmath>
+
 #include "multigrid_points.hpp"
 #include "poisson/element_matrix.hpp"
 #include "poisson/row_loops.hpp"
@@ -59,6 +61,15 @@ TEST(NodePoints, ChebyshevStepHasTheBitsOfTheCpu) {
   at::manual_seed(2);
   expect_chebyshev_bits<float>(at::kFloat);
   expect_chebyshev_bits<double>(at::kDouble);
+}
+
+// The first of several steps: nobody wrote the correction yet.
+TEST(NodePoints, ChebyshevStepThatKeepsNothingReadsNothing) {
+  double const weight = 0.5, b = 3.0, k_x = 1.0;
+  double d = std::nan(""), x = 2.0;
+  ChebyshevJob<double>{0.0, 0.25, &weight, &b, &k_x, &d, &x}(0);
+  EXPECT_EQ(d, 0.25);
+  EXPECT_EQ(x, 2.25);
 }
 
 template <class T>
