@@ -89,7 +89,7 @@ void DeviceChoice::use_gpu(Config const& config, CudaReport const& report, GpuSh
                                      << " is not for GPUs (our kernels there know channels-last "
                                         "tensors alone). Leave it out, or set run.device = cpu.");
   auto const& gpu = report.gpus.at(static_cast<std::size_t>(share.device));
-  // Of the activations of large grids, blocks of fixed size waste an eighth. A user's word counts.
+  // Of the activations of large grids, blocks of fixed size waste a tenth. A user's word counts.
   if (std::getenv("PYTORCH_ALLOC_CONF") == nullptr) {
     setenv("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True", /*overwrite=*/0);
   }

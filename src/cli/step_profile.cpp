@@ -77,9 +77,7 @@ Profile profile_of(std::function<void()> const& work, at::Device device, std::st
   setenv("KINETO_LOG_LEVEL", "99", /*overwrite=*/0);  // it complains where there is no GPU
   std::set<ActivityType> activities{ActivityType::CPU};
   if (device.is_cuda()) activities.insert(ActivityType::CUDA);
-  torch::profiler::impl::ProfilerConfig const config(torch::profiler::impl::ProfilerState::KINETO,
-                                                     /*report_input_shapes=*/false,
-                                                     /*profile_memory=*/true);
+  torch::profiler::impl::ProfilerConfig const config(torch::profiler::impl::ProfilerState::KINETO);
   profiler::prepareProfiler(config, activities);
   profiler::enableProfiler(config, activities);
   DeviceTimer const timer(device.index());

@@ -143,7 +143,8 @@ void show_levels(TrainOptions const& options, Communicator const& comm) {
           static_cast<long>(plan.batch), static_cast<long>(units)));
     }
     std::int64_t const turns = (units + groups - 1) / groups;
-    if (options.device.is_cuda() && turns > 1 && plan.grid.voxel_count() <= many_for_gpu) {
+    std::int64_t const unit = std::min(plan.batch, options.unit_size) * plan.grid.voxel_count();
+    if (options.device.is_cuda() && turns > 1 && unit <= many_for_gpu) {
       parts.push_back(
           format("%ld units one after the other (on a GPU faster in one: "
                  "train.unit_size = %ld)",

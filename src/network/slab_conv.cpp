@@ -264,6 +264,13 @@ at::Tensor weight_gradient_in_slabs(Geometry const& g, at::Tensor const& slope, 
   auto const strips = slabs_of(g, g.padding, like.size(3), slope.size(3), rows);
   for (std::int64_t n = 0; n < slope.size(0); ++n) {
     for (auto const& slab : slabs) {
+      if (slope.is_cuda() && slabs.size() == 1 && strips.size() == 1) {
+        std::vector<at::Tensor> sample;
+        for (auto const& part : x) sample.push_back(sample_of(part, n));
+        dw.add_(
+            differentiate(g, sample_of(slope, n), joined(sample), w, 0, {.x = false, .w = true}).w);
+        continue;
+      }
       at::Tensor const x_slab = planes_of(x, n, slab.x);
       at::Tensor const y_slab = part_of(sample_of(slope, n), slab.y);
       if (slope.is_cuda() && strips.size() == 1) {
@@ -278,6 +285,11 @@ at::Tensor weight_gradient_in_slabs(Geometry const& g, at::Tensor const& slope, 
     }
   }
   return dw;
+}
+
+std::int64_t planes_in_sum(std::int64_t planes, std::int64_t plane_voxels) {
+  std::int64_t const parts = (planes * plane_voxels + most_in_sum - 1) / most_in_sum;
+  return std::max<std::int64_t>(1, planes / parts);
 }
 
 bool goes_in_slabs(at::TensorList x) {
@@ -309,16 +321,16 @@ Gradients backward(Geometry const& g, at::Tensor const& slope, at::TensorList x,
     found.w = weight_gradient_in_slabs(g, slope, x, w, default_planes, rows);
     return found;
   }
-  bool const sums_in_slabs = slope.is_cuda() && slope.size(0) * voxels_of(slope) > most_in_sum;
-  Slopes const whole =
-      differentiate(g, slope, joined(x), w, 0, {.x = needs_x, .w = !sums_in_slabs});
+  at::Tensor const& summed = g.transposed ? x.front() : slope;
+  bool const sums_in_slabs = slope.is_cuda() && summed.size(0) * voxels_of(summed) > most_in_sum;
+  Slopes whole;
+  if (needs_x || !sums_in_slabs) {
+    whole = differentiate(g, slope, joined(x), w, 0, {.x = needs_x, .w = !sums_in_slabs});
+  }
+  found.w = whole.w;
   if (sums_in_slabs) {
-    std::int64_t const planes = most_in_sum / (slope.size(3) * slope.size(4));
-    std::int64_t const cut = g.transposed ? planes / g.stride : planes;
-    found.w =
-        weight_gradient_in_slabs(g, slope, x, w, std::max<std::int64_t>(1, cut), slope.size(3));
-  } else {
-    found.w = whole.w;
+    std::int64_t const planes = planes_in_sum(summed.size(2), summed.size(3) * summed.size(4));
+    found.w = weight_gradient_in_slabs(g, slope, x, w, planes, summed.size(3));
   }
   std::vector<std::int64_t> channels;
   for (auto const& part : x) channels.push_back(part.size(1));

@@ -45,6 +45,9 @@ constexpr std::int64_t most_in_plane = 256 * 256;
 /// same time).
 constexpr std::int64_t most_in_sum = std::int64_t{1} << 25;
 
+/// Of `planes` of a sample as many as one of equal parts has that keep to this.
+std::int64_t planes_in_sum(std::int64_t planes, std::int64_t plane_voxels);
+
 // x of the following: its channels in one tensor, or in several that go one behind the other. In
 // slabs, no more than a slab of them is ever joined. Where w has more channels, on GPUs
 // (channel_padding.hpp), fields count as zero there; y and the gradient of w have those of w.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Set-up of black box multigrid on GPUs, node by node (core/element_job.hpp): what black_box.cpp
-// does row by row on a CPU, in the same order.
+// does row by row on a CPU, but for the order of sums in float64.
 #pragma once
 
 #include "voxcycle/core/element_job.hpp"
@@ -110,7 +110,8 @@ struct BlackBoxCouplingJob {
     auto const [sample, x, y, z] = coarse.place(i);
     std::int64_t const count = coarse.count(), here = coarse.index(0, x, y, z);
     T const* const of_sample = weights + sample * weight_count * count;
-    // Neighbours outside of the grid count as the node itself until the end.
+    // No row of a node of the grid reaches what a neighbour outside of it would give to: its
+    // coupling is 0 whatever finite weights stand for it.
     std::int64_t neighbours[coupling_count];
     unrolled<coupling_count>([&](auto number) {
       constexpr int slot = decltype(number)::value;
@@ -154,8 +155,7 @@ struct BlackBoxCouplingJob {
     });
     unrolled<coupling_count>([&](auto number) {
       constexpr int slot = decltype(number)::value;
-      couplings[(sample * coupling_count + slot) * count + here] =
-          neighbours[slot] == here ? T(0) : static_cast<T>(sums[slot]);
+      couplings[(sample * coupling_count + slot) * count + here] = static_cast<T>(sums[slot]);
     });
   }
 

@@ -40,9 +40,7 @@ at::Tensor chebyshev(LevelOperator const& op, at::Tensor const& weights, at::Ten
       x = d.clone();
       continue;
     }
-    if (!d.defined()) {
-      d = x.is_cuda() && step.keep == 0.0 ? at::empty_like(x) : at::zeros_like(x);
-    }
+    if (!d.defined()) d = x.is_cuda() ? at::empty_like(x) : at::zeros_like(x);
     at::Tensor const k_x = op.apply(x);
     if (x.is_cuda()) {
       on_gpu::chebyshev_step(step.keep, step.take, weights, b, k_x, d, x);

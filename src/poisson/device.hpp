@@ -60,7 +60,8 @@ void add_prolonged_by_weights(at::Tensor const& weights, at::Tensor& x, at::Tens
 at::Tensor apply_couplings(at::Tensor const& couplings, at::Tensor const& x);
 at::Tensor coupling_diagonal(at::Tensor const& couplings);
 
-// See black_box.hpp: set all elements of the result.
+// See black_box.hpp. Weights come as zeros, and those that leave the grid stay; all couplings are
+// set.
 void black_box_weights(StencilSource const& fine, at::Tensor& weights);
 void black_box_couplings(StencilSource const& fine, at::Tensor const& weights,
                          at::Tensor& couplings);

@@ -30,6 +30,7 @@ constexpr int block_threads = 256;
 /// @tparam threads  of the block, a power of two
 template <int threads = block_threads, class Block>
 VOXCYCLE_BOTH void sum_over_block(Block& block, double* shared) {
+  static_assert((threads & (threads - 1)) == 0);
   block.sync();
   for (int half = threads / 2; half > 0; half /= 2) {
     block.each([=](int thread) {

@@ -154,6 +154,18 @@ TEST_P(SlabConv, SlabsOfFineLevelsAgree) {
   EXPECT_TRUE(close(slab_conv::weight_gradient_in_slabs(c.kind, slope, x, w, 16, 512), whole.w));
 }
 
+// A GPU's sums, of equal parts none of which is too long.
+TEST(SlabConvBySize, PlanesInASum) {
+  for (std::int64_t const n : {1, 322, 323, 384, 512, 513, 640}) {
+    std::int64_t const planes = slab_conv::planes_in_sum(n, n * n);
+    EXPECT_LE(planes, n);
+    EXPECT_LE(planes * n * n, slab_conv::most_in_sum) << n;
+    EXPECT_GE(2 * planes * n * n, std::min(n * n * n, slab_conv::most_in_sum)) << n;
+  }
+  EXPECT_EQ(slab_conv::planes_in_sum(512, 512 * 512), 128);
+  EXPECT_EQ(slab_conv::planes_in_sum(3, 2 * slab_conv::most_in_sum), 1);  // no less than a plane
+}
+
 // The first convolution of boxes whose coarsest level is one voxel thick. Memory that nobody wrote
 // is filled with the complement of the number's lowest byte: NaN.
 TEST(SlabConvBySize, OnePlaneOfOneChannel) {

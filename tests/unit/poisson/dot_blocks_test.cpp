@@ -15,10 +15,9 @@ namespace {
 using Order = EmulatedBlock::Order;
 
 /// The parts of two samples' dot products.
-template <class T>
-std::vector<double> parts_of(std::vector<T> const& a, std::vector<T> const& b, std::int64_t count,
-                             Order order) {
-  DotJob<T> job{a.data(), b.data(), nullptr, count};
+std::vector<double> parts_of(std::vector<float> const& a, std::vector<float> const& b,
+                             std::int64_t count, Order order) {
+  DotJob<float> job{a.data(), b.data(), nullptr, count};
   std::int64_t const blocks = 2 * job.chunks();
   std::vector<double> parts(static_cast<std::size_t>(blocks), std::nan(""));
   job.partial = parts.data();

@@ -5,6 +5,7 @@
 #include "voxcycle/poisson/boundary.hpp"
 #include "voxcycle/poisson/energy.hpp"
 
+#include <array>
 #include <cmath>
 #include <memory>
 

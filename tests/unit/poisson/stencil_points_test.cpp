@@ -50,6 +50,11 @@ void expect_rows(StencilSource const& expected, Entries const& entries) {
       }
     }
   }
+  for (int x : {-1, static_cast<int>(grid.nodes(0))}) {  // outside
+    double found[offset_count];
+    entries.row(batch - 1, x, 1, 1, found);
+    for (double entry : found) EXPECT_EQ(entry, 0.0);
+  }
 }
 
 TEST(StencilPoints, VoxelEntriesAreThoseOfTheRows) {
