@@ -127,7 +127,7 @@ int bench_step(Invocation const& call) {
   DeviceChoice place(call.config, call.comm);
   auto options = train_options(call.config);
   options.device = place.device();
-  warn_of_slow_bfloat16(options, call.comm);
+  warn_of_slow_precision(options, call.comm);
   Grid3 const grid = level_grid(call.config, bench_number(call, "grid", 32));
   require_space(options, grid, call.comm.size());
   MemoryFrame const frame = memory_frame(call.config, call.comm, place.memory());

@@ -8,7 +8,17 @@
 
 namespace voxcycle {
 
-void warn_of_slow_bfloat16(TrainOptions const& options, Communicator const& comm) {
+void warn_of_slow_precision(TrainOptions const& options, Communicator const& comm) {
+  bool const searches = std::any_of(options.levels.begin(), options.levels.end(),
+                                    [](auto const& plan) { return plan.optimizer == kLbfgs; });
+  bool const single = options.dtype == at::kFloat || (searches && options.dtype == at::kBFloat16);
+  bool const reproducible = options.reduction == GradientMode::exact;
+  if (comm.rank() == 0 && options.device.is_cuda() && single && reproducible) {
+    log_warning(
+        "in float32 cuDNN's reproducible weight gradients take up to 30 times as long as others. "
+        "Set train.precision = bf16 (L-BFGS takes float32 all the same), or "
+        "train.reduction = fast.");
+  }
   bool const slow = options.device.is_cpu() && options.dtype == at::kBFloat16 && !has_bfloat16();
   auto const all = comm.all_gather_text(slow ? "slow" : "");
   if (comm.rank() != 0 || std::count(all.begin(), all.end(), "slow") == 0) return;

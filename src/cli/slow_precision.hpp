@@ -6,9 +6,9 @@
 
 namespace voxcycle {
 
-/// Says so where convolutions in bf16, the default, are slower than in float32: on processors that
-/// do not multiply bfloat16 numbers, where torch's own loops may do instead of oneDNN's.
-/// **Collective**.
-void warn_of_slow_bfloat16(TrainOptions const& options, Communicator const& comm);
+/// Says so where another precision would be many times faster: bf16, the default, on processors
+/// that do not multiply such numbers, where torch's own loops may do instead of oneDNN's; float32
+/// on GPUs in exact mode. **Collective**.
+void warn_of_slow_precision(TrainOptions const& options, Communicator const& comm);
 
 }  // namespace voxcycle

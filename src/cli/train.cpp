@@ -186,7 +186,7 @@ int run_train(Invocation const& call) {
   DeviceChoice place(call.config, call.comm);
   options.device = place.device();
   make_family(family_options(call.config));
-  warn_of_slow_bfloat16(options, call.comm);
+  warn_of_slow_precision(options, call.comm);
   if (call.has("dry-run")) {  // of a chain, too, whose train.start is not trained yet
     show_gpus(place, call.comm);
     auto const text = describe_training(options, call.config, place.comm(), place.memory());

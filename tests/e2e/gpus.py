@@ -48,6 +48,7 @@ class SameBits(Gpus):
         self.generate()
         said, alone = self.train("alone", *options)
         self.assertIn("process 0: GPU 0 (emulated GPU)", said)
+        self.assertEqual("reproducible weight gradients" in said, "f32" in options)
         self.assertEqual(len(harness.losses(alone)), 10)
         self.assertIn("units one after the other (on a GPU faster in one: train.unit_size = ", said)
         for ranks in (1, 2, 3):
@@ -78,7 +79,8 @@ class SameBits(Gpus):
     def test_fast_reduction_does_not_depend_on_the_transport(self):
         self.generate()
         fast = ("--train.reduction", "fast", "--train.precision", "f32")
-        _, shared = self.train("shared", *fast, ranks=2)
+        said, shared = self.train("shared", *fast, ranks=2)
+        self.assertNotIn("reproducible weight gradients", said)
         with gpus(2):
             _, own = self.train("own", *fast, ranks=2)
         self.assertEqual(own, shared)
