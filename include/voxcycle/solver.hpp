@@ -87,6 +87,8 @@ struct [[nodiscard]] Solution {
 /// network and lift it starts from the one with the smaller error: their energies tell (Ritz). A
 /// network that has no level for a grid runs on the finest coarser one that it fits, and its
 /// solution is interpolated. Threads may share one: the network then runs for one at a time.
+/// Reading a model switches off what HDF5 prints of errors by itself (H5Eset_auto2); other threads
+/// must not use an HDF5 library without locks meanwhile.
 class Solver {
  public:
   /// @throws Error if the model cannot be read, was trained for another boundary, the tolerance

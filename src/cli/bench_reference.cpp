@@ -85,7 +85,7 @@ double apply_seconds(at::Tensor const& nu, Grid3 const& grid) {
 std::string measure(BenchField const& field, Problem const& problem, CoarseOperator coarse,
                     at::Device device, bool show) {
   at::Tensor const nu = voxels_of(field, problem.grid, device);
-  MultigridOptions options = multigrid_options_for(nu);
+  MultigridOptions options = multigrid_options_for(problem.grid, nu);
   bool const chosen = options.coarse == coarse;
   options.coarse = coarse;
   double const apply = apply_seconds(nu, problem.grid);

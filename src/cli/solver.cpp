@@ -70,6 +70,8 @@ Solver::Impl::Impl(SolverOptions options_in) : options(std::move(options_in)) {
                                    "that). Give one that can be reached, e.g. 1e-8.");
   VOXCYCLE_REQUIRE(options.max_iterations > 0,
                    "a solver needs at least one iteration, not " << options.max_iterations << '.');
+  VOXCYCLE_REQUIRE(options.device.is_cpu() || options.device.is_cuda(),
+                   "a solver computes on the CPU or a GPU, not on " << options.device.str() << '.');
   if (options.device.is_cuda()) require_cuda();
   if (options.model != "none") {
     network.emplace(options.model, options.device, options.precision);
@@ -77,6 +79,11 @@ Solver::Impl::Impl(SolverOptions options_in) : options(std::move(options_in)) {
   }
   Boundary const usual = network ? network->model().boundary : Boundary{};
   boundary = options.boundary.value_or(usual);
+  for (Face const& face : boundary.faces) {
+    VOXCYCLE_REQUIRE(face.kind != FaceKind::dirichlet || std::isfinite(face.value),
+                     "the boundary '" << to_string(boundary) << "' has a value that is not finite. "
+                                      << "Give numbers.");
+  }
   VOXCYCLE_REQUIRE(!network || boundary == usual,
                    options.model << " was trained for the boundary '" << to_string(usual)
                                  << "', not for '" << to_string(boundary)
@@ -169,7 +176,7 @@ Solution Solver::Impl::run(Task task, Equation const& given) const {
   if (from) s.start.relative_residual = relative_residual(e.problem, e.nu, *from, e.b);
   {
     DeviceTimer const timer(e.nu.device().index());
-    MultigridOptions cycles = multigrid_options_for(e.nu);
+    MultigridOptions cycles = multigrid_options_for(s.grid, e.nu);
     // Bounds take the cycle for symmetric positive definite, whatever the contrast.
     if (task == Task::certify) cycles.dtype = at::kDouble;
     Multigrid const cycle(s.grid, boundary, e.nu, cycles);

@@ -123,7 +123,8 @@ class Methods {
 
   std::pair<Multigrid, double> timed_hierarchy(at::Tensor const& nu) const {
     DeviceTimer const timer(nu.device().index());
-    Multigrid hierarchy(problem_.grid, problem_.boundary, nu, multigrid_options_for(nu));
+    Multigrid hierarchy(problem_.grid, problem_.boundary, nu,
+                        multigrid_options_for(problem_.grid, nu));
     return {std::move(hierarchy), timer.seconds()};
   }
 

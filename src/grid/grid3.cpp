@@ -4,6 +4,7 @@
 #include "voxcycle/core/error.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace voxcycle {
 
@@ -37,6 +38,9 @@ void require_valid(Grid3 const& grid) {
     VOXCYCLE_REQUIRE(grid.voxels[axis] > 0 && grid.lengths[axis] > 0,
                      "grid " << grid.name() << " is empty along axis "
                              << "xyz"[axis] << ". Sizes and lengths must be positive.");
+    VOXCYCLE_REQUIRE(std::isfinite(grid.lengths[axis]),
+                     "grid " << grid.name() << " has no finite length along axis "
+                             << "xyz"[axis] << ". Give numbers.");
   }
 }
 

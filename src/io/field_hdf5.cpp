@@ -7,6 +7,7 @@
 
 #include "io/field_formats.hpp"
 #include "io/hdf5_location.hpp"
+#include "io/plain_numbers.hpp"
 
 namespace voxcycle {
 namespace {
@@ -51,6 +52,7 @@ StoredField read_hdf5_field(std::string const& location) {
                                  "e.g. :/"
                               << dataset << "[0].");
   if (sample >= 0) field.shape.erase(field.shape.begin());
+  require_possible(field.shape, path + ":/" + dataset);
   field.values.resize(hdf5::element_count(field.shape));
   if (sample >= 0) {
     array.read_row(sample, field.values);

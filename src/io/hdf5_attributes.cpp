@@ -89,9 +89,9 @@ bool has_attribute(Owner const& owner, std::string const& name) {
 std::string read_text(Owner const& owner, std::string const& name) {
   auto const lock = enter();
   Attribute const attribute(owner, name);
-  attribute.require(
-      H5Tget_class(attribute.type()) == H5T_STRING && H5Tis_variable_str(attribute.type()) == 0,
-      "no text of fixed length");
+  attribute.require(H5Tget_class(attribute.type()) == H5T_STRING &&
+                        H5Tis_variable_str(attribute.type()) == 0 && attribute.count() == 1,
+                    "not one text of fixed length");
   std::string text(H5Tget_size(attribute.type()), '\0');
   attribute.read(attribute.type(), text.data());
   text.resize(std::strlen(text.c_str()));

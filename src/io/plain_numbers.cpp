@@ -65,13 +65,17 @@ PlainFile::PlainFile(std::string const& path) {
   bytes = std::filesystem::file_size(path);
 }
 
-std::vector<double> read_rest(PlainFile& file, std::string const& label, hdf5::Shape const& shape,
-                              PlainNumber const& number, ByteOrder order) {
+void require_possible(hdf5::Shape const& shape, std::string const& label) {
   for (auto const extent : shape) {
     VOXCYCLE_REQUIRE(extent > 0 && extent <= kMostExtent,
                      label << ": the shape " << hdf5::to_string(shape) << " is out of range (1 to "
                            << kMostExtent << " an axis). Check it.");
   }
+}
+
+std::vector<double> read_rest(PlainFile& file, std::string const& label, hdf5::Shape const& shape,
+                              PlainNumber const& number, ByteOrder order) {
+  require_possible(shape, label);
   auto const count = hdf5::element_count(shape);
   auto const begin = static_cast<std::uint64_t>(file.in.tellg());
   VOXCYCLE_REQUIRE(file.bytes - begin == count * number.bytes,

@@ -30,6 +30,9 @@ struct PlainFile {
   std::uint64_t bytes = 0;
 };
 
+/// @throws Error unless all extents are positive and none is so long that products would overflow.
+void require_possible(hdf5::Shape const& shape, std::string const& label);
+
 /// Reads element_count(shape) numbers from where the file stands to its end.
 /// @throws Error naming the sizes unless so many bytes are left, neither more nor less.
 std::vector<double> read_rest(PlainFile& file, std::string const& label, hdf5::Shape const& shape,

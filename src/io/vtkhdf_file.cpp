@@ -11,6 +11,7 @@
 
 #include "io/field_formats.hpp"
 #include "io/hdf5.hpp"
+#include "io/plain_numbers.hpp"
 
 namespace voxcycle {
 namespace {
@@ -154,6 +155,7 @@ StoredField read_vtkhdf_field(std::string const& location) {
                           << "extent of the image, " << voxels << " voxels along "
                           << "xyz"[axis] << ". Write it as a scalar on the cells.");
   }
+  require_possible(field.shape, path + ": the cell array " + name);
   field.values.resize(hdf5::element_count(field.shape));
   array.read(field.values);
   return field;

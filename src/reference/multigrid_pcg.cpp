@@ -12,7 +12,8 @@ namespace {
 // Neighbouring voxels of a field that averages represent well differ by no more than this factor.
 constexpr double smooth_jump = 2.0;
 
-// Larger quotients of nu's largest and least values are too much for cycles in float32.
+// Larger quotients of a matrix' couplings are too much for cycles in float32: of nu's largest and
+// least values, times that of a voxel's edges squared.
 constexpr double float32_contrast = 1e8;
 // Cycles in float32 have room for nu between this and its inverse as it is.
 constexpr double least_plain = 0x1p-40;
@@ -49,11 +50,17 @@ void fit_float32(at::Tensor& nu, std::optional<at::Tensor>& b) {
   if (b) b = *b / scale;
 }
 
-MultigridOptions multigrid_options_for(at::Tensor const& nu) {
+MultigridOptions multigrid_options_for(Grid3 const& grid, at::Tensor const& nu) {
   MultigridOptions options;
   auto const [least, most] = nu.aminmax();
   double const contrast = most.item<double>() / least.item<double>();
-  options.dtype = contrast < float32_contrast ? at::kFloat : at::kDouble;
+  double shortest = grid.spacing(0), longest = shortest;
+  for (int axis = 1; axis < 3; ++axis) {
+    shortest = std::min(shortest, grid.spacing(axis));
+    longest = std::max(longest, grid.spacing(axis));
+  }
+  double const stretch = longest / shortest;
+  options.dtype = contrast * stretch * stretch < float32_contrast ? at::kFloat : at::kDouble;
   if (jumps(nu)) {
     options.coarse = CoarseOperator::black_box;
     options.deflate_bodies = nu.size(0) == 1;
@@ -70,7 +77,7 @@ SolveResult solve_multigrid_pcg(Problem const& problem, at::Tensor const& nu,
   std::optional<at::Tensor> load = b;
   fit_float32(scaled, load);
   Multigrid const hierarchy(problem.grid, problem.boundary, scaled,
-                            multigrid ? *multigrid : multigrid_options_for(scaled));
+                            multigrid ? *multigrid : multigrid_options_for(problem.grid, scaled));
   auto precondition = [&](at::Tensor const& r) { return hierarchy.cycle(r); };
   return solve_pcg(problem, scaled, precondition, options, load, start);
 }

@@ -49,9 +49,12 @@ SolveResult solve_pcg(Problem const& problem, at::Tensor const& nu,
       result.error_bound = system.error_bound(norm, rounded).at(norm);
     }
   };
-  if (system.is_rounding(scale, result.u)) {
+  // Where the lift solves the system, nothing is left to do; not so where voxels are so long that
+  // one axis' flow is no more than the rounding of another's.
+  if (system.is_rounding(scale, result.u) &&
+      (!wants_bound || system.error_bound(scale, result.u).at(scale) <= options.energy_error)) {
     finish(scale);
-    return result;  // the lift solves the system
+    return result;
   }
   if (start) {
     at::Tensor from = system.shifted(std::exchange(start, std::nullopt).value());

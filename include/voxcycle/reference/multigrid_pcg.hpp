@@ -10,11 +10,12 @@
 
 namespace voxcycle {
 
-/// What solve_multigrid_pcg uses if it is not told: a cycle in float32 (from a contrast of 1e8 on
-/// in float64), with black box coarse grids where nu jumps by more than a factor of two between
-/// neighbouring voxels, and with the bodies of one sample deflated there.
+/// What solve_multigrid_pcg uses if it is not told: a cycle in float32 (in float64 where nu's
+/// contrast times the squared ratio of a voxel's edges is 1e8 or more), with black box coarse grids
+/// where nu jumps by more than a factor of two between neighbouring voxels, and with the bodies of
+/// one sample deflated there.
 /// @param nu  [B, 1, nx, ny, nz], float32 or float64, > 0
-MultigridOptions multigrid_options_for(at::Tensor const& nu);
+MultigridOptions multigrid_options_for(Grid3 const& grid, at::Tensor const& nu);
 
 /// Divides nu and the load by a power of two where cycles in float32 would overflow or vanish
 /// otherwise. The solution stays the same.

@@ -338,6 +338,10 @@ TEST(Solver, RefusesWhatDoesNotFit) {
                 ThrowsMessage<Error>(HasSubstr("rounding")));
   }
   EXPECT_THROW(Solver({.max_iterations = 0}), Error);
+  EXPECT_THROW(Solver({.device = at::kMeta}), Error);
+  Boundary endless;
+  endless.faces[0].value = std::numeric_limits<double>::infinity();
+  EXPECT_THROW(Solver({.boundary = endless}), Error);
   Solver const free({.boundary = parse_boundary("flux, flux, flux, flux, flux, flux")});
   EXPECT_THAT([&] { static_cast<void>(free.solve(nu, {}, at::full({}, 1.0))); },
               ThrowsMessage<Error>(HasSubstr("no solution")));

@@ -226,6 +226,42 @@ TEST(FieldFile, Hdf5DatasetsByLinks) {
   refuse(path + ":/broken/nu", {"there is no dataset /broken/nu"});
 }
 
+// Of numbers that nobody stored, as chunks need no room until they are written.
+TEST(FieldFile, Hdf5ShapesWhoseProductOverflows) {
+  auto const path = path_of("wide.h5");
+  hid_t const file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  std::array<hsize_t, 3> const extents{274177, 67280421310721, 1}, chunk{1, 1, 1};
+  hid_t const space = H5Screate_simple(3, extents.data(), nullptr);
+  hid_t const layout = H5Pcreate(H5P_DATASET_CREATE);
+  ASSERT_GE(H5Pset_chunk(layout, 3, chunk.data()), 0);
+  hid_t const dataset =
+      H5Dcreate2(file, "nu", H5T_IEEE_F32LE, space, H5P_DEFAULT, layout, H5P_DEFAULT);
+  ASSERT_GE(dataset, 0);
+  H5Dclose(dataset);
+  H5Pclose(layout);
+  H5Sclose(space);
+  H5Fclose(file);
+  refuse(path + ":/nu", {"wide.h5:/nu", "67280421310721", "out of range"});
+}
+
+TEST(FieldFile, TextThatIsSeveral) {
+  auto const path = path_of("texts.vtkhdf");
+  hid_t const file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  hid_t const group = H5Gcreate2(file, "VTKHDF", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  hid_t const type = H5Tcopy(H5T_C_S1);
+  ASSERT_GE(H5Tset_size(type, 9), 0);
+  hsize_t const count = 6000;
+  hid_t const space = H5Screate_simple(1, &count, nullptr);
+  hid_t const attribute = H5Acreate2(group, "Type", type, space, H5P_DEFAULT, H5P_DEFAULT);
+  ASSERT_GE(H5Awrite(attribute, type, std::string(9 * count, 'x').data()), 0);
+  H5Aclose(attribute);
+  H5Sclose(space);
+  H5Tclose(type);
+  H5Gclose(group);
+  H5Fclose(file);
+  refuse(path, {"texts.vtkhdf", "Type", "not one text"});
+}
+
 TEST(FieldFile, DamagedNumpyFiles) {
   auto const numbers = bytes_of(values_xyz<float>());
   auto const whole = numpy_file("'<f4'", "False", "(2, 3, 4)", numbers);

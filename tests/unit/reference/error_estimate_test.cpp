@@ -114,7 +114,7 @@ TEST(ErrorEstimate, BoundsHoldOnARandomHundred) {
   for (int i = 0; i < 100; ++i) {
     Trial const trial = random_trial(i);
     double const error = energy_norm(trial.u - trial.exact, trial);
-    MultigridOptions options = multigrid_options_for(trial.nu);
+    MultigridOptions options = multigrid_options_for(trial.problem.grid, trial.nu);
     if (i % 2 == 0) options.dtype = at::kDouble;
     Multigrid const multigrid(trial.problem.grid, trial.problem.boundary, trial.nu, options);
     for (int most : {1, 2, 30}) {
