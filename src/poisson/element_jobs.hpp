@@ -4,6 +4,9 @@
 
 #include "voxcycle/core/element_job.hpp"
 
+#include <tuple>
+#include <utility>
+
 #include "black_box_points.hpp"
 #include "body_points.hpp"
 #include "node_points.hpp"
@@ -22,7 +25,10 @@ using MultigridJobs =
                WeightedProlongJob<T>, ApplyCouplingsJob<T>, CouplingDiagonalJob<T>>;
 
 template <class T>
-using BlackBoxProducts =
-    std::tuple<BlackBoxCouplingJob<T, VoxelEntries<T>>, BlackBoxCouplingJob<T, CouplingEntries<T>>>;
+using BlackBoxJobs = decltype(std::tuple_cat(
+    std::declval<BlackBoxWeightJobs<T, VoxelEntries<T>>>(),
+    std::declval<BlackBoxWeightJobs<T, CouplingEntries<T>>>(),
+    std::declval<std::tuple<BlackBoxCouplingJob<T, VoxelEntries<T>>,
+                            BlackBoxCouplingJob<T, CouplingEntries<T>>>>()));
 
 }  // namespace voxcycle

@@ -5,11 +5,7 @@
 
 namespace voxcycle {
 
-template struct ElementLaunches<BlackBoxWeightJobs<float, VoxelEntries<float>>>;
-template struct ElementLaunches<BlackBoxWeightJobs<float, CouplingEntries<float>>>;
-template struct ElementLaunches<BlackBoxProducts<float>>;
-template struct ElementLaunches<BlackBoxWeightJobs<double, VoxelEntries<double>>>;
-template struct ElementLaunches<BlackBoxWeightJobs<double, CouplingEntries<double>>>;
-template struct ElementLaunches<BlackBoxProducts<double>>;
+template struct ElementLaunches<BlackBoxJobs<float>>;
+template struct ElementLaunches<BlackBoxJobs<double>>;
 
 }  // namespace voxcycle
