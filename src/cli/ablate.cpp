@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // voxcycle ablate: all runs of a study, several at once, and one report over them.
-#include "cli/ablate.hpp"
+#include "voxcycle/study/ablate.hpp"
 
 #include "voxcycle/cli/command.hpp"
+#include "voxcycle/config/options.hpp"
+#include "voxcycle/config/sample_sets.hpp"
 #include "voxcycle/core/directory_lock.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
-#include "voxcycle/evaluate/study.hpp"
+#include "voxcycle/study/ablate_results.hpp"
+#include "voxcycle/study/ablate_runs.hpp"
+#include "voxcycle/study/child_process.hpp"
+#include "voxcycle/study/study.hpp"
 #include "voxcycle/train/frame.hpp"
 #include "voxcycle/train/memory.hpp"
 #include "voxcycle/train/stop_signal.hpp"
@@ -17,13 +22,8 @@
 #include <optional>
 #include <set>
 
-#include "cli/ablate_results.hpp"
-#include "cli/ablate_runs.hpp"
-#include "cli/child_process.hpp"
 #include "cli/generate.hpp"
 #include "cli/memory_check.hpp"
-#include "cli/options.hpp"
-#include "cli/sample_sets.hpp"
 
 namespace voxcycle {
 namespace {
@@ -55,7 +55,7 @@ void require_valid(PlannedRun const& run) {
   make_family(family_options(run.config));
   for (auto const& stage : plan_stages(options.path, options.levels)) {
     require_fits(options.network, stage.plan.grid);
-    require_space(options, stage.plan.grid, run.config.integer("ablate.processes", 1, 1 << 20));
+    require_spatial(options, stage.plan.grid, run.config.integer("ablate.processes", 1, 1 << 20));
     // Knows losses and optimisers; the processes of a group will do.
     plan_memory(options, stage.plan, {.ranks = options.slabs.processes(stage.plan.grid)});
   }

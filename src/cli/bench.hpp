@@ -45,8 +45,8 @@ int bench_step(Invocation const& call);
 /// float32, on the CPU or a GPU.
 int bench_conv(Invocation const& call);
 
-/// Each loss on random fields, unit by unit as the step does, against energy_normalised, on the CPU
-/// or a GPU.
+/// Each loss on random fields, micro-batch by micro-batch as the step does, against
+/// energy_normalised, on the CPU or a GPU.
 int bench_loss(Invocation const& call);
 
 /// Iterations, seconds and cost in applications of K of multigrid PCG on smooth and rough fields.

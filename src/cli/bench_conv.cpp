@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/median.hpp"
 #include "voxcycle/core/text.hpp"
-#include "voxcycle/network/unit_conv.hpp"
+#include "voxcycle/network/conv.hpp"
 
 #include <cstdio>
 #include <memory>
@@ -56,29 +56,30 @@ struct Size {
 class Trial {
  public:
   Trial(Layer const& layer, Way const& way, Size const& size, DeviceChoice& place)
-      : pass_{.comm = place.comm(),
-              .device = place.device(),
-              .dtype = way.dtype,
-              .layout = way.layout,
-              .total_samples = size.batch},
+      : context_{.comm = place.comm(),
+                 .device = place.device(),
+                 .dtype = way.dtype,
+                 .layout = way.layout,
+                 .total_samples = size.batch},
         conv_(layer.options) {
     conv_.to(place.device());
     std::int64_t const edge = layer.coarse_input ? size.n / 2 : size.n;
     x_ = as_features(
-        pass_, {at::randn({size.batch, layer.options.in, edge, edge, edge}).to(pass_.device)});
-    x_[0].requires_grad_(layer.options.in > 1);  // nobody asks for the slope in the coefficient
+        context_,
+        {at::randn({size.batch, layer.options.in, edge, edge, edge}).to(context_.device)});
+    x_[0].requires_grad_(layer.options.in > 1);  // nobody asks for the gradient in the coefficient
     at::NoGradGuard const no_grad;
     for (auto& parameter : conv_.parameters()) parameter.uniform_(-0.1, 0.1);
-    slope_ = at::randn_like(conv_.forward(pass_, x_)[0]);
+    gradient_ = at::randn_like(conv_.forward(context_, x_)[0]);
   }
 
   void measure(int turn) {
     x_[0].mutable_grad().reset();
     conv_.zero_grad();
-    Units y;
-    int const gpu = pass_.device.index();
-    double const forward = seconds_of([&] { y = conv_.forward(pass_, x_); }, gpu);
-    double const backward = seconds_of([&] { y[0].backward(slope_); }, gpu);
+    MicroBatches y;
+    int const gpu = context_.device.index();
+    double const forward = seconds_of([&] { y = conv_.forward(context_, x_); }, gpu);
+    double const backward = seconds_of([&] { y[0].backward(gradient_); }, gpu);
     if (turn < kBenchWarmUps) return;
     forward_.push_back(forward);
     both_.push_back(forward + backward);
@@ -88,10 +89,10 @@ class Trial {
   double both() const { return median(both_); }
 
  private:
-  Pass pass_;
-  UnitConv conv_;
-  Units x_;
-  at::Tensor slope_;
+  ForwardContext context_;
+  Conv conv_;
+  MicroBatches x_;
+  at::Tensor gradient_;
   std::vector<double> forward_;
   std::vector<double> both_;
 };

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/config/options.hpp"
+#include "voxcycle/config/sample_sets.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/median.hpp"
@@ -14,8 +16,6 @@
 #include <vector>
 
 #include "cli/bench.hpp"
-#include "cli/options.hpp"
-#include "cli/sample_sets.hpp"
 #include <unistd.h>
 
 namespace voxcycle {
@@ -80,16 +80,16 @@ void read_plainly(std::string const& path, std::string& bytes) {
   VOXCYCLE_REQUIRE(in, "cannot read " << path << ": " << std::strerror(errno) << '.');
 }
 
-/// Every sample once, in training's order, unit by unit, on a thread of its own.
+/// Every sample once, in training's order, micro-batch by micro-batch, on a thread of its own.
 void prefetch_all(std::string const& directory, TrainOptions const& options, std::int64_t batch,
                   ReadReference references) {
   std::vector<std::unique_ptr<SampleSource>> sets;
   sets.push_back(stored_samples(directory));
   std::int64_t const samples = sets.front()->samples();
-  std::int64_t const steps = unit_count(samples, batch);
+  std::int64_t const steps = micro_batch_count(samples, batch);
   Prefetcher prefetcher(Mixture(std::move(sets), {1.0}, {.block = options.sample_block}),
                         {.batch = batch,
-                         .unit_size = options.unit_size,
+                         .micro_batch_size = options.micro_batch_size,
                          .steps = steps,
                          .period = samples,
                          .references = references});

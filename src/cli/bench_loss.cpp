@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/config/options.hpp"
 #include "voxcycle/core/median.hpp"
 #include "voxcycle/evaluate/evaluation.hpp"
-#include "voxcycle/grid/units.hpp"
+#include "voxcycle/grid/micro_batches.hpp"
 #include "voxcycle/train/loss.hpp"
 
 #include <algorithm>
@@ -10,7 +11,6 @@
 
 #include "cli/bench.hpp"
 #include "cli/device_choice.hpp"
-#include "cli/options.hpp"
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
@@ -27,18 +27,18 @@ int bench_loss(Invocation const& call) {
   auto const names = loss_names();
   std::vector<std::unique_ptr<Loss>> losses;
   for (auto const& name : names) losses.push_back(make_loss(name, problem));
-  std::vector<LossInput> units;
-  for (auto const& unit : units_of_rank(batch, options.unit_size, 1, 0)) {
-    at::Tensor const u = at::rand({unit.size(), 1, n + 1, n + 1, n + 1}, dtype).to(device);
-    at::Tensor const nu = at::rand({unit.size(), 1, n, n, n}, dtype).add_(0.5).to(device);
-    units.push_back({u, nu, at::rand_like(nu), at::rand_like(u)});
+  std::vector<LossInput> micro_batches;
+  for (auto const& micro_batch : micro_batches_of_rank(batch, options.micro_batch_size, 1, 0)) {
+    at::Tensor const u = at::rand({micro_batch.size(), 1, n + 1, n + 1, n + 1}, dtype).to(device);
+    at::Tensor const nu = at::rand({micro_batch.size(), 1, n, n, n}, dtype).add_(0.5).to(device);
+    micro_batches.push_back({u, nu, at::rand_like(nu), at::rand_like(u)});
   }
   std::vector<std::vector<double>> seconds(losses.size());
   std::int64_t const repeats = bench_repeats(call);
   for (int k = 0; k < repeats + kBenchWarmUps; ++k) {
     for (std::size_t l = 0; l < losses.size(); ++l) {
       auto const evaluate_all = [&] {
-        for (auto const& unit : units) losses[l]->evaluate(unit);
+        for (auto const& micro_batch : micro_batches) losses[l]->evaluate(micro_batch);
       };
       double const taken = seconds_of(evaluate_all, device.index());
       if (k >= kBenchWarmUps) seconds[l].push_back(taken);

@@ -4,8 +4,8 @@
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/field/family.hpp"
 #include "voxcycle/poisson/energy.hpp"
-#include "voxcycle/reference/full_multigrid.hpp"
-#include "voxcycle/reference/multigrid_pcg.hpp"
+#include "voxcycle/solver/full_multigrid.hpp"
+#include "voxcycle/solver/multigrid_pcg.hpp"
 
 #include <cstdio>
 #include <limits>
@@ -94,7 +94,7 @@ std::string measure(BenchField const& field, Problem const& problem, CoarseOpera
   double const setup = timer.seconds();
   timer.restart();
   auto const full = full_multigrid(problem, nu, multigrid);
-  double const pass = timer.seconds();
+  double const context = timer.seconds();
   timer.restart();
   auto const result =
       solve_pcg(problem, nu, [&](at::Tensor const& r) { return multigrid.cycle(r); },
@@ -118,7 +118,7 @@ std::string measure(BenchField const& field, Problem const& problem, CoarseOpera
                        {"seconds", json::number(setup + solve)},
                        {"apply_seconds", json::number(apply)},
                        {"ratio_to_apply", json::number((setup + solve) / apply)},
-                       {"full_multigrid_seconds", json::number(pass)},
+                       {"full_multigrid_seconds", json::number(context)},
                        {"full_multigrid_residual", json::number(full.relative_residual)}});
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/config/options.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/median.hpp"
 #include "voxcycle/core/memory.hpp"
@@ -12,7 +13,6 @@
 #include "cli/bench.hpp"
 #include "cli/device_choice.hpp"
 #include "cli/memory_check.hpp"
-#include "cli/options.hpp"
 #include "cli/slow_precision.hpp"
 #include "cli/step_profile.hpp"
 #include "cli/step_trial.hpp"
@@ -56,9 +56,9 @@ void warm_up(Contender& contender) {
 /// Unless --repeats tells: fewer rounds of steps that take long, the same number on all ranks.
 std::int64_t rounds_of(Invocation const& call, StepTrial& trial) {
   if (call.has("repeats")) return bench_repeats(call);
-  constexpr double most_seconds = 60.0;
+  constexpr double max_seconds = 60.0;
   double const step = seconds_of([&] { trial.step(); });
-  auto const fitting = static_cast<std::int64_t>(most_seconds / step);
+  auto const fitting = static_cast<std::int64_t>(max_seconds / step);
   return -largest_of(call.comm, -std::clamp<std::int64_t>(fitting, 1, bench_repeats(call)));
 }
 
@@ -129,7 +129,7 @@ int bench_step(Invocation const& call) {
   options.device = place.device();
   warn_of_slow_precision(options, call.comm);
   Grid3 const grid = level_grid(call.config, bench_number(call, "grid", 32));
-  require_space(options, grid, call.comm.size());
+  require_spatial(options, grid, call.comm.size());
   MemoryFrame const frame = memory_frame(call.config, call.comm, place.memory());
   StepTrial::Variant variant{.batch = bench_number(call, "batch", 8),
                              .optimizer = level_at(options, grid).optimizer};

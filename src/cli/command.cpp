@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/cli/command.hpp"
 
-#include "voxcycle/cli/build_info.hpp"
+#include "voxcycle/config/config_study.hpp"
+#include "voxcycle/config/options.hpp"
+#include "voxcycle/core/build_info.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
 
@@ -9,8 +11,6 @@
 #include <cstdio>
 #include <string_view>
 
-#include "cli/config_study.hpp"
-#include "cli/options.hpp"
 #include "cli/threads.hpp"
 
 namespace voxcycle {

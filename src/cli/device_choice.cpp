@@ -2,6 +2,7 @@
 #include "cli/device_choice.hpp"
 
 #include "voxcycle/comm/nccl.hpp"
+#include "voxcycle/config/options.hpp"
 #include "voxcycle/core/device.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
@@ -11,7 +12,6 @@
 #include <cstdlib>
 
 #include "cli/memory_check.hpp"
-#include "cli/options.hpp"
 #include <ATen/ATen.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 

@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/dry_run.hpp"
 
+#include "voxcycle/config/options.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/timer.hpp"
-#include "voxcycle/grid/units.hpp"
+#include "voxcycle/grid/micro_batches.hpp"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "cli/memory_check.hpp"
-#include "cli/options.hpp"
 #include "cli/step_trial.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
 namespace {
 
-/// Steps that are expected to take longer are timed with one unit a process, the smallest batch.
-constexpr double kMostSecondsAStep = 4.0;
+/// Steps that are expected to take longer are timed with one micro-batch a process, the smallest
+/// batch.
+constexpr double kMaxSecondsAStep = 4.0;
 /// Levels where that, too, is expected to take longer are not timed.
-constexpr double kMostSecondsAUnit = 20.0;
+constexpr double kMaxSecondsAUnit = 20.0;
 /// Shorter steps are timed several times.
 constexpr double kShortStep = 1.0;
 constexpr int kTimedSteps = 3;
@@ -58,9 +59,9 @@ double time_step(TrainOptions const& options, LevelPlan const& plan, std::int64_
   return best;
 }
 
-/// Units that the busiest process or group of them (Slabs) computes in a step.
-std::int64_t units_in_turn(std::int64_t batch, std::int64_t unit, int groups) {
-  return (unit_count(batch, unit) + groups - 1) / groups;
+/// MicroBatches that the busiest process or group of them (Slabs) computes in a step.
+std::int64_t micro_batches_in_turn(std::int64_t batch, std::int64_t micro_batch, int groups) {
+  return (micro_batch_count(batch, micro_batch) + groups - 1) / groups;
 }
 
 /// @param per_voxel  seconds of a step by its batch's voxels at the coarser level; 0: there is none
@@ -71,13 +72,13 @@ StepTime step_time(TrainOptions const& options, LevelPlan const& plan, double pe
   };
   int const groups = comm.size() / options.slabs.processes(plan.grid);
   std::int64_t batch = plan.batch;
-  if (expected(batch) > kMostSecondsAStep) {
-    batch = std::min(batch, options.unit_size * groups);
+  if (expected(batch) > kMaxSecondsAStep) {
+    batch = std::min(batch, options.micro_batch_size * groups);
   }
-  if (expected(batch) > kMostSecondsAUnit) return {expected(plan.batch), false};
+  if (expected(batch) > kMaxSecondsAUnit) return {expected(plan.batch), false};
   log_info("timing steps at " + plan.grid.label());
   auto const turns = [&](std::int64_t samples) {
-    return static_cast<double>(units_in_turn(samples, options.unit_size, groups));
+    return static_cast<double>(micro_batches_in_turn(samples, options.micro_batch_size, groups));
   };
   return {time_step(options, plan, batch, comm) * turns(plan.batch) / turns(batch), true};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/cli/config.hpp"
+#include "voxcycle/config/config.hpp"
 #include "voxcycle/train/trainer.hpp"
 
 #include <cstdint>

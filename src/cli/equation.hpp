@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/reference/pcg.hpp"
+#include "voxcycle/solver/pcg.hpp"
 
 #include <optional>
 

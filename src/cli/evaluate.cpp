@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // voxcycle evaluate: errors of a trained network against the references; table, CSV, JSON, report.
-#include "voxcycle/cli/build_info.hpp"
 #include "voxcycle/cli/command.hpp"
+#include "voxcycle/config/model.hpp"
+#include "voxcycle/config/options.hpp"
+#include "voxcycle/config/sample_sets.hpp"
 #include "voxcycle/core/atomic_file.hpp"
+#include "voxcycle/core/build_info.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/status_line.hpp"
@@ -25,10 +28,7 @@
 #include <vector>
 
 #include "cli/device_choice.hpp"
-#include "cli/model.hpp"
-#include "cli/options.hpp"
 #include "cli/output_files.hpp"
-#include "cli/sample_sets.hpp"
 
 namespace voxcycle {
 namespace {
@@ -162,7 +162,7 @@ struct Weights {
         checkpoint(existing(path)),
         written(config_of_identity(call.config, checkpoint.header().identity)) {
     require_same_model(path, written, call.config);
-    require_units(path, checkpoint.header().identity, options.boundary, options.source);
+    require_micro_batches(path, checkpoint.header().identity, options.boundary, options.source);
     network = make_network(options.network, options.boundary, options.source);
     if (dtype == at::kDouble) network->to(at::kDouble);
     checkpoint.restore_average(*network);
@@ -229,7 +229,7 @@ int evaluate(Invocation const& call) {
     ShareLine line(visible, "evaluating");
     return evaluate_network(call.comm, network, samples,
                             {.dtype = dtype,
-                             .unit_size = options.unit_size,
+                             .micro_batch_size = options.micro_batch_size,
                              .after_share = [&](double share) { line.show(share); }});
   }();
   evaluation.weights = weights.name(options.directory);

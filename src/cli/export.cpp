@@ -2,9 +2,11 @@
 // voxcycle export: a trained network as a file that Python runs without voxcycle.
 #include "voxcycle/evaluate/export.hpp"
 
-#include "voxcycle/cli/build_info.hpp"
 #include "voxcycle/cli/command.hpp"
+#include "voxcycle/config/model.hpp"
+#include "voxcycle/config/options.hpp"
 #include "voxcycle/core/atomic_file.hpp"
+#include "voxcycle/core/build_info.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/dataset/held_out.hpp"
@@ -13,8 +15,6 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "cli/model.hpp"
-#include "cli/options.hpp"
 #include "cli/output_files.hpp"
 
 namespace voxcycle {

@@ -4,6 +4,7 @@
 #include "cli/generate.hpp"
 
 #include "voxcycle/cli/command.hpp"
+#include "voxcycle/config/options.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
@@ -14,7 +15,7 @@
 #include "voxcycle/dataset/sample_source.hpp"
 #include "voxcycle/io/shard.hpp"
 #include "voxcycle/poisson/energy.hpp"
-#include "voxcycle/reference/multigrid_pcg.hpp"
+#include "voxcycle/solver/multigrid_pcg.hpp"
 #include "voxcycle/train/stop_signal.hpp"
 
 #include <algorithm>
@@ -26,7 +27,6 @@
 
 #include "cli/device_choice.hpp"
 #include "cli/memory_check.hpp"
-#include "cli/options.hpp"
 #include "cli/shard_jobs.hpp"
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -37,7 +37,7 @@ namespace {
 /// Worst case of the reference solutions made so far.
 struct SolveStatistics {
   std::int64_t solves = 0;
-  int most_iterations = 0;
+  int max_iterations = 0;
   double largest_residual = 0.0;
   double largest_bound = 0.0;  ///< of the relative energy-norm error
 };
@@ -113,7 +113,7 @@ bool ShardMaker::fits_one_a_thread(ShardInfo const& info) const {
 }
 
 void ShardMaker::make(ShardJob const& job, StopSignal const& stop) {
-  std::int64_t const most = fits_one_a_thread(job.info) ? group_size(job.info.grid) : 1;
+  std::int64_t const maximum = fits_one_a_thread(job.info) ? group_size(job.info.grid) : 1;
   std::vector<ShardSample> group;
   std::int64_t begin = 0;
   write_shard(job.path, job.info, [&](std::int64_t local) {
@@ -121,7 +121,7 @@ void ShardMaker::make(ShardJob const& job, StopSignal const& stop) {
       if (stop.requested()) throw Stopped();
       begin = local;
       group.clear();  // before the next ones need room
-      group = make_group(job, begin, std::min(begin + most, job.info.samples));
+      group = make_group(job, begin, std::min(begin + maximum, job.info.samples));
     }
     return std::move(group[static_cast<std::size_t>(local - begin)]);
   });
@@ -163,7 +163,7 @@ void ShardMaker::count(SolveResult const& result, ShardInfo const& info, std::in
                                          << info.reference_tolerance
                                          << ". Raise data.reference_tolerance.");
   ++statistics_.solves;
-  statistics_.most_iterations = std::max(statistics_.most_iterations, result.iterations);
+  statistics_.max_iterations = std::max(statistics_.max_iterations, result.iterations);
   statistics_.largest_residual = std::max(statistics_.largest_residual, result.relative_residual);
   statistics_.largest_bound = std::max(statistics_.largest_bound, result.error_bound);
 }
@@ -177,13 +177,13 @@ struct Tally {
 /// **Collective**.
 Tally over_ranks(Tally const& mine, Communicator const& comm) {
   at::Tensor sums = at::tensor({mine.made, mine.there, mine.solved.solves}, at::kLong);
-  at::Tensor most = at::tensor({static_cast<double>(mine.solved.most_iterations),
-                                mine.solved.largest_residual, mine.solved.largest_bound},
-                               at::kDouble);
+  at::Tensor maximum = at::tensor({static_cast<double>(mine.solved.max_iterations),
+                                   mine.solved.largest_residual, mine.solved.largest_bound},
+                                  at::kDouble);
   comm.all_reduce(sums, ReduceOperation::sum);
-  comm.all_reduce(most, ReduceOperation::max);
+  comm.all_reduce(maximum, ReduceOperation::max);
   auto const* const counts = sums.const_data_ptr<std::int64_t>();
-  auto const* const worst = most.const_data_ptr<double>();
+  auto const* const worst = maximum.const_data_ptr<double>();
   return {counts[0], counts[1], {counts[2], static_cast<int>(worst[0]), worst[1], worst[2]}};
 }
 
@@ -195,7 +195,7 @@ void log_summary(Tally const& all, std::int64_t jobs, double seconds, std::strin
     log_info(
         format("%ld reference solutions converged, at most %d iterations, largest relative "
                "residual %.1e, errors of at most %.1e in the relative energy norm",
-               static_cast<long>(all.solved.solves), all.solved.most_iterations,
+               static_cast<long>(all.solved.solves), all.solved.max_iterations,
                all.solved.largest_residual, all.solved.largest_bound));
     if (all.solved.largest_bound > kWorrying) {
       log_warning(

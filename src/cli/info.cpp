@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // voxcycle info: versions of everything linked, devices, threads, processes.
-#include "voxcycle/cli/build_info.hpp"
 #include "voxcycle/cli/command.hpp"
 #include "voxcycle/comm/nccl.hpp"
+#include "voxcycle/config/options.hpp"
+#include "voxcycle/core/build_info.hpp"
 #include "voxcycle/core/device.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/io/versions.hpp"
-#include "voxcycle/reference/versions.hpp"
+#include "voxcycle/solver/versions.hpp"
 
 #include <cstdio>
 
-#include "cli/options.hpp"
 #include "cli/threads.hpp"
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>

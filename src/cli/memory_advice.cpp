@@ -3,7 +3,7 @@
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
-#include "voxcycle/grid/units.hpp"
+#include "voxcycle/grid/micro_batches.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -17,7 +17,7 @@
 namespace voxcycle {
 namespace {
 
-constexpr std::size_t kMostAdvice = 3;
+constexpr std::size_t kMaxAdvice = 3;
 /// Halvings of the batch, of held-out samples, of channels and of a process's share of the batch
 /// that are looked at.
 constexpr int kBatchHalvings = 4;
@@ -41,7 +41,7 @@ using Change = std::function<bool(Trial&)>;  ///< false: nothing to change
 /// more noise in each step; a smaller network; more machines.
 constexpr double kCostOfBf16 = 0.7;
 constexpr double kCostOfHalfTheHeldOut = 1.06;
-constexpr double kCostOfSmallUnits = 1.1;
+constexpr double kCostOfSmallMicroBatches = 1.1;
 constexpr double kCostOfNoFinestBlock = 1.2;
 constexpr double kCostOfRecomputing = 1.35;
 constexpr double kCostOfHalfBatch = 1.4;
@@ -58,10 +58,10 @@ bool use_bf16(Trial& t) {
   return true;
 }
 
-bool use_small_units(Trial& t) {
-  if (t.options.unit_size == 1) return false;
-  t.options.unit_size = 1;
-  t.cost *= kCostOfSmallUnits;
+bool use_small_micro_batches(Trial& t) {
+  if (t.options.micro_batch_size == 1) return false;
+  t.options.micro_batch_size = 1;
+  t.cost *= kCostOfSmallMicroBatches;
   t.words.emplace_back("train.unit_size = 1");
   return true;
 }
@@ -120,26 +120,27 @@ bool lower_channels(Trial& t, int halvings) {
 }
 
 bool add_processes(Trial& t, int doublings) {
-  auto const most = unit_count(t.plan.batch, t.options.unit_size);
+  auto const maximum = micro_batch_count(t.plan.batch, t.options.micro_batch_size);
   int const groups = t.memory.ranks / t.options.slabs.processes(t.plan.grid);
-  if ((std::int64_t{groups} << doublings) > most) return false;
+  if ((std::int64_t{groups} << doublings) > maximum) return false;
   t.memory.ranks <<= doublings;
   for (int k = 0; k < doublings; ++k) t.cost *= kCostOfMoreProcesses;
   t.words.push_back(std::to_string(t.memory.ranks) + kMoreProcesses);
   return true;
 }
 
-/// More processes that compute a sample together, where there are no units for them.
+/// More processes that compute a sample together, where there are no micro-batches for them.
 bool share_out_space(Trial& t, int doublings) {
   Slabs slabs = t.options.slabs;
   int const groups = t.memory.ranks / slabs.processes(t.plan.grid);
   slabs.count <<= doublings;
-  bool const has_units = 2 * groups <= unit_count(t.plan.batch, t.options.unit_size);
-  if (has_units || !slabs.cut(t.plan.grid)) return false;
+  bool const has_micro_batches =
+      2 * groups <= micro_batch_count(t.plan.batch, t.options.micro_batch_size);
+  if (has_micro_batches || !slabs.cut(t.plan.grid)) return false;
   TrainOptions shared = t.options;
   shared.slabs = slabs;
   try {
-    require_space(shared, t.plan.grid, std::int64_t{t.memory.ranks} << doublings);
+    require_spatial(shared, t.plan.grid, std::int64_t{t.memory.ranks} << doublings);
   } catch (Error const&) {
     return false;
   }
@@ -163,9 +164,9 @@ std::vector<Trial> with_and_without(std::vector<Trial> trials, std::vector<Chang
   return trials;
 }
 
-std::vector<Change> halvings(bool (*change)(Trial&, int), int most) {
+std::vector<Change> halvings(bool (*change)(Trial&, int), int maximum) {
   std::vector<Change> all;
-  for (int k = 1; k <= most; ++k) {
+  for (int k = 1; k <= maximum; ++k) {
     all.emplace_back([=](Trial& trial) { return change(trial, k); });
   }
   return all;
@@ -187,7 +188,7 @@ std::string memory_advice(TrainOptions const& options, LevelPlan const& plan,
                           MemoryOptions const& memory, std::int64_t limit) {
   std::vector<Trial> trials{{options, plan, memory, 1.0, {}}};
   trials = with_and_without(std::move(trials), {use_bf16});
-  trials = with_and_without(std::move(trials), {use_small_units});
+  trials = with_and_without(std::move(trials), {use_small_micro_batches});
   trials = with_and_without(std::move(trials), {leave_out_finest_block});
   trials = with_and_without(std::move(trials), {recompute});
   trials = with_and_without(std::move(trials), halvings(lower_held_out, kHeldOutHalvings));
@@ -207,11 +208,11 @@ std::string memory_advice(TrainOptions const& options, LevelPlan const& plan,
     });
     if (known) continue;
     MemoryPlan const planned = plan_memory(trial.options, trial.plan, trial.memory);
-    if (planned.bytes > limit || planned.largest.elements > kMostElements) continue;
+    if (planned.bytes > limit || planned.largest.elements > kMaxElements) continue;
     taken.push_back(kinds);
     advice.push_back(join(trial.words, " and ") + " (" +
                      format_bytes(static_cast<double>(planned.bytes)) + ")");
-    if (advice.size() == kMostAdvice) break;
+    if (advice.size() == kMaxAdvice) break;
   }
   if (advice.empty()) {
     return "No smaller unit, batch or network that was tried would fit. Use a coarser finest level "

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/memory_check.hpp"
 
+#include "voxcycle/config/options.hpp"
+#include "voxcycle/config/sample_sets.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/memory.hpp"
@@ -12,16 +14,12 @@
 #include <string>
 
 #include "cli/memory_advice.hpp"
-#include "cli/options.hpp"
-#include "cli/sample_sets.hpp"
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
 namespace voxcycle {
 namespace {
 
-/// Of a machine's or a GPU's memory.
-constexpr double kUsableShare = 0.9;
 /// What a process holds of a GPU before any step: context, kernels, the libraries' workspaces.
 constexpr std::int64_t kGpuProgram = std::int64_t{3} << 29;
 
@@ -33,11 +31,11 @@ std::int64_t level_of_part(Grid3 const& part, Grid3 const& finest) {
 }
 
 void require_small_tensors(TrainOptions const& options, Grid3 const& finest,
-                           LargestTensor const& largest, std::int64_t unit,
+                           LargestTensor const& largest, std::int64_t micro_batch,
                            std::string const& where) {
-  if (largest.elements <= kMostElements) return;
+  if (largest.elements <= kMaxElements) return;
   std::int64_t const level = level_of_part(largest.grid, finest);
-  std::int64_t const of_sample = largest.elements / unit;
+  std::int64_t const of_sample = largest.elements / micro_batch;
   bool const multigrid = options.network.name == "multigrid";
   std::string const key = multigrid ? "network.channels of level " + std::to_string(level)
                                     : std::string("network.base_channels");
@@ -46,29 +44,25 @@ void require_small_tensors(TrainOptions const& options, Grid3 const& finest,
   if (multigrid) of_level = of_block ? options.network.channels.at(level) : largest.channels;
   // Where decoders join channels, the tensor has twice those of the level.
   std::int64_t const joined = std::max<std::int64_t>(1, largest.channels / of_level);
-  std::int64_t const channels = kMostElements / (of_sample / largest.channels * joined);
+  std::int64_t const channels = kMaxElements / (of_sample / largest.channels * joined);
   std::string advice;
-  if (of_sample <= kMostElements) {
-    advice = format("Lower train.unit_size to %ld", static_cast<long>(kMostElements / of_sample));
+  if (of_sample <= kMaxElements) {
+    advice = format("Lower train.unit_size to %ld", static_cast<long>(kMaxElements / of_sample));
   } else if (of_block && channels > 0) {
     advice = format("Lower %s to %ld%s", key.c_str(), static_cast<long>(channels),
-                    unit > 1 ? " with train.unit_size = 1" : "");
+                    micro_batch > 1 ? " with train.unit_size = 1" : "");
   } else {
     advice = "Use a coarser finest level in cycle.levels";
   }
-  throw Error(format(
-      "%s: a tensor of %ld %s with %ld channels on %s would have %ld values (the "
-      "operations count at most %ld). %s.",
-      where.c_str(), static_cast<long>(unit), unit == 1 ? "sample" : "samples",
-      static_cast<long>(largest.channels), largest.grid.label().c_str(),
-      static_cast<long>(largest.elements), static_cast<long>(kMostElements), advice.c_str()));
+  throw Error(
+      format("%s: a tensor of %ld %s with %ld channels on %s would have %ld values (the "
+             "operations count at most %ld). %s.",
+             where.c_str(), static_cast<long>(micro_batch), micro_batch == 1 ? "sample" : "samples",
+             static_cast<long>(largest.channels), largest.grid.label().c_str(),
+             static_cast<long>(largest.elements), static_cast<long>(kMaxElements), advice.c_str()));
 }
 
 }  // namespace
-
-double usable_memory_bytes() {
-  return kUsableShare * static_cast<double>(machine_memory_bytes());
-}
 
 std::int64_t largest_of(Communicator const& comm, std::int64_t number) {
   at::Tensor value = at::full({1}, number, at::kLong);
@@ -131,7 +125,7 @@ bool has_features_to_share(NetworkOptions const& network, Slabs const& slabs) {
   return !network.channels.empty() && network.channels.rbegin()->first > slabs.above;
 }
 
-void require_space(TrainOptions const& options, Grid3 const& grid, std::int64_t processes) {
+void require_spatial(TrainOptions const& options, Grid3 const& grid, std::int64_t processes) {
   int const count = options.slabs.count;
   if (count == 1) return;
   VOXCYCLE_REQUIRE(options.network.name == "multigrid",
@@ -166,7 +160,7 @@ MemoryPlan require_memory(TrainOptions const& options, LevelPlan const& plan,
                           std::string const& where) {
   MemoryPlan const planned = plan_memory(options, plan, memory);
   require_small_tensors(options, plan.grid, planned.largest,
-                        std::min(options.unit_size, plan.batch), where);
+                        std::min(options.micro_batch_size, plan.batch), where);
   if (limit == 0 || planned.bytes <= limit) return planned;
   throw Error(
       format("%s needs %s of memory a process at its peak, but %s are available "
@@ -182,7 +176,7 @@ std::vector<MemoryPlan> require_training_memory(TrainOptions& options, Config co
   for (int const level : options.path) {
     auto const& grid = options.levels[static_cast<std::size_t>(level)].grid;
     require_fits(options.network, grid);
-    require_space(options, grid, comm.size());
+    require_spatial(options, grid, comm.size());
   }
   choose_recomputing(options, config, frame, comm);
   std::vector<MemoryPlan> plans;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/cli/config.hpp"
 #include "voxcycle/comm/communicator.hpp"
+#include "voxcycle/config/config.hpp"
 #include "voxcycle/train/memory.hpp"
 
 #include <cstdint>
@@ -15,11 +15,6 @@ struct MemoryFrame {
   std::int64_t limit = 0;    ///< bytes a process; 0: unknown, nothing is refused
   std::int64_t program = 0;  ///< bytes, see MemoryOptions
 };
-
-inline constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
-/// Nine tenths of this machine's memory, or of its control group's: the rest is the system's and
-/// the page cache's.
-double usable_memory_bytes();
 
 /// The largest number of all processes. **Collective**.
 std::int64_t largest_of(Communicator const& comm, std::int64_t number);
@@ -42,7 +37,7 @@ bool has_block(NetworkOptions const& network, std::int64_t level);
 bool has_features_to_share(NetworkOptions const& network, Slabs const& slabs);
 /// @throws Error unless so many processes can share out the space of samples of this grid as
 /// options.slabs says.
-void require_space(TrainOptions const& options, Grid3 const& grid, std::int64_t processes);
+void require_spatial(TrainOptions const& options, Grid3 const& grid, std::int64_t processes);
 /// What a lone step needs, on random fields.
 MemoryOptions trial_memory(Communicator const& comm, MemoryFrame const& frame);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/network_start.hpp"
 
+#include "voxcycle/config/options.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/instruction_set.hpp"
 #include "voxcycle/core/log.hpp"
@@ -13,7 +14,6 @@
 #include <cmath>
 #include <vector>
 
-#include "cli/options.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
@@ -25,8 +25,8 @@ constexpr double kSourceAgreement = 1e-6;
 /// What to divide nu and f by, which changes no solution: networks know nu around 1. A power of
 /// two; 1 where 1 is among the values of nu.
 double unit_of(at::Tensor const& nu) {
-  auto const [least, most] = nu.aminmax();
-  if (least.item<double>() <= 1.0 && most.item<double>() >= 1.0) return 1.0;
+  auto const [minimum, maximum] = nu.aminmax();
+  if (minimum.item<double>() <= 1.0 && maximum.item<double>() >= 1.0) return 1.0;
   return std::exp2(std::round(nu.log2().mean().item<double>()));
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "voxcycle/comm/communicator.hpp"
+#include "voxcycle/config/model.hpp"
 #include "voxcycle/grid/grid3.hpp"
 
 #include <memory>
@@ -10,7 +11,6 @@
 #include <string>
 
 #include "cli/equation.hpp"
-#include "cli/model.hpp"
 #include <ATen/core/Tensor.h>
 
 namespace voxcycle {

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // voxcycle scale: a training step over numbers of processes: strong, weak, and in space.
 #include "voxcycle/cli/command.hpp"
+#include "voxcycle/config/options.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/json.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
-#include "voxcycle/grid/units.hpp"
+#include "voxcycle/grid/micro_batches.hpp"
+#include "voxcycle/study/child_process.hpp"
+#include "voxcycle/study/scale_plan.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -15,11 +18,8 @@
 #include <set>
 
 #include "cli/bench.hpp"
-#include "cli/child_process.hpp"
 #include "cli/memory_check.hpp"
-#include "cli/options.hpp"
 #include "cli/output_files.hpp"
-#include "cli/scale_plan.hpp"
 #include "cli/threads.hpp"
 #include <ATen/Parallel.h>
 #include <boost/property_tree/json_parser.hpp>
@@ -49,15 +49,15 @@ std::vector<std::int64_t> processes_of(Invocation const& call) {
 /// the machines, this process's own number.
 class ScaleRuns {
  public:
-  ScaleRuns(Invocation const& call, std::int64_t grid, std::int64_t most)
+  ScaleRuns(Invocation const& call, std::int64_t grid, std::int64_t maximum)
       : grid_(grid), scratch_(call.config.text("run.directory") + "/.scale") {
     threads_ = at::get_num_threads();
     if (call.has("launcher")) {
       launcher_ = call.flags.at("launcher");
     } else if (call.config.integer("run.threads", 0, 4096) == 0) {
-      threads_ = static_cast<int>(std::max<std::int64_t>(1, cores() / most));
+      threads_ = static_cast<int>(std::max<std::int64_t>(1, cores() / maximum));
     }
-    require_room(launcher_, most);
+    require_room(launcher_, maximum);
     std::filesystem::remove_all(scratch_);
     write_file_atomically(scratch_ + "/config.cfg", call.config.dump());
   }
@@ -146,7 +146,7 @@ std::vector<ScaleTable> tables_of(Invocation const& call, TrainOptions const& op
                      "--space: grids of "
                          << grid.label() << " are not shared out (run.space_above = " << slabs.above
                          << "). Give a larger --grid.");
-    require_space(together, grid, count);
+    require_spatial(together, grid, count);
   }
   return {{"space: the same batch, all processes together on each sample", "space",
            space_scaling(processes, batch)}};
@@ -162,8 +162,8 @@ int scale(Invocation const& call) {
   auto const batch = bench_number(call, "batch", finest.batch);
   auto const rounds = bench_number(call, "rounds", 2);
   auto const tables = tables_of(call, options, grid, batch);
-  auto const most = tables.front().runs.back().processes;
-  ScaleRuns runs(call, grid.level(), most);
+  auto const maximum = tables.front().runs.back().processes;
+  ScaleRuns runs(call, grid.level(), maximum);
 
   std::set<ScaleRun> measured;  // what is in several lists counts once
   for (auto const& table : tables) measured.insert(table.runs.begin(), table.runs.end());
@@ -191,13 +191,14 @@ int scale(Invocation const& call) {
     members.emplace_back(table.name, rows_json(rows));
   }
   if (call.has("space")) std::printf("\nsums: without planes of neighbours and gathered levels\n");
-  auto const units = unit_count(batch, options.unit_size);
+  auto const micro_batches = micro_batch_count(batch, options.micro_batch_size);
   auto const& last = tables.front().runs.back();
-  if (units < last.processes / last.together) {
+  if (micro_batches < last.processes / last.together) {
     std::printf(
         "\na batch of %ld has %ld units of %ld samples (train.unit_size): more processes "
         "than units have nothing to do\n",
-        static_cast<long>(batch), static_cast<long>(units), static_cast<long>(options.unit_size));
+        static_cast<long>(batch), static_cast<long>(micro_batches),
+        static_cast<long>(options.micro_batch_size));
   }
   if (call.has("json")) {
     write_file_atomically(call.flags.at("json"), json::document(members));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/shard_jobs.hpp"
 
+#include "voxcycle/config/options.hpp"
+#include "voxcycle/config/sample_sets.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
@@ -10,9 +12,6 @@
 #include <filesystem>
 #include <numeric>
 #include <set>
-
-#include "cli/options.hpp"
-#include "cli/sample_sets.hpp"
 
 namespace voxcycle {
 namespace {
@@ -48,15 +47,15 @@ void require_same_data(ShardInfo const& found, ShardJob const& job) {
 
 std::vector<ShardJob> plan_jobs(Config const& config, CoefficientFamily const& family) {
   auto const grids = level_grids(config);
-  auto const most_samples = config.integers_a_level("data.shard_samples", grids.size(), 1);
+  auto const max_samples = config.integers_a_level("data.shard_samples", grids.size(), 1);
   std::vector<ShardJob> jobs;
   auto const add_split = [&](std::string const& split, std::size_t level) {
     Grid3 const& grid = grids[level];
-    std::int64_t const most = most_samples[level];
+    std::int64_t const maximum = max_samples[level];
     ShardInfo info = sample_info(config, family, split, grid);
     std::int64_t const samples = info.samples;
     std::int64_t const origin = split_origin(config, family, split);
-    std::int64_t const shards = (samples + most - 1) / most;
+    std::int64_t const shards = (samples + maximum - 1) / maximum;
     for (std::int64_t k = 0; k < shards; ++k) {
       info.first_index = samples * k / shards;
       info.samples = samples * (k + 1) / shards - info.first_index;
@@ -102,9 +101,9 @@ std::vector<int> share_jobs(std::vector<ShardJob> const& jobs, int ranks) {
   std::vector<std::int64_t> load(static_cast<std::size_t>(ranks), 0);
   std::vector<int> owner(jobs.size());
   for (std::size_t const job : order) {
-    auto const least = std::min_element(load.begin(), load.end());
-    *least += cost(jobs[job].info);
-    owner[job] = static_cast<int>(least - load.begin());
+    auto const minimum = std::min_element(load.begin(), load.end());
+    *minimum += cost(jobs[job].info);
+    owner[job] = static_cast<int>(minimum - load.begin());
   }
   return owner;
 }

@@ -2,7 +2,7 @@
 // Which shards a config asks for, which of them are there, and which rank makes which.
 #pragma once
 
-#include "voxcycle/cli/config.hpp"
+#include "voxcycle/config/config.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/field/family.hpp"
 #include "voxcycle/io/shard.hpp"

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // voxcycle solve: a user's coefficient field in, solution, its error, flows and pictures out.
 #include "voxcycle/cli/command.hpp"
+#include "voxcycle/config/options.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/tensor_values.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/io/field_file.hpp"
 #include "voxcycle/io/vtkhdf_file.hpp"
-#include "voxcycle/solver.hpp"
+#include "voxcycle/solver/solver.hpp"
 
 #include <cmath>
 #include <cstdio>
@@ -15,7 +16,6 @@
 #include <memory>
 
 #include "cli/device_choice.hpp"
-#include "cli/options.hpp"
 #include "cli/output_files.hpp"
 #include "cli/solve_report.hpp"
 #include <ATen/ATen.h>
@@ -115,9 +115,10 @@ SolverOptions solver_options(Invocation const& call) {
              options.model == "none" ? "f32" : text_of(call, "precision", "bf16"));
   options.device = DeviceChoice(config, call.comm).device();
   options.tolerance = number_of(call, "tol", 0.0, 1.0, options.tolerance);
-  double const most = number_of(call, "iterations", 1, 1e6, options.max_iterations);
-  VOXCYCLE_REQUIRE(most == std::floor(most), "--iterations " << most << " is no whole number.");
-  options.max_iterations = static_cast<int>(most);
+  double const maximum = number_of(call, "iterations", 1, 1e6, options.max_iterations);
+  VOXCYCLE_REQUIRE(maximum == std::floor(maximum),
+                   "--iterations " << maximum << " is no whole number.");
+  options.max_iterations = static_cast<int>(maximum);
   auto const boundary = text_of_either(call, "bc", "problem.boundary");
   if (!boundary.empty()) {
     try {
@@ -211,7 +212,7 @@ int solve(Invocation const& call) {
       .model = options.model,
       .network = solver.model(),
       .boundary = to_string(solver.boundary()),
-      .most_iterations = options.max_iterations,
+      .max_iterations = options.max_iterations,
       .tolerance = options.tolerance,
       .origin = origin,
       .solution = call.has("certify") ? solver.certify(nu, grid, f) : solver.solve(nu, grid, f)};

@@ -70,13 +70,13 @@ std::string solve_text(SolveReport const& report) {
     text += line("solve", format("%s, %d iterations, relative residual %.3g%s",
                                  format_seconds(s.seconds.multigrid).c_str(), s.iterations,
                                  s.relative_residual, end));
-    bool const ended = s.iterations >= report.most_iterations;
+    bool const ended = s.iterations >= report.max_iterations;
     char const* const by = ended ? "by --iterations" : "by rounding";
-    std::string most = std::isfinite(s.error_bound) ? format("at most %.2g", s.error_bound)
-                                                    : std::string("without a bound");
-    if (s.error_bound > SolveOptions{}.energy_error) most += format(" (limited %s)", by);
+    std::string maximum = std::isfinite(s.error_bound) ? format("at most %.2g", s.error_bound)
+                                                       : std::string("without a bound");
+    if (s.error_bound > SolveOptions{}.energy_error) maximum += format(" (limited %s)", by);
     text += line("error", format("about %.2g, %s, in the relative energy norm", s.error_estimate,
-                                 most.c_str()));
+                                 maximum.c_str()));
     if (s.start.network_grid) text += line("network saved", saving(report));
   }
   std::vector<std::string> flows;
@@ -87,10 +87,11 @@ std::string solve_text(SolveReport const& report) {
                                                  s.flows.imbalance()));
   if (report.conductivity) {
     auto const& k = *report.conductivity;
-    double const most = *std::max_element(k.error_bound.begin(), k.error_bound.end());
-    std::string const trust = !k.converged          ? "NOT CONVERGED"
-                              : std::isfinite(most) ? format("too high by at most %.2g of it", most)
-                                                    : "without a bound of the error";
+    double const maximum = *std::max_element(k.error_bound.begin(), k.error_bound.end());
+    std::string const trust = !k.converged ? "NOT CONVERGED"
+                              : std::isfinite(maximum)
+                                  ? format("too high by at most %.2g of it", maximum)
+                                  : "without a bound of the error";
     text += line("conductivity", format("x %.9g, y %.9g, z %.9g (effective; %s)", k.value[0],
                                         k.value[1], k.value[2], trust.c_str()));
   }

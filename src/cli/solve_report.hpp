@@ -2,8 +2,8 @@
 // What voxcycle solve tells of a solution: lines, JSON.
 #pragma once
 
-#include "voxcycle/reference/conductivity.hpp"
-#include "voxcycle/solver.hpp"
+#include "voxcycle/solver/conductivity.hpp"
+#include "voxcycle/solver/solver.hpp"
 
 #include <array>
 #include <optional>
@@ -18,7 +18,7 @@ struct SolveReport {
   std::string model;    ///< "none", or the checkpoint
   std::string network;  ///< its name and sizes
   std::string boundary;
-  int most_iterations = 0;
+  int max_iterations = 0;
   double tolerance = 0.0;
   std::array<double, 3> origin{};  ///< of the box
   Solution solution;

@@ -18,7 +18,7 @@ namespace {
 /// Pictures of small grids are about this many pixels long.
 constexpr double kPixels = 512;
 /// Longer ones leave out voxels rather than lengthen the others.
-constexpr double kMostPixels = 4096;
+constexpr double kMaxPixels = 4096;
 
 /// A plane across an axis, [rows, columns], with the edges of a value in each direction.
 struct Plane {
@@ -50,9 +50,9 @@ at::Tensor to_scale(Plane const& plane) {
   double const edge = std::min(plane.height, plane.width);
   constexpr double rounding = 1e-6;  // of spacings read from files
   double const whole = std::max(1.0, std::floor(kPixels * edge / longest + rounding));
-  double const most =
-      std::max({kMostPixels, static_cast<double>(rows), static_cast<double>(columns)});
-  double const per_length = std::min(whole / edge, most / longest);
+  double const maximum =
+      std::max({kMaxPixels, static_cast<double>(rows), static_cast<double>(columns)});
+  double const per_length = std::min(whole / edge, maximum / longest);
   auto const pixels = [&](std::int64_t count, double length) {
     return std::max<std::int64_t>(1,
                                   std::llround(static_cast<double>(count) * length * per_length));

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "voxcycle/solver.hpp"
+#include "voxcycle/solver/solver.hpp"
 
 #include "voxcycle/core/device.hpp"
 #include "voxcycle/core/device_timer.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/memory.hpp"
 #include "voxcycle/poisson/energy.hpp"
-#include "voxcycle/reference/error_estimate.hpp"
-#include "voxcycle/reference/multigrid_pcg.hpp"
-#include "voxcycle/reference/quick_estimate.hpp"
-#include "voxcycle/reference/residual.hpp"
+#include "voxcycle/solver/error_estimate.hpp"
+#include "voxcycle/solver/multigrid_pcg.hpp"
+#include "voxcycle/solver/quick_estimate.hpp"
+#include "voxcycle/solver/residual.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +25,7 @@ namespace voxcycle {
 namespace {
 
 /// Residuals are rounded at about this share of their terms.
-constexpr double kLeastTolerance = 1e-14;
+constexpr double kMinTolerance = 1e-14;
 /// Bounds as narrow as a few more cycles make them.
 constexpr ErrorEstimateOptions kNarrow{.width = 0.02, .max_cycles = 60};
 
@@ -64,7 +64,7 @@ struct Solver::Impl {
 };
 
 Solver::Impl::Impl(SolverOptions options_in) : options(std::move(options_in)) {
-  VOXCYCLE_REQUIRE(options.tolerance >= kLeastTolerance && options.tolerance < 1.0,
+  VOXCYCLE_REQUIRE(options.tolerance >= kMinTolerance && options.tolerance < 1.0,
                    "tolerance " << options.tolerance
                                 << " is not in [1e-14, 1) (rounding keeps float64 residuals above "
                                    "that). Give one that can be reached, e.g. 1e-8.");

@@ -2,7 +2,7 @@
 #include "cli/step_trial.hpp"
 
 #include "voxcycle/core/memory.hpp"
-#include "voxcycle/grid/units.hpp"
+#include "voxcycle/grid/micro_batches.hpp"
 #include "voxcycle/train/frame.hpp"
 
 #include "cli/device_choice.hpp"
@@ -33,19 +33,19 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
                      Communicator const& comm)
     : options_(timed(options, variant)),
       grid_(grid),
-      mesh_(Mesh(comm, options.slabs).on(grid)),
+      process_grid_(ProcessGrid(comm, options.slabs).on(grid)),
       network_(network_on_device(options, grid)),
       averaged_(*network_, make_network(options.network, network_->frames())),
       reducer_(comm, network_->parameters(), variant.reduction),
       optimizer_(make_optimizer(options_.optimizer, groups())),
       loss_(make_loss(options.loss, {grid, options.boundary, options.source, options.device})),
-      context_{{.mesh = mesh_,
+      context_{{.process_grid = process_grid_,
                 .network = *network_,
                 .loss = *loss_,
                 .reducer = reducer_,
                 .grid = grid,
                 .dtype = options_.dtype,
-                .unit_size = options.unit_size,
+                .micro_batch_size = options.micro_batch_size,
                 .source = options.source.kind,
                 .layout = options.layout,
                 .recompute = variant.recompute},
@@ -58,16 +58,18 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
     return options.device.is_cuda() ? field.pin_memory() : field;
   };
   at::Generator const random = at::detail::createCPUGenerator(options.seed);
-  for (auto const& unit :
-       units_of_rank(variant.batch, options.unit_size, mesh_.groups(), mesh_.group())) {
-    data_.nu.push_back(pinned(at::exp(at::randn(grid.voxel_shape(unit.size()), random))));
+  for (auto const& micro_batch :
+       micro_batches_of_rank(variant.batch, options.micro_batch_size, process_grid_.groups(),
+                             process_grid_.group())) {
+    data_.nu.push_back(pinned(at::exp(at::randn(grid.voxel_shape(micro_batch.size()), random))));
     if (options.source.kind == SourceKind::sampled) {
       data_.f.push_back(pinned(at::randn(data_.nu.back().sizes(), random)));
     }
     if (needs_reference(options.loss)) {
-      data_.u_ref.push_back(pinned(at::rand(grid.node_shape(unit.size()), random, at::kDouble)));
+      data_.u_ref.push_back(
+          pinned(at::rand(grid.node_shape(micro_batch.size()), random, at::kDouble)));
     }
-    data_.origin.emplace_back(unit.size());
+    data_.origin.emplace_back(micro_batch.size());
   }
 }
 

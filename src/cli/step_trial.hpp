@@ -34,7 +34,7 @@ class StepTrial {
 
   TrainOptions options_;  ///< with the variant's
   Grid3 grid_;
-  Mesh mesh_;
+  ProcessGrid process_grid_;
   std::shared_ptr<Network> network_;
   AveragedWeights averaged_;
   GradientReducer reducer_;

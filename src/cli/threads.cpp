@@ -24,12 +24,12 @@ namespace {
 
 // The cores that a process (0: this one) may run on, one bit each; none if the system does not say.
 std::vector<bool> allowed_cores(pid_t process = 0) {
-  constexpr int most = 1 << 14;
+  constexpr int maximum = 1 << 14;
   std::vector<bool> allowed;
-  cpu_set_t* const set = CPU_ALLOC(most);
-  if (::sched_getaffinity(process, CPU_ALLOC_SIZE(most), set) == 0) {
-    for (int core = 0; core < most; ++core) {
-      allowed.push_back(CPU_ISSET_S(core, CPU_ALLOC_SIZE(most), set) != 0);
+  cpu_set_t* const set = CPU_ALLOC(maximum);
+  if (::sched_getaffinity(process, CPU_ALLOC_SIZE(maximum), set) == 0) {
+    for (int core = 0; core < maximum; ++core) {
+      allowed.push_back(CPU_ISSET_S(core, CPU_ALLOC_SIZE(maximum), set) != 0);
     }
   }
   CPU_FREE(set);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/cli/config.hpp"
 #include "voxcycle/comm/communicator.hpp"
+#include "voxcycle/config/config.hpp"
 
 namespace voxcycle {
 

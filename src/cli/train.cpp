@@ -2,12 +2,14 @@
 // voxcycle train: composes the run and prints its summary.
 #include "voxcycle/cli/command.hpp"
 #include "voxcycle/cli/error_words.hpp"
+#include "voxcycle/config/options.hpp"
+#include "voxcycle/config/sample_sets.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/directory_lock.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
-#include "voxcycle/grid/units.hpp"
+#include "voxcycle/grid/micro_batches.hpp"
 #include "voxcycle/io/event_file.hpp"
 
 #include <algorithm>
@@ -22,8 +24,6 @@
 #include "cli/device_choice.hpp"
 #include "cli/dry_run.hpp"
 #include "cli/memory_check.hpp"
-#include "cli/options.hpp"
-#include "cli/sample_sets.hpp"
 #include "cli/slow_precision.hpp"
 #include <ATen/Parallel.h>
 
@@ -120,7 +120,7 @@ void show_gpus(DeviceChoice const& place, Communicator const& comm) {
   }
 }
 
-/// Voxels up to which a GPU works on a unit faster than the host asks for it.
+/// Voxels up to which a GPU works on a micro-batch faster than the host asks for it.
 constexpr std::int64_t many_for_gpu = std::int64_t{128} * 128 * 128;
 
 /// What levels have of their own: no block, processes that share samples out.
@@ -133,18 +133,19 @@ void show_levels(TrainOptions const& options, Communicator const& comm) {
       parts.emplace_back("smoothing steps alone (not in network.channels)");
     }
     if (together > 1) parts.push_back(format("%d processes a sample, in slabs along x", together));
-    std::int64_t const units = unit_count(plan.batch, options.unit_size);
-    if (plan.optimizer != kLbfgs && units < groups) {
+    std::int64_t const micro_batches = micro_batch_count(plan.batch, options.micro_batch_size);
+    if (plan.optimizer != kLbfgs && micro_batches < groups) {
       parts.push_back(format(
           "%ld of %d processes have no samples in a step (batches of %ld are %ld units of "
           "train.unit_size; raise cycle.batch, lower train.unit_size, or share samples out with "
           "run.space)",
-          static_cast<long>((groups - units) * together), comm.size(),
-          static_cast<long>(plan.batch), static_cast<long>(units)));
+          static_cast<long>((groups - micro_batches) * together), comm.size(),
+          static_cast<long>(plan.batch), static_cast<long>(micro_batches)));
     }
-    std::int64_t const turns = (units + groups - 1) / groups;
-    std::int64_t const unit = std::min(plan.batch, options.unit_size) * plan.grid.voxel_count();
-    if (options.device.is_cuda() && turns > 1 && unit <= many_for_gpu) {
+    std::int64_t const turns = (micro_batches + groups - 1) / groups;
+    std::int64_t const micro_batch =
+        std::min(plan.batch, options.micro_batch_size) * plan.grid.voxel_count();
+    if (options.device.is_cuda() && turns > 1 && micro_batch <= many_for_gpu) {
       parts.push_back(
           format("%ld units one after the other (on a GPU faster in one: "
                  "train.unit_size = %ld)",
@@ -166,14 +167,14 @@ TrainSummary train_within(std::vector<MemoryPlan> const& plans, TrainOptions con
   } catch (c10::Error const& error) {
     auto const memory = gpu_memory_after(error);
     if (memory == GpuMemory::fine) throw;
-    std::int64_t most = 0;
-    for (auto const& plan : plans) most = std::max(most, plan.bytes);
+    std::int64_t maximum = 0;
+    for (auto const& plan : plans) maximum = std::max(maximum, plan.bytes);
     throw Error(std::string("the GPU ") +
                 (memory == GpuMemory::ended
                      ? "is out of memory"
                      : "may be out of memory, or cuDNN has no reproducible engine (then try "
                        "train.reduction = fast)") +
-                ", though the plan was " + format_bytes(static_cast<double>(most)) +
+                ", though the plan was " + format_bytes(static_cast<double>(maximum)) +
                 " at most (other programs may hold the rest; see nvidia-smi). Set train.recompute "
                 "= yes, or lower cycle.batch. torch says: " +
                 error.what_without_backtrace());

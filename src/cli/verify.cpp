@@ -2,19 +2,19 @@
 // voxcycle verify: the same short training on several numbers of processes, and stopped and gone on
 // with on changing numbers, compared bit by bit.
 #include "voxcycle/cli/command.hpp"
+#include "voxcycle/config/options.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/json.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/study/child_process.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdio>
 
-#include "cli/child_process.hpp"
 #include "cli/memory_check.hpp"
-#include "cli/options.hpp"
 #include "cli/output_files.hpp"
 #include "cli/verify_runs.hpp"
 
@@ -82,7 +82,7 @@ int verify(Invocation const& call) {
                                               "that no two have the same bits. Set it to none.");
   for (auto const count : ranks) {  // here, not in the log of a child
     require_room(call.has("launcher") ? call.flags.at("launcher") : kLauncher, count);
-    for (auto const& level : options.levels) require_space(options, level.grid, count);
+    for (auto const& level : options.levels) require_spatial(options, level.grid, count);
   }
   VerifyRuns const trainings(call);
   std::vector<Run> runs;

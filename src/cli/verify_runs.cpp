@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/verify_runs.hpp"
 
+#include "voxcycle/config/options.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
@@ -12,7 +13,6 @@
 #include <sstream>
 
 #include "cli/device_choice.hpp"
-#include "cli/options.hpp"
 #include <ATen/Parallel.h>
 
 namespace voxcycle {

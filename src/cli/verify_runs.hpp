@@ -2,12 +2,11 @@
 #pragma once
 
 #include "voxcycle/cli/command.hpp"
+#include "voxcycle/study/child_process.hpp"
 
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include "cli/child_process.hpp"
 
 namespace voxcycle {
 

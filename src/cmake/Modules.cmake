@@ -1,5 +1,6 @@
 # voxcycle_module(name DEPENDS module... LIBRARIES target...)
-#   A static library from src/<name>/*.cpp; DEPENDS are modules, LIBRARIES the third parties it owns.
+#   A static library from the sources below src/<name>, but those in folders that voxcycle_kernel and
+#   voxcycle_device compile, or src/CMakeLists.txt itself; DEPENDS are modules, LIBRARIES the third parties it owns.
 #   The allowed DEPENDS are the table in tests/style/layers.py, which checks the includes themselves.
 
 # Torch's headers cost 7 s a file: they are compiled once and reused, ATen by what computes on tensors,
@@ -34,7 +35,8 @@ endfunction()
 
 function(voxcycle_module name)
   cmake_parse_arguments(ARG "NO_TORCH" "" "DEPENDS;LIBRARIES;SOURCES" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "/(kernels|device|nccl|threads|torch_device)/")
   set(target voxcycle_${name})
   add_library(${target} STATIC ${sources} ${ARG_SOURCES})
   target_include_directories(${target}

@@ -13,15 +13,15 @@
 namespace voxcycle {
 namespace {
 
-constexpr std::int64_t kMostTerms = std::int64_t{1} << 20;
+constexpr std::int64_t kMaxTerms = std::int64_t{1} << 20;
 
 }  // namespace
 
 at::Tensor exact_sum(Communicator const& comm, at::Tensor const& terms, std::int64_t total_terms) {
   VOXCYCLE_REQUIRE(terms.dim() == 2 && terms.scalar_type() == at::kDouble,
                    "exact sum: terms must be [terms, n] of float64.");
-  VOXCYCLE_REQUIRE(total_terms >= terms.size(0) && total_terms <= kMostTerms,
-                   "exact sum: " << total_terms << " terms (at most " << kMostTerms
+  VOXCYCLE_REQUIRE(total_terms >= terms.size(0) && total_terms <= kMaxTerms,
+                   "exact sum: " << total_terms << " terms (at most " << kMaxTerms
                                  << " leave enough bits). Sum in two levels.");
   // A sum of T terms below 2^bits stays below 2^(bits + log2 T) <= 2^62.
   int const bits =

@@ -11,9 +11,10 @@
 
 namespace voxcycle::fixed_point {
 
-/// Arrays that lie in rows of values, one a unit, and one after the other in their sums.
+/// Arrays that lie in rows of values, one a micro-batch, and one after the other in their sums.
 struct Segments {
-  std::int64_t const* table;  ///< [4, count]: ends in the sums, begins in a row, units, exponents
+  std::int64_t const*
+      table;  ///< [4, count]: ends in the sums, begins in a row, micro-batches, exponents
   std::int64_t count;
   std::int64_t row_size;
 
@@ -22,7 +23,9 @@ struct Segments {
     return array == 0 ? 0 : table[array - 1];
   }
   VOXCYCLE_BOTH std::int64_t begin_in_row(std::int64_t array) const { return table[count + array]; }
-  VOXCYCLE_BOTH std::int64_t units(std::int64_t array) const { return table[2 * count + array]; }
+  VOXCYCLE_BOTH std::int64_t micro_batches(std::int64_t array) const {
+    return table[2 * count + array];
+  }
   VOXCYCLE_BOTH int exponent(std::int64_t array) const {
     return static_cast<int>(table[3 * count + array]);
   }
@@ -41,11 +44,11 @@ struct Segments {
   }
 };
 
-/// The largest bit pattern of |x| of an array in all its units.
+/// The largest bit pattern of |x| of an array in all its micro-batches.
 template <class T>
 struct LargestJob {
   Segments segments;
-  T const* rows;          ///< [units, row size]
+  T const* rows;          ///< [micro-batches, row size]
   std::int64_t* largest;  ///< [arrays]
 };
 
@@ -64,8 +67,8 @@ VOXCYCLE_BOTH void largest_block(Block& block, std::int64_t* shared, LargestJob<
     auto const& s = job.segments;
     std::int64_t const size = s.end(array) - s.first(array);
     std::int64_t largest = 0;
-    for (std::int64_t unit = 0; unit < s.units(array); ++unit) {
-      T const* const x = job.rows + unit * s.row_size + s.begin_in_row(array);
+    for (std::int64_t micro_batch = 0; micro_batch < s.micro_batches(array); ++micro_batch) {
+      T const* const x = job.rows + micro_batch * s.row_size + s.begin_in_row(array);
       for (std::int64_t i = thread; i < size; i += block_threads) {
         std::int64_t const pattern = pattern_of(x[i]);
         largest = pattern > largest ? pattern : largest;
@@ -88,11 +91,12 @@ VOXCYCLE_BOTH void largest_block(Block& block, std::int64_t* shared, LargestJob<
   block.sync();
 }
 
-/// sums[i] = sum over units of x / 2^exponent, each rounded to nearest, ties away from zero.
+/// sums[i] = sum over micro-batches of x / 2^exponent, each rounded to nearest, ties away from
+/// zero.
 template <class T>
 struct SumJob {
   Segments segments;
-  T const* rows;  ///< [units, row size]
+  T const* rows;  ///< [micro-batches, row size]
   std::int64_t* sums;
 
   VOXCYCLE_BOTH void operator()(std::int64_t i) const {
@@ -100,8 +104,8 @@ struct SumJob {
     double const scale = std::ldexp(1.0, -segments.exponent(array));
     T const* const x = rows + segments.begin_in_row(array) + (i - segments.first(array));
     std::int64_t sum = 0;
-    for (std::int64_t unit = 0; unit < segments.units(array); ++unit) {
-      double const scaled = static_cast<double>(x[unit * segments.row_size]) * scale;
+    for (std::int64_t micro_batch = 0; micro_batch < segments.micro_batches(array); ++micro_batch) {
+      double const scaled = static_cast<double>(x[micro_batch * segments.row_size]) * scale;
       sum += static_cast<std::int64_t>(scaled + (scaled < 0.0 ? -0.5 : 0.5));
     }
     sums[i] = sum;

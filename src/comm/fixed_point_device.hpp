@@ -9,7 +9,7 @@
 
 namespace voxcycle::fixed_point {
 
-/// Arrays that lie in rows, one a unit, and one after the other in sums.
+/// Arrays that lie in rows, one a micro-batch, and one after the other in sums.
 struct SegmentTable {
   at::Tensor values;      ///< [4, arrays] int64 on the GPU, the rows of Segments
   std::int64_t size = 0;  ///< of all arrays
@@ -17,11 +17,12 @@ struct SegmentTable {
 
 namespace on_gpu {
 
-/// Largest bit pattern of |x| of each array in all its units, in the bits of its dtype: [arrays].
-/// @param rows  [units, row size], float32 or float64
+/// Largest bit pattern of |x| of each array in all its micro-batches, in the bits of its dtype:
+/// [arrays].
+/// @param rows  [micro-batches, row size], float32 or float64
 at::Tensor largest_patterns(at::Tensor const& rows, SegmentTable const& segments);
 
-/// Sums over units as integers, in units of 2^exponent of each array: [size] int64.
+/// Sums over micro-batches as integers, in units of 2^exponent of each array: [size] int64.
 at::Tensor sums(at::Tensor const& rows, SegmentTable const& segments);
 
 /// Such sums as numbers: [size].

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "comm/gradient_buckets.hpp"
-#include "comm/unit_gradients.hpp"
+#include "comm/micro_batch_gradients.hpp"
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
@@ -21,15 +21,15 @@ constexpr std::int64_t kUntouched = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kAllZero = kUntouched + 1;
 constexpr std::int64_t kNotFinite = std::numeric_limits<std::int64_t>::max();
 
-/// Smallest e with |x| < 2^e for all x, of which `pattern` is the largest (UnitGradients).
+/// Smallest e with |x| < 2^e for all x, of which `pattern` is the largest (MicroBatchGradients).
 template <class T, class Bits>
 std::int64_t exponent_above(std::int64_t pattern) {
   if (pattern < 0) return kUntouched;
   T const magnitude = std::bit_cast<T>(static_cast<Bits>(pattern));
   if (magnitude == T{0}) return kAllZero;
   if (!std::isfinite(magnitude)) return kNotFinite;
-  constexpr int least = -900;  // so that the scale is a float64
-  return std::max(std::ilogb(magnitude) + 1, least);
+  constexpr int minimum = -900;  // so that the scale is a float64
+  return std::max(std::ilogb(magnitude) + 1, minimum);
 }
 
 }  // namespace
@@ -38,12 +38,12 @@ struct GradientReducer::Impl {
   Communicator const& comm;
   std::vector<at::Tensor> parameters;
   GradientMode mode;
-  std::int64_t total_units = 1;
+  std::int64_t total_micro_batches = 1;
   std::unordered_map<void const*, std::size_t> slot_of;
-  std::unique_ptr<UnitGradients> units;  ///< exact mode
-  std::vector<at::Tensor> local_sums;    ///< fast mode, per slot: in memory order
-  std::vector<at::Tensor> totals;        ///< per slot: already summed over all ranks
-  GradientBuckets buckets;               ///< fast mode
+  std::unique_ptr<MicroBatchGradients> micro_batches;  ///< exact mode
+  std::vector<at::Tensor> local_sums;                  ///< fast mode, per slot: in memory order
+  std::vector<at::Tensor> totals;                      ///< per slot: already summed over all ranks
+  GradientBuckets buckets;                             ///< fast mode
 
   std::size_t slot(at::Tensor const& parameter) const {
     auto const found = slot_of.find(parameter.unsafeGetTensorImpl());
@@ -53,7 +53,7 @@ struct GradientReducer::Impl {
 
   /// Of each slot's values on all ranks.
   std::vector<std::int64_t> common_exponents() {
-    auto const patterns = units->largest_patterns();
+    auto const patterns = micro_batches->largest_patterns();
     at::Tensor exponents = at::empty({std::ssize(parameters)}, at::kLong);
     auto* exponent = exponents.mutable_data_ptr<std::int64_t>();
     for (std::size_t s = 0; s < parameters.size(); ++s) {
@@ -77,16 +77,17 @@ struct GradientReducer::Impl {
 void GradientReducer::Impl::finish_exact() {
   auto const exponents = common_exponents();
   int const bits =
-      62 - std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(1, total_units)));
-  std::vector<UnitGradients::Part> parts;
+      62 -
+      std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(1, total_micro_batches)));
+  std::vector<MicroBatchGradients::Part> parts;
   for (std::size_t s = 0; s < parameters.size(); ++s) {
     if (exponents[s] == kAllZero) parameters[s].mutable_grad() = at::zeros_like(parameters[s]);
     if (exponents[s] > kAllZero) parts.push_back({s, static_cast<int>(exponents[s]) - bits});
   }
   if (parts.empty()) return;
-  at::Tensor fixed = units->sums(parts);
+  at::Tensor fixed = micro_batches->sums(parts);
   comm.all_reduce(fixed, ReduceOperation::sum);
-  auto const gradients = units->gradients(fixed, parts);
+  auto const gradients = micro_batches->gradients(fixed, parts);
   for (std::size_t k = 0; k < parts.size(); ++k) {
     parameters[parts[k].parameter].mutable_grad() = gradients[k];
   }
@@ -101,25 +102,25 @@ GradientReducer::GradientReducer(Communicator const& comm, std::vector<at::Tenso
                      "gradient reducer: parameter " << s << " is strided.");
     impl_->slot_of[parameters[s].unsafeGetTensorImpl()] = s;
   }
-  if (mode == GradientMode::exact) impl_->units = make_unit_gradients(parameters);
+  if (mode == GradientMode::exact) impl_->micro_batches = make_micro_batch_gradients(parameters);
   begin(1);
 }
 
 GradientReducer::~GradientReducer() = default;
 
-void GradientReducer::begin(std::int64_t total_units) {
-  impl_->total_units = total_units;
+void GradientReducer::begin(std::int64_t total_micro_batches) {
+  impl_->total_micro_batches = total_micro_batches;
   impl_->buckets.begin();
   std::int64_t const ranks = impl_->comm.size();
-  if (impl_->units) impl_->units->begin((total_units + ranks - 1) / ranks);
+  if (impl_->micro_batches) impl_->micro_batches->begin((total_micro_batches + ranks - 1) / ranks);
   impl_->local_sums.assign(impl_->parameters.size(), {});
   impl_->totals.assign(impl_->parameters.size(), {});
 }
 
-void GradientReducer::add_unit(at::Tensor const& parameter, at::Tensor const& gradient) {
+void GradientReducer::add_micro_batch(at::Tensor const& parameter, at::Tensor const& gradient) {
   at::NoGradGuard const no_grad;
   std::size_t const s = impl_->slot(parameter);
-  if (impl_->mode == GradientMode::exact) return impl_->units->add(s, gradient);
+  if (impl_->mode == GradientMode::exact) return impl_->micro_batches->add(s, gradient);
   at::Tensor const values =
       at::empty_like(parameter).copy_(gradient).as_strided({parameter.numel()}, {1});
   auto& sum = impl_->local_sums[s];
@@ -148,7 +149,7 @@ void GradientReducer::finish() {
     impl_->parameters[s].mutable_grad() = impl_->totals[s];
   }
   impl_->mode == GradientMode::exact ? impl_->finish_exact() : impl_->buckets.finish();
-  begin(impl_->total_units);  // lets the units go
+  begin(impl_->total_micro_batches);  // lets the micro-batches go
 }
 
 }  // namespace voxcycle

@@ -27,20 +27,20 @@ at::Tensor empty_with_planes(at::Tensor const& like, std::int64_t count) {
 }
 
 /// The first and the last plane to the neighbours there, and theirs.
-Neighbours exchange_ends(Communicator const& space, at::Tensor const& first,
+Neighbours exchange_ends(Communicator const& spatial, at::Tensor const& first,
                          at::Tensor const& last) {
   if (first.numel() == 0) return {};  // of no sample, on all ranks alike
-  auto got = space.exchange(packed(first), packed(last));
+  auto got = spatial.exchange(packed(first), packed(last));
   if (got.before.defined()) got.before = unpacked(got.before);
   if (got.behind.defined()) got.behind = unpacked(got.behind);
   return got;
 }
 
 /// Every rank's slab.
-std::vector<at::Tensor> all_slabs(Communicator const& space, at::Tensor const& slab) {
+std::vector<at::Tensor> all_slabs(Communicator const& spatial, at::Tensor const& slab) {
   at::Tensor const values = packed(slab);
   // As bytes: communicators know few types.
-  at::Tensor const all = space.all_gather(values.flatten().view(at::kByte));
+  at::Tensor const all = spatial.all_gather(values.flatten().view(at::kByte));
   std::vector<at::Tensor> slabs;
   for (auto const& part : all.unbind(0)) {
     slabs.push_back(unpacked(part.view(slab.scalar_type()).view(values.sizes())));
@@ -50,10 +50,10 @@ std::vector<at::Tensor> all_slabs(Communicator const& space, at::Tensor const& s
 
 }  // namespace
 
-at::Tensor with_halo(Communicator const& space, at::Tensor const& slab) {
+at::Tensor with_halo(Communicator const& spatial, at::Tensor const& slab) {
   std::int64_t const count = slab.size(2);
   at::Tensor const y = empty_with_planes(slab, count + 2);
-  auto const got = exchange_ends(space, planes(slab, 0, 1), planes(slab, count - 1, 1));
+  auto const got = exchange_ends(spatial, planes(slab, 0, 1), planes(slab, count - 1, 1));
   planes(y, 1, count).copy_(slab);
   auto const set = [&](std::int64_t plane, at::Tensor const& values) {
     values.defined() ? planes(y, plane, 1).copy_(values) : planes(y, plane, 1).zero_();
@@ -63,50 +63,50 @@ at::Tensor with_halo(Communicator const& space, at::Tensor const& slab) {
   return y;
 }
 
-at::Tensor halo_added(Communicator const& space, at::Tensor const& slope) {
-  std::int64_t const count = slope.size(2) - 2;
-  at::Tensor const x = empty_with_planes(slope, count);
-  auto const got = exchange_ends(space, planes(slope, 0, 1), planes(slope, count + 1, 1));
-  x.copy_(planes(slope, 1, count));
+at::Tensor halo_added(Communicator const& spatial, at::Tensor const& gradient) {
+  std::int64_t const count = gradient.size(2) - 2;
+  at::Tensor const x = empty_with_planes(gradient, count);
+  auto const got = exchange_ends(spatial, planes(gradient, 0, 1), planes(gradient, count + 1, 1));
+  x.copy_(planes(gradient, 1, count));
   if (got.before.defined()) planes(x, 0, 1).add_(got.before);
   if (got.behind.defined()) planes(x, count - 1, 1).add_(got.behind);
   return x;
 }
 
-at::Tensor own_planes(Communicator const& space, at::Tensor const& whole) {
-  VOXCYCLE_REQUIRE(whole.size(2) % space.size() == 0,
-                   "halo: " << whole.size(2) << " planes for " << space.size() << " ranks.");
-  std::int64_t const count = whole.size(2) / space.size();
+at::Tensor own_planes(Communicator const& spatial, at::Tensor const& whole) {
+  VOXCYCLE_REQUIRE(whole.size(2) % spatial.size() == 0,
+                   "halo: " << whole.size(2) << " planes for " << spatial.size() << " ranks.");
+  std::int64_t const count = whole.size(2) / spatial.size();
   at::Tensor const slab = empty_with_planes(whole, count);
-  return slab.copy_(planes(whole, space.rank() * count, count));
+  return slab.copy_(planes(whole, spatial.rank() * count, count));
 }
 
-at::Tensor gathered_planes(Communicator const& space, at::Tensor const& slab) {
+at::Tensor gathered_planes(Communicator const& spatial, at::Tensor const& slab) {
   std::int64_t const count = slab.size(2);
-  at::Tensor const whole = empty_with_planes(slab, space.size() * count);
+  at::Tensor const whole = empty_with_planes(slab, spatial.size() * count);
   if (slab.numel() == 0) return whole;
   std::int64_t first = 0;
-  for (auto const& part : all_slabs(space, slab)) {
+  for (auto const& part : all_slabs(spatial, slab)) {
     planes(whole, first, count).copy_(part);
     first += count;
   }
   return whole;
 }
 
-at::Tensor own_nodes(Communicator const& space, at::Tensor const& whole) {
-  std::int64_t const count = (whole.size(2) - 1) / space.size();
+at::Tensor own_nodes(Communicator const& spatial, at::Tensor const& whole) {
+  std::int64_t const count = (whole.size(2) - 1) / spatial.size();
   at::Tensor const slab = empty_with_planes(whole, count + 1);
-  slab.copy_(planes(whole, space.rank() * count, count + 1));
-  if (space.rank() < space.size() - 1) planes(slab, count, 1).zero_();
+  slab.copy_(planes(whole, spatial.rank() * count, count + 1));
+  if (spatial.rank() < spatial.size() - 1) planes(slab, count, 1).zero_();
   return slab;
 }
 
-at::Tensor gathered_nodes(Communicator const& space, at::Tensor const& slab) {
+at::Tensor gathered_nodes(Communicator const& spatial, at::Tensor const& slab) {
   std::int64_t const count = slab.size(2) - 1;
-  at::Tensor const whole = empty_with_planes(slab, space.size() * count + 1);
+  at::Tensor const whole = empty_with_planes(slab, spatial.size() * count + 1);
   if (slab.numel() == 0) return whole;
   std::int64_t first = 0;
-  for (auto const& part : all_slabs(space, slab)) {
+  for (auto const& part : all_slabs(spatial, slab)) {
     planes(whole, first, count + 1).copy_(part);  // the next one overwrites the common plane
     first += count;
   }

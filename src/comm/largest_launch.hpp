@@ -10,6 +10,6 @@ namespace voxcycle::fixed_point {
 /// For float and double. All pointers are to GPU memory; nothing waits for the result. @throws
 /// Error with CUDA's own words if the launch fails.
 template <class T>
-void launch_largest(DeviceQueue const& queue, LargestJob<T> const& job);
+void launch_largest(DeviceStream const& queue, LargestJob<T> const& job);
 
 }  // namespace voxcycle::fixed_point

@@ -55,10 +55,10 @@ template <class Call>
 void in_pieces(at::Tensor const& values, Call const& call) {
   VOXCYCLE_REQUIRE(values.is_contiguous() && values.device().is_cpu(),
                    "MPI: a contiguous tensor on the CPU is needed.");
-  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  constexpr std::int64_t maximum = std::numeric_limits<int>::max();
   auto* bytes = static_cast<char*>(values.data_ptr());
-  for (std::int64_t begin = 0; begin < values.numel(); begin += most) {
-    auto const count = static_cast<int>(std::min(most, values.numel() - begin));
+  for (std::int64_t begin = 0; begin < values.numel(); begin += maximum) {
+    auto const count = static_cast<int>(std::min(maximum, values.numel() - begin));
     call(static_cast<void*>(bytes + begin * values.element_size()), count);
   }
 }

@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Symbolic links that are followed, as many as Linux follows.
-constexpr int kMostLinks = 40;
+constexpr int kMaxLinks = 40;
 
 /// Between a file's name and the process that writes it, which may be one of several machines.
 constexpr char const* kTemporary = ".tmp-";
@@ -53,8 +53,8 @@ fs::path place_of_file(std::string const& path) {
                                    << "be replaced). Give another file's name.");
   fs::path place(path);
   for (int links = 0; fs::is_symlink(place, code); ++links) {
-    VOXCYCLE_REQUIRE(links < kMostLinks, "cannot write " << path << ": its symbolic links lead "
-                                                         << "round in a circle. Remove them.");
+    VOXCYCLE_REQUIRE(links < kMaxLinks, "cannot write " << path << ": its symbolic links lead "
+                                                        << "round in a circle. Remove them.");
     fs::path const to = fs::read_symlink(place, code);
     VOXCYCLE_REQUIRE(!code, "cannot write " << path << ": cannot follow the symbolic link " << place
                                             << ": " << code.message() << ". Check it.");

@@ -20,8 +20,8 @@ std::optional<std::int64_t> number_in(std::filesystem::path const& path) {
 }
 
 template <class Number>
-void lower(std::optional<Number>& least, Number value) {
-  least = std::min(least.value_or(value), value);
+void lower(std::optional<Number>& minimum, Number value) {
+  minimum = std::min(minimum.value_or(value), value);
 }
 
 }  // namespace
@@ -53,20 +53,20 @@ std::vector<std::filesystem::path> control_groups(std::string const& controller,
 }
 
 std::optional<std::int64_t> memory_limit(std::vector<std::filesystem::path> const& groups) {
-  std::optional<std::int64_t> least;
+  std::optional<std::int64_t> minimum;
   for (auto const& group : groups) {
     for (char const* name : {"memory.max", "memory.limit_in_bytes"}) {
-      if (auto const bytes = number_in(group / name)) lower(least, *bytes);
+      if (auto const bytes = number_in(group / name)) lower(minimum, *bytes);
     }
   }
-  return least;
+  return minimum;
 }
 
 std::optional<double> cpu_limit(std::vector<std::filesystem::path> const& groups) {
-  std::optional<double> least;
+  std::optional<double> minimum;
   auto const allow = [&](std::optional<std::int64_t> quota, std::optional<std::int64_t> period) {
     if (quota.value_or(-1) <= 0 || period.value_or(-1) <= 0) return;  // -1: no limit
-    lower(least, static_cast<double>(*quota) / static_cast<double>(*period));
+    lower(minimum, static_cast<double>(*quota) / static_cast<double>(*period));
   };
   for (auto const& group : groups) {
     std::ifstream in(group / "cpu.max");  // "quota period"
@@ -74,7 +74,7 @@ std::optional<double> cpu_limit(std::vector<std::filesystem::path> const& groups
     allow(quota, next_number(in));
     allow(number_in(group / "cpu.cfs_quota_us"), number_in(group / "cpu.cfs_period_us"));
   }
-  return least;
+  return minimum;
 }
 
 }  // namespace voxcycle

@@ -9,7 +9,7 @@ namespace {
 
 // Below this torch keeps bfloat16 convolutions in 3D away from cuDNN and falls back to ones that
 // are slower and take several times the memory (PyTorch issue 166643).
-constexpr int least_cudnn = 91500;
+constexpr int min_cudnn = 91500;
 
 /// The oldest driver for a major version of CUDA; source: CUDA release notes, table of drivers.
 std::string driver_for(int cuda) {
@@ -60,10 +60,10 @@ std::string cuda_problem(CudaReport const& report) {
            "). Look at nvidia-smi and at CUDA_VISIBLE_DEVICES.";
   }
   for (auto const& gpu : report.gpus) {
-    if (gpu.capability < report.least_capability) {
+    if (gpu.capability < report.min_capability) {
       return format("%s has compute capability %d.%d, the kernels need %d.%d", gpu.name.c_str(),
-                    gpu.capability / 10, gpu.capability % 10, report.least_capability / 10,
-                    report.least_capability % 10) +
+                    gpu.capability / 10, gpu.capability % 10, report.min_capability / 10,
+                    report.min_capability % 10) +
              format(
                  " (it cannot load them). Hide it with CUDA_VISIBLE_DEVICES, or configure with "
                  "-DVOXCYCLE_CUDA_ARCHITECTURES=%d.",
@@ -92,11 +92,11 @@ std::string torch_cuda_problem(TorchCuda const& torch, CudaReport const& report,
            " (it cannot run torch's kernels). Install driver " + driver_for(torch.runtime) +
            " or newer, or a torch 2.11.0 for an older CUDA.";
   }
-  if (needs.bfloat16_convolutions && torch.cudnn < least_cudnn) {
+  if (needs.bfloat16_convolutions && torch.cudnn < min_cudnn) {
     std::string const found =
         torch.cudnn == 0 ? std::string("no cuDNN") : "cuDNN " + library_version_text(torch.cudnn);
     return "torch loaded " + found + " (bfloat16 convolutions in 3D need " +
-           library_version_text(least_cudnn) +
+           library_version_text(min_cudnn) +
            " or newer to be fast and to fit in memory). Install nvidia-cudnn-cu" +
            std::to_string(torch.runtime / 1000) +
            ">=9.15, or compute in float32: --train.precision f32, of solve --precision f32.";

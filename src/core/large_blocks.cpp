@@ -12,7 +12,7 @@ namespace voxcycle {
 namespace {
 
 /// Linux lets a process have 65530 by default.
-constexpr std::size_t kMostMappings = 8192;
+constexpr std::size_t kMaxMappings = 8192;
 
 std::size_t whole_pages(std::size_t bytes) {
   constexpr std::size_t page = LargeBlocks::kPage;
@@ -52,7 +52,7 @@ void* LargeBlocks::take(std::size_t bytes) {
 
 /// @return a block of the pages of free ones, as far as they go, and of new ones.
 char* LargeBlocks::assemble(std::size_t bytes) {
-  if (mappings_.size() > kMostMappings) unmap_free();
+  if (mappings_.size() > kMaxMappings) unmap_free();
   char* const block = map(bytes);
   std::size_t moved = 0;
   while (moved < bytes && !blocks_.empty()) {

@@ -60,4 +60,8 @@ std::int64_t machine_memory_bytes() {
   return std::min(all, memory_limit(control_groups("memory")).value_or(all));
 }
 
+double usable_memory_bytes() {
+  return kUsableShare * static_cast<double>(machine_memory_bytes());
+}
+
 }  // namespace voxcycle

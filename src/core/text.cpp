@@ -95,12 +95,12 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::vector<std::string> nearest_names(std::string_view word, std::vector<std::string> const& names,
-                                       std::size_t most) {
+                                       std::size_t maximum) {
   std::vector<std::string> sorted = names;
   std::stable_sort(sorted.begin(), sorted.end(), [&](auto const& a, auto const& b) {
     return edit_distance(word, a) < edit_distance(word, b);
   });
-  sorted.resize(std::min(most, sorted.size()));
+  sorted.resize(std::min(maximum, sorted.size()));
   return sorted;
 }
 

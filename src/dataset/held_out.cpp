@@ -66,8 +66,8 @@ std::int64_t held_out_bytes(Grid3 const& grid, bool has_source) {
 }
 
 bool held_out_is_kept(std::int64_t bytes) {
-  constexpr std::int64_t most = std::int64_t{1} << 30;
-  return bytes <= most;
+  constexpr std::int64_t maximum = std::int64_t{1} << 30;
+  return bytes <= maximum;
 }
 
 HeldOutSet read_held_out(ShardSet& shards, std::int64_t begin, std::int64_t end) {

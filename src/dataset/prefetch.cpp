@@ -41,7 +41,7 @@ struct Prefetcher::Impl {
 
   void read_ahead();
   std::optional<LocalBatch> read_batch(std::int64_t number);
-  bool read_unit(std::vector<SampleOrigin> const& origins, LocalBatch& batch);
+  bool read_micro_batch(std::vector<SampleOrigin> const& origins, LocalBatch& batch);
   bool stopping();
   LocalBatch next();
 
@@ -64,8 +64,9 @@ bool Prefetcher::Impl::stopping() {
   return stop;
 }
 
-/// Appends a unit to the batch. @return false when told to stop.
-bool Prefetcher::Impl::read_unit(std::vector<SampleOrigin> const& origins, LocalBatch& batch) {
+/// Appends a micro-batch to the batch. @return false when told to stop.
+bool Prefetcher::Impl::read_micro_batch(std::vector<SampleOrigin> const& origins,
+                                        LocalBatch& batch) {
   auto const& info = samples.info();
   Grid3 const& grid = info.grid;
   std::int64_t const count = std::ssize(origins);
@@ -100,16 +101,17 @@ std::optional<LocalBatch> Prefetcher::Impl::read_batch(std::int64_t number) {
   std::int64_t begin = number * options.batch;
   std::int64_t count = options.batch;
   if (options.period > 0) {
-    begin = number % unit_count(options.period, options.batch) * options.batch;
+    begin = number % micro_batch_count(options.period, options.batch) * options.batch;
     count = std::min(options.batch, options.period - begin);
   }
   LocalBatch batch;
-  for (Unit const& unit : units_of_rank(count, options.unit_size, options.ranks, options.rank)) {
+  for (MicroBatch const& micro_batch :
+       micro_batches_of_rank(count, options.micro_batch_size, options.ranks, options.rank)) {
     std::vector<SampleOrigin> origins;
-    for (std::int64_t place = unit.begin; place < unit.end; ++place) {
+    for (std::int64_t place = micro_batch.begin; place < micro_batch.end; ++place) {
       origins.push_back(samples.at(options.first_position + begin + place));
     }
-    if (!read_unit(origins, batch)) return std::nullopt;
+    if (!read_micro_batch(origins, batch)) return std::nullopt;
   }
   return batch;
 }
@@ -157,8 +159,8 @@ Prefetcher::Prefetcher(Mixture samples, PrefetchOptions const& options) {
                    "the " << samples.info().split << " shards of grid "
                           << samples.info().grid.name()
                           << " hold no reference solutions. Generate them with references.");
-  // Refuses impossible units here rather than in the thread that reads.
-  units_of_rank(options.batch, options.unit_size, options.ranks, options.rank);
+  // Refuses impossible micro-batches here rather than in the thread that reads.
+  micro_batches_of_rank(options.batch, options.micro_batch_size, options.ranks, options.rank);
   impl_ = std::make_unique<Impl>(std::move(samples), options);
 }
 

@@ -6,8 +6,8 @@
 #include "voxcycle/core/median.hpp"
 #include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/poisson/errors.hpp"
-#include "voxcycle/reference/full_multigrid.hpp"
-#include "voxcycle/reference/multigrid_pcg.hpp"
+#include "voxcycle/solver/full_multigrid.hpp"
+#include "voxcycle/solver/multigrid_pcg.hpp"
 #include "voxcycle/train/held_out.hpp"
 
 #include <algorithm>
@@ -60,8 +60,8 @@ class Methods {
     at::Tensor const u = network_start(s);
     at::Tensor const nu = s.nu.to(at::kDouble);
     auto [hierarchy, seconds] = timed_hierarchy(nu);
-    at::Tensor const slope = energy_and_gradient(u, nu, problem_.grid, load(s)).gradient;
-    return {u + hierarchy.cycle(slope.neg()), seconds};
+    at::Tensor const gradient = energy_and_gradient(u, nu, problem_.grid, load(s)).gradient;
+    return {u + hierarchy.cycle(gradient.neg()), seconds};
   }
 
   Solved full_cycle(Sample const& s) const {
@@ -75,7 +75,7 @@ class Methods {
     return pcg(s, network_start(s), to_tolerance());
   }
   Solved pcg_to_network_error(Sample const& s) const {
-    Solved solved = pcg(s, {}, at_most(s.equal_iterations));
+    Solved solved = pcg(s, {}, at_max(s.equal_iterations));
     solved.converged = true;  // it was asked for no more
     return solved;
   }
@@ -87,9 +87,9 @@ class Methods {
       return field_errors(u, s.u_ref, s.nu, problem_.grid).energy_norm_error.item<double>();
     };
     double const of_network = error(network_alone(s).u);
-    for (int most = 1;; ++most) {
-      Solved const solved = pcg(s, {}, at_most(most));
-      if (solved.iterations < most || !(error(solved.u) > of_network)) return most;
+    for (int maximum = 1;; ++maximum) {
+      Solved const solved = pcg(s, {}, at_max(maximum));
+      if (solved.iterations < maximum || !(error(solved.u) > of_network)) return maximum;
     }
   }
 
@@ -99,7 +99,7 @@ class Methods {
     return {.tolerance = options_.tolerance,
             .energy_error = std::numeric_limits<double>::infinity()};
   }
-  SolveOptions at_most(int iterations) const {
+  SolveOptions at_max(int iterations) const {
     auto options = to_tolerance();
     options.max_iterations = iterations;
     return options;
@@ -199,7 +199,7 @@ double seconds_batched(Methods const& methods, HeldOutSet const& set) {
 Comparison compare_methods(Communicator const& comm, Network& network,
                            HeldOutSamples const& samples, CompareOptions const& options) {
   at::NoGradGuard const no_grad;
-  std::int64_t const count = std::min(samples.count, options.most_samples);
+  std::int64_t const count = std::min(samples.count, options.max_samples);
   VOXCYCLE_REQUIRE(count > 0, "compare: no held-out samples. Raise data.held_out_samples.");
   Methods const methods(comm, network, samples.grid, options);
   auto const row = [&](char const* key, char const* name, bool classical,

@@ -4,12 +4,11 @@
 
 #include "voxcycle/core/json.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/report/html.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-
-#include "html.hpp"
 
 namespace voxcycle {
 namespace {

@@ -39,7 +39,7 @@ std::vector<SampleErrors> worst_first(std::vector<SampleErrors> samples) {
   return samples;
 }
 
-std::string evaluation_table(Evaluation const& e, std::size_t most) {
+std::string evaluation_table(Evaluation const& e, std::size_t maximum) {
   auto const sorted = worst_first(e.samples);
   std::string text =
       format("%-8s %14s %14s %18s\n", "sample", "relative L2", "energy gap", "energy-norm error");
@@ -47,11 +47,11 @@ std::string evaluation_table(Evaluation const& e, std::size_t most) {
     text += format("%-8s %14s %14s %18s\n", name.c_str(), format_percent(l2).c_str(),
                    format_percent(gap).c_str(), format_percent(norm).c_str());
   };
-  for (std::size_t k = 0; k < std::min(most, sorted.size()); ++k) {
+  for (std::size_t k = 0; k < std::min(maximum, sorted.size()); ++k) {
     line(std::to_string(sorted[k].index), sorted[k].rel_l2, sorted[k].energy_gap,
          sorted[k].energy_norm_error);
   }
-  if (sorted.size() > most) text += format("... %zu more\n", sorted.size() - most);
+  if (sorted.size() > maximum) text += format("... %zu more\n", sorted.size() - maximum);
   line("mean", e.rel_l2_mean, e.energy_gap_mean, e.energy_norm_error_mean);
   return text;
 }

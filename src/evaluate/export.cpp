@@ -11,8 +11,8 @@
 #include <sstream>
 #include <tuple>
 
-#include "export_script.hpp"
-#include "nested_script.hpp"
+#include "evaluate/export_script.hpp"
+#include "evaluate/nested_script.hpp"
 #include <ATen/ATen.h>
 #include <torch/csrc/jit/serialization/pickle.h>
 #include <torch/script.h>

@@ -12,9 +12,9 @@ namespace voxcycle::export_script {
 ///     3  Jacobi weights, 4 the load
 ///
 /// Offsets are numbered by 9 (dx + 1) + 3 (dy + 1) + dz + 1: 13 is the node itself. Set up in
-/// float64 as poisson/black_box.cpp does it (Dendy 1982, 1983), with weights and entries rounded
-/// to float32; `top_of` is Lanczos' iteration as in poisson/lanczos.hpp and stencil_operator.cpp,
-/// from the same start (core/random.hpp).
+/// float64 as poisson/multigrid/black_box.cpp does it (Dendy 1982, 1983), with weights and entries
+/// rounded to float32; `top_of` is Lanczos' iteration as in poisson/multigrid/lanczos.hpp and
+/// stencil_operator.cpp, from the same start (core/random.hpp).
 constexpr char const* nested = R"(
 def offset(self, t: int) -> List[int]:
     return [t // 9 - 1, t // 3 % 3 - 1, t % 3 - 1]

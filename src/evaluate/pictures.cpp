@@ -2,11 +2,11 @@
 #include "voxcycle/core/tensor_values.hpp"
 #include "voxcycle/evaluate/evaluation.hpp"
 #include "voxcycle/io/png.hpp"
+#include "voxcycle/report/html.hpp"
 #include "voxcycle/train/held_out.hpp"
 
 #include <algorithm>
 
-#include "html.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
@@ -45,7 +45,7 @@ SamplePictures pictures_of(Communicator const& comm, Network& network,
   auto const log_nu = middle_plane(set.nu.log10());
   auto const error = u - reference;
   ColorRange const of_u = range_of(reference);
-  double const most = std::max(range_of(error.abs()).high, 1e-300);
+  double const maximum = std::max(range_of(error.abs()).high, 1e-300);
   SamplePictures shown;
   shown.title = which + " sample (index " + std::to_string(errors.index) + ")";
   shown.note = "Relative L2 " + html::percent(errors.rel_l2) + ", energy gap " +
@@ -56,7 +56,7 @@ SamplePictures pictures_of(Communicator const& comm, Network& network,
       picture("coefficient, log10 nu", log_nu, range_of(log_nu), ColorMap::sequential, ""),
       picture("network, u", u, of_u, ColorMap::sequential, ""),
       picture("reference, u*", reference, of_u, ColorMap::sequential, ""),
-      picture("error, u - u*", error, {-most, most}, ColorMap::diverging, ""),
+      picture("error, u - u*", error, {-maximum, maximum}, ColorMap::diverging, ""),
   };
   return shown;
 }

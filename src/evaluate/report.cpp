@@ -3,13 +3,13 @@
 
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/io/png.hpp"
+#include "voxcycle/report/html.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "html.hpp"
-#include "report_charts.hpp"
+#include "evaluate/report_charts.hpp"
 
 namespace voxcycle {
 namespace {

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "report_charts.hpp"
+#include "evaluate/report_charts.hpp"
 
 #include "voxcycle/core/median.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/report/html.hpp"
+#include "voxcycle/report/svg_chart.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "html.hpp"
-#include "svg_chart.hpp"
-
 namespace voxcycle {
 namespace {
 
-constexpr std::size_t kMostPoints = 1500;   // of a line; more do not show
+constexpr std::size_t kMaxPoints = 1500;    // of a line; more do not show
 constexpr std::size_t kMedianPoints = 120;  // of the line through the noisy losses
 
 struct TimeUnit {
@@ -136,7 +135,7 @@ std::string loss_chart(std::vector<MetricRow> const& metrics, Timeline const& ti
   chart.title = "Training loss, " + scale_name(chart.y);
   chart.bands = timeline.stages;
   bool const noisy = points.size() > 2 * kMedianPoints;
-  chart.series.push_back({"each step", 0, false, noisy, svg::thin_out(points, kMostPoints)});
+  chart.series.push_back({"each step", 0, false, noisy, svg::thin_out(points, kMaxPoints)});
   if (noisy) chart.series.push_back({"running median", 0, false, false, running_median(points)});
   return figure(chart, warning +
                            "Bands are stages, headed by their grid. An energy loss levels off at "

@@ -12,7 +12,7 @@ namespace voxcycle {
 namespace {
 
 /// Largest row number that a double holds exactly.
-constexpr double kMostRows = 0x1.0p53;
+constexpr double kMaxRows = 0x1.0p53;
 
 /// The user's own voxel arrays. Their grid is the finest; a coarser grid gets the arithmetic mean
 /// over each block of voxels, as the multigrid hierarchy coarsens nu. The one parameter of a sample
@@ -47,7 +47,7 @@ class File : public CoefficientFamily {
   }
 
   void require_sample(double row) const {
-    VOXCYCLE_REQUIRE(row >= 0 && row < kMostRows && row == std::floor(row) &&
+    VOXCYCLE_REQUIRE(row >= 0 && row < kMaxRows && row == std::floor(row) &&
                          row < static_cast<double>(arrays().samples),
                      options_.location << ": there is no sample " << row << ", it holds "
                                        << arrays().samples << '.');
@@ -121,10 +121,10 @@ void File::evaluate(std::span<double const> omega, Grid3 const& grid, std::span<
   std::int64_t const block = block_of(fine, grid, options_.location);
   auto const index = static_cast<std::int64_t>(omega[0]);
   auto const plane = grid.voxels[1] * grid.voxels[2];
-  std::int64_t const most =
+  std::int64_t const maximum =
       std::max(std::int64_t{1}, options_.slab_voxels / (block * block * block * plane));
-  for (std::int64_t x = 0; x < grid.voxels[0]; x += most) {
-    std::int64_t const planes = std::min(most, grid.voxels[0] - x);
+  for (std::int64_t x = 0; x < grid.voxels[0]; x += maximum) {
+    std::int64_t const planes = std::min(maximum, grid.voxels[0] - x);
     auto const values = arrays().read(index, x * block, planes * block);
     VOXCYCLE_REQUIRE(std::ssize(values) == planes * block * fine.voxels[1] * fine.voxels[2],
                      options_.location << ": " << values.size() << " values do not fit "

@@ -17,7 +17,7 @@ namespace voxcycle {
 namespace {
 
 constexpr std::uint64_t kStream = 0x677266;  // tells our random numbers from other families'
-constexpr double kMostKey = 0x1.0p53;
+constexpr double kMaxKey = 0x1.0p53;
 
 /// Lognormal Gaussian random field on a box within the unit cube by a truncated Fourier series
 ///
@@ -146,7 +146,7 @@ void Grf::evaluate(std::span<double const> omega, Grid3 const& grid, std::span<f
                                                           "1.");
   }
   double const key = omega[0];
-  VOXCYCLE_REQUIRE(key >= 0 && key < kMostKey && key == std::floor(key),
+  VOXCYCLE_REQUIRE(key >= 0 && key < kMaxKey && key == std::floor(key),
                    "grf: " << key << " is no key of a sample. Keys are whole numbers below 2^53.");
   std::int64_t const nx = grid.voxels[0];
   std::int64_t const ny = grid.voxels[1];

@@ -15,7 +15,7 @@ namespace voxcycle {
 namespace {
 
 constexpr std::uint64_t kStream = 0x696e636c;  // tells our random numbers from other families'
-constexpr int kMostInclusions = 1000;
+constexpr int kMaxInclusions = 1000;
 constexpr double kSphere = 0.0;
 constexpr double kBox = 1.0;
 /// Numbers that describe one inclusion: its shape, its centre, its three radii.
@@ -57,14 +57,14 @@ class Inclusions : public CoefficientFamily {
  public:
   explicit Inclusions(InclusionOptions const& options)
       : options_(options), boxes_(kShapes.at(options.shape)) {
-    auto const& [fewest, most] = options.count;
-    VOXCYCLE_REQUIRE(fewest >= 1 && fewest <= most && most <= kMostInclusions,
-                     "inclusions: " << fewest << " to " << most
+    auto const& [fewest, maximum] = options.count;
+    VOXCYCLE_REQUIRE(fewest >= 1 && fewest <= maximum && maximum <= kMaxInclusions,
+                     "inclusions: " << fewest << " to " << maximum
                                     << " inclusions a sample. Use a rising range within 1 to "
-                                    << kMostInclusions << '.');
-    auto const& [least, largest] = options.radius;
-    VOXCYCLE_REQUIRE(least >= 1e-3 && least <= largest && largest <= 0.5,
-                     "inclusions: radii of " << least << " to " << largest
+                                    << kMaxInclusions << '.');
+    auto const& [minimum, largest] = options.radius;
+    VOXCYCLE_REQUIRE(minimum >= 1e-3 && minimum <= largest && largest <= 0.5,
+                     "inclusions: radii of " << minimum << " to " << largest
                                              << ". Use a rising range within 0.001 to "
                                                 "0.5.");
     VOXCYCLE_REQUIRE(options.contrast >= 1e-6 && options.contrast <= 1e6,
@@ -92,10 +92,10 @@ class Inclusions : public CoefficientFamily {
 
 std::vector<double> Inclusions::omega(std::uint64_t seed, std::int64_t index) const {
   auto const key = hash_bits({kStream, seed, static_cast<std::uint64_t>(index)});
-  auto const& [fewest, most] = options_.count;
-  auto const& [least, largest] = options_.radius;
+  auto const& [fewest, maximum] = options_.count;
+  auto const& [minimum, largest] = options_.radius;
   std::vector<double> values(static_cast<std::size_t>(parameter_count()), 0.0);
-  int const count = fewest + static_cast<int>(hash_uniform({key}) * (most - fewest + 1));
+  int const count = fewest + static_cast<int>(hash_uniform({key}) * (maximum - fewest + 1));
   values[0] = count;
   double* out = values.data() + 1;
   for (int k = 0; k < count; ++k, out += kNumbers) {
@@ -106,7 +106,7 @@ std::vector<double> Inclusions::omega(std::uint64_t seed, std::int64_t index) co
     for (int axis = 0; axis < 3; ++axis) {
       out[1 + axis] = uniform(1 + axis);
       int const draw = out[0] == kBox ? 4 + axis : 4;  // a sphere has one radius
-      out[4 + axis] = least + (largest - least) * uniform(draw);
+      out[4 + axis] = minimum + (largest - minimum) * uniform(draw);
     }
   }
   return values;

@@ -16,9 +16,9 @@ namespace {
 /// [0, 1].
 constexpr double kRoots[] = {1.720667178038759, 4.057515676220868,  6.851236918963457,
                              9.826360878869767, 12.874596358343892, 15.957331424826481};
-constexpr int kMostModes = 6;
+constexpr int kMaxModes = 6;
 /// |log nu| stays below the sum of |omega|; e^80 and e^-80 are well inside the range of float.
-constexpr double kMostLogarithm = 80.0;
+constexpr double kMaxLogarithm = 80.0;
 
 /// lambda_i = 1 / (1 + a_i^2 / 4).
 double eigenvalue(double a) {
@@ -45,13 +45,13 @@ std::vector<double> mode_at_centres(double a, std::int64_t n) {
 class Kl : public CoefficientFamily {
  public:
   explicit Kl(FamilyOptions const& options) : modes_(options.modes), range_(options.omega_range) {
-    VOXCYCLE_REQUIRE(modes_ >= 1 && modes_ <= kMostModes,
-                     "kl has no " << modes_ << " modes. Use 1 to " << kMostModes << '.');
-    VOXCYCLE_REQUIRE(range_ > 0 && range_ * modes_ <= kMostLogarithm,
+    VOXCYCLE_REQUIRE(modes_ >= 1 && modes_ <= kMaxModes,
+                     "kl has no " << modes_ << " modes. Use 1 to " << kMaxModes << '.');
+    VOXCYCLE_REQUIRE(range_ > 0 && range_ * modes_ <= kMaxLogarithm,
                      "kl: omega range "
                          << range_ << " with " << modes_
                          << " modes (nu could leave the range of float). Use a range in (0, "
-                         << kMostLogarithm / modes_ << "].");
+                         << kMaxLogarithm / modes_ << "].");
   }
 
   std::string signature() const override {
@@ -81,9 +81,9 @@ void Kl::evaluate(std::span<double const> omega, Grid3 const& grid, std::span<fl
                           << " voxels do not fit " << modes_ << " modes on " << grid.name() << '.');
   double bound = 0.0;
   for (double value : omega) bound += std::abs(value);
-  VOXCYCLE_REQUIRE(bound <= kMostLogarithm, "kl: the sum of |omega| is "
-                                                << bound << " (nu could leave the range of float). "
-                                                << "Keep it below " << kMostLogarithm << '.');
+  VOXCYCLE_REQUIRE(bound <= kMaxLogarithm, "kl: the sum of |omega| is "
+                                               << bound << " (nu could leave the range of float). "
+                                               << "Keep it below " << kMaxLogarithm << '.');
   auto const [nx, ny, nz] = grid.voxels;
   std::vector<std::array<std::vector<double>, 3>> eta;
   std::vector<double> weight;

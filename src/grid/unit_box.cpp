@@ -16,9 +16,9 @@ constexpr double kRounding = 0.02;
 
 Grid3 unit_box(std::array<std::int64_t, 3> const& voxels) {
   Grid3 grid{voxels, {}};
-  auto const most = static_cast<double>(grid.level());
+  auto const maximum = static_cast<double>(grid.level());
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    grid.lengths[axis] = static_cast<double>(voxels[axis]) / most;
+    grid.lengths[axis] = static_cast<double>(voxels[axis]) / maximum;
   }
   return grid;
 }

@@ -34,8 +34,8 @@ std::array<std::uint8_t, 768> palette(ColorMap colors) {
   if (colors == ColorMap::diverging) map = kDiverging;
   std::array<std::uint8_t, 768> bytes{};
   bytes.fill(kGrey);
-  for (std::size_t entry = 0; entry <= kMostColor; ++entry) {
-    double const place = static_cast<double>(entry) / kMostColor;
+  for (std::size_t entry = 0; entry <= kMaxColor; ++entry) {
+    double const place = static_cast<double>(entry) / kMaxColor;
     for (std::size_t channel = 0; channel < 3; ++channel) {
       bytes[3 * entry + channel] = channel_at(map, place, 16 - 8 * static_cast<int>(channel));
     }

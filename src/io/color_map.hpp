@@ -9,7 +9,7 @@
 namespace voxcycle {
 
 /// Colours 0 to 254 of a palette are the map from end to end (127 is its middle), 255 is grey.
-inline constexpr int kMostColor = 254;
+inline constexpr int kMaxColor = 254;
 inline constexpr int kNoColor = 255;
 
 /// Red, green and blue of each of the 256 palette entries.

@@ -14,7 +14,7 @@ namespace voxcycle {
 namespace {
 
 constexpr char const* kExtension = ".npy";
-constexpr std::uint64_t kMostHeader = 4096;  // of plain arrays they have 120
+constexpr std::uint64_t kMaxHeader = 4096;  // of plain arrays they have 120
 
 /// The dictionary as text; the file then stands at its numbers.
 std::string read_header(PlainFile& file, std::string const& path) {
@@ -32,7 +32,7 @@ std::string read_header(PlainFile& file, std::string const& path) {
   for (std::size_t k = length.size(); k-- > 0;) {
     bytes = bytes * 256 + static_cast<unsigned char>(length[k]);
   }
-  VOXCYCLE_REQUIRE(file.in && bytes <= kMostHeader && bytes <= file.bytes,
+  VOXCYCLE_REQUIRE(file.in && bytes <= kMaxHeader && bytes <= file.bytes,
                    path << ": the header is damaged. Write the file again.");
   std::string header(bytes, '\0');
   file.in.read(header.data(), static_cast<std::streamsize>(bytes));

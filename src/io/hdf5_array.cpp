@@ -31,7 +31,7 @@ Array::Selection Array::all(std::size_t count) const {
   VOXCYCLE_REQUIRE(count == element_count(shape_), label_ << ": " << count
                                                           << " values do not fit the shape "
                                                           << to_string(shape_) << '.');
-  return {make_space(shape_, label_), make_space(shape_, label_)};
+  return {make_spatial(shape_, label_), make_spatial(shape_, label_)};
 }
 
 Array::Selection Array::entry(std::int64_t row, std::size_t count) const {
@@ -50,8 +50,8 @@ Array::Selection Array::entry(std::int64_t row, std::size_t count) const {
 
 Array::Selection Array::box(Shape const& start, Shape const& extents) const {
   auto const lock = enter();
-  Selection selection{make_space({static_cast<std::int64_t>(element_count(extents))}, label_),
-                      make_space(shape_, label_)};
+  Selection selection{make_spatial({static_cast<std::int64_t>(element_count(extents))}, label_),
+                      make_spatial(shape_, label_)};
   std::vector<hsize_t> const from(start.begin(), start.end());
   std::vector<hsize_t> const count(extents.begin(), extents.end());
   if (H5Sselect_hyperslab(selection.file.get(), H5S_SELECT_SET, from.data(), nullptr, count.data(),
@@ -88,7 +88,7 @@ void Dataset::put(Number number, Selection const& selection, void const* from) {
   require_number(number);
   if (H5Dwrite(handle_.get(), memory_type(number), selection.memory.get(), selection.file.get(),
                H5P_DEFAULT, from) < 0) {
-    fail(label_, "cannot write", kSpaceAdvice);
+    fail(label_, "cannot write", kSpatialAdvice);
   }
   require_written(written_, label_);
 }

@@ -20,8 +20,8 @@ class Attribute {
 
   hid_t type() const { return type_.get(); }
   std::size_t count() const {
-    Handle const space = owned(H5Aget_space(handle_.get()), H5Sclose);
-    return static_cast<std::size_t>(H5Sget_simple_extent_npoints(space.get()));
+    Handle const spatial = owned(H5Aget_space(handle_.get()), H5Sclose);
+    return static_cast<std::size_t>(H5Sget_simple_extent_npoints(spatial.get()));
   }
   /// @throws Error that it is `what`, unless it is as it should be.
   void require(bool condition, std::string const& what) const {
@@ -58,24 +58,24 @@ void write_text(Owner const& owner, std::string const& name, std::string const& 
       H5Tset_cset(type.get(), charset == Charset::ascii ? H5T_CSET_ASCII : H5T_CSET_UTF8) < 0) {
     fail(owner.label, "cannot make a text type", "");
   }
-  Handle const space = make_space({}, owner.label);
-  Handle const attribute =
-      checked(H5Acreate2(owner.id, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
-              H5Aclose, owner.label, "cannot make the attribute " + name, "");
+  Handle const spatial = make_spatial({}, owner.label);
+  Handle const attribute = checked(
+      H5Acreate2(owner.id, name.c_str(), type.get(), spatial.get(), H5P_DEFAULT, H5P_DEFAULT),
+      H5Aclose, owner.label, "cannot make the attribute " + name, "");
   if (H5Awrite(attribute.get(), type.get(), text.c_str()) < 0) {
-    fail(owner.label, "cannot write the attribute " + name, kSpaceAdvice);
+    fail(owner.label, "cannot write the attribute " + name, kSpatialAdvice);
   }
 }
 
 void write_numbers(Owner const& owner, std::string const& name, Number number, std::size_t count,
                    void const* from) {
   auto const lock = enter();
-  Handle const space = make_space({static_cast<std::int64_t>(count)}, owner.label);
-  Handle const attribute = checked(
-      H5Acreate2(owner.id, name.c_str(), file_type(number), space.get(), H5P_DEFAULT, H5P_DEFAULT),
-      H5Aclose, owner.label, "cannot make the attribute " + name, "");
+  Handle const spatial = make_spatial({static_cast<std::int64_t>(count)}, owner.label);
+  Handle const attribute = checked(H5Acreate2(owner.id, name.c_str(), file_type(number),
+                                              spatial.get(), H5P_DEFAULT, H5P_DEFAULT),
+                                   H5Aclose, owner.label, "cannot make the attribute " + name, "");
   if (H5Awrite(attribute.get(), memory_type(number), from) < 0) {
-    fail(owner.label, "cannot write the attribute " + name, kSpaceAdvice);
+    fail(owner.label, "cannot write the attribute " + name, kSpatialAdvice);
   }
 }
 

@@ -66,7 +66,7 @@ File File::create(std::string const& path, std::string const& label) {
   hid_t const id = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get());
   file.handle_ = Handle(id, H5Fclose);
   require_written(file.written_, label);
-  if (id < 0) fail(label, "cannot make the file", kSpaceAdvice);
+  if (id < 0) fail(label, "cannot make the file", kSpatialAdvice);
   return file;
 }
 
@@ -90,7 +90,7 @@ File File::open(std::string const& path, std::string const& advice) {
 void File::close() {
   auto const lock = enter();
   bool const closed = H5Fflush(handle_.get(), H5F_SCOPE_GLOBAL) >= 0 && handle_.close();
-  if (!closed) fail(label_, "cannot close", kSpaceAdvice);
+  if (!closed) fail(label_, "cannot close", kSpatialAdvice);
   require_written(written_, label_);
 }
 
@@ -100,7 +100,7 @@ void File::make_groups(std::string const& name) {
     if (has(group)) continue;
     Handle const creation = timeless(H5P_GROUP_CREATE, label_);
     checked(H5Gcreate2(handle_.get(), group.c_str(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
-            H5Gclose, label_, "cannot make the group " + group, kSpaceAdvice);
+            H5Gclose, label_, "cannot make the group " + group, kSpatialAdvice);
   }
 }
 
@@ -112,14 +112,14 @@ Dataset File::create_dataset(std::string const& name, Number number, Shape const
   made.written_ = written_;
   made.number_ = number;
   made.shape_ = shape;
-  Handle const space = make_space(shape, made.label_);
+  Handle const spatial = make_spatial(shape, made.label_);
   Handle const creation = timeless(H5P_DATASET_CREATE, made.label_);
   std::string const action = "cannot make the array";
   // Every element is written once: no filling beforehand.
   if (H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER) < 0) fail(made.label_, action, "");
-  made.handle_ = checked(H5Dcreate2(handle_.get(), name.c_str(), file_type(number), space.get(),
+  made.handle_ = checked(H5Dcreate2(handle_.get(), name.c_str(), file_type(number), spatial.get(),
                                     H5P_DEFAULT, creation.get(), H5P_DEFAULT),
-                         H5Dclose, made.label_, action, kSpaceAdvice);
+                         H5Dclose, made.label_, action, kSpatialAdvice);
   return made;
 }
 
@@ -152,11 +152,11 @@ Handle File::open_array(std::string const& name, Array& array) const {
   };
   array.handle_ = owned(H5Dopen2(handle_.get(), name.c_str(), H5P_DEFAULT), H5Dclose);
   Handle type = owned(H5Dget_type(array.handle_.get()), H5Tclose);
-  Handle const space = owned(H5Dget_space(array.handle_.get()), H5Sclose);
-  int const rank = H5Sget_simple_extent_ndims(space.get());
+  Handle const spatial = owned(H5Dget_space(array.handle_.get()), H5Sclose);
+  int const rank = H5Sget_simple_extent_ndims(spatial.get());
   if (rank < 0) fail(array.label_, action, kDamageAdvice);
   std::vector<hsize_t> extents(static_cast<std::size_t>(rank));
-  if (rank > 0) H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr);
+  if (rank > 0) H5Sget_simple_extent_dims(spatial.get(), extents.data(), nullptr);
   array.shape_.assign(extents.begin(), extents.end());
   return type;
 }

@@ -44,7 +44,7 @@ using Lock = std::unique_lock<std::recursive_mutex>;
 Handle checked(hid_t id, Handle::Close close, std::string const& label, std::string const& action,
                std::string const& advice);
 
-inline constexpr char const* kSpaceAdvice = "Check the free space and the permissions.";
+inline constexpr char const* kSpatialAdvice = "Check the free space and the permissions.";
 inline constexpr char const* kDamageAdvice = "The file may be damaged; make it again.";
 
 }  // namespace voxcycle::hdf5

@@ -66,7 +66,7 @@ Number number_in_file(hid_t type, std::string const& label) {
       "float64, int64, uint64, uint32, uint8). Convert the array.");
 }
 
-Handle make_space(Shape const& shape, std::string const& label) {
+Handle make_spatial(Shape const& shape, std::string const& label) {
   auto const lock = enter();
   std::vector<hsize_t> extents(shape.begin(), shape.end());
   hid_t const id =

@@ -38,6 +38,6 @@ hid_t file_type(Number number);
 /// @throws Error if an array or attribute called `label` holds a type that we do not read.
 Number number_in_file(hid_t type, std::string const& label);
 /// A data space; the empty shape is a single value.
-Handle make_space(Shape const& shape, std::string const& label);
+Handle make_spatial(Shape const& shape, std::string const& label);
 
 }  // namespace voxcycle::hdf5

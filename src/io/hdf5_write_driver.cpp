@@ -19,7 +19,7 @@
 namespace voxcycle::hdf5 {
 namespace {
 
-constexpr haddr_t kMostBytes = std::numeric_limits<off_t>::max();
+constexpr haddr_t kMaxBytes = std::numeric_limits<off_t>::max();
 
 /// An open file. HDF5 sees its first member only.
 struct OpenFile {
@@ -129,7 +129,7 @@ hid_t register_driver() {
   driver.value = static_cast<H5FD_class_value_t>(H5_VFD_MAX + 86);  // any number for private use
 #endif
   driver.name = "voxcycle-write";
-  driver.maxaddr = kMostBytes;
+  driver.maxaddr = kMaxBytes;
   driver.fc_degree = H5F_CLOSE_STRONG;
   driver.fapl_size = sizeof(WriteStatus const*);
   driver.open = open_file;
@@ -158,7 +158,7 @@ void use_write_driver(hid_t access, WriteStatus const& status) {
 
 void require_written(WriteStatus const& status, std::string const& label) {
   VOXCYCLE_REQUIRE(status == nullptr || *status == 0,
-                   label << ": cannot write: " << std::strerror(*status) << ". " << kSpaceAdvice);
+                   label << ": cannot write: " << std::strerror(*status) << ". " << kSpatialAdvice);
 }
 
 }  // namespace voxcycle::hdf5

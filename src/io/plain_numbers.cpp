@@ -17,7 +17,7 @@ static_assert(std::endian::native == std::endian::little,
 /// Bytes read at a time: the file never lies in memory twice.
 constexpr std::size_t kBlock = std::size_t{1} << 20;
 /// No axis is longer: products of three stay far below the largest integer.
-constexpr std::int64_t kMostExtent = std::int64_t{1} << 20;
+constexpr std::int64_t kMaxExtent = std::int64_t{1} << 20;
 
 template <class T>
 void convert(char const* from, std::size_t count, double* to) {
@@ -67,9 +67,9 @@ PlainFile::PlainFile(std::string const& path) {
 
 void require_possible(hdf5::Shape const& shape, std::string const& label) {
   for (auto const extent : shape) {
-    VOXCYCLE_REQUIRE(extent > 0 && extent <= kMostExtent,
+    VOXCYCLE_REQUIRE(extent > 0 && extent <= kMaxExtent,
                      label << ": the shape " << hdf5::to_string(shape) << " is out of range (1 to "
-                           << kMostExtent << " an axis). Check it.");
+                           << kMaxExtent << " an axis). Check it.");
   }
 }
 
@@ -84,9 +84,9 @@ std::vector<double> read_rest(PlainFile& file, std::string const& label, hdf5::S
                          << count * number.bytes << ". Check shape, type and file.");
   std::vector<double> values(count);
   std::vector<char> block(kBlock);
-  std::size_t const most = kBlock / number.bytes;
+  std::size_t const maximum = kBlock / number.bytes;
   for (std::size_t done = 0; done < count;) {
-    std::size_t const part = std::min(most, count - done);
+    std::size_t const part = std::min(maximum, count - done);
     file.in.read(block.data(), static_cast<std::streamsize>(part * number.bytes));
     VOXCYCLE_REQUIRE(file.in, label << ": cannot be read to its end. Check the disk.");
     if (order == ByteOrder::big) reverse_each(block.data(), part, number.bytes);

@@ -14,12 +14,12 @@
 namespace voxcycle {
 namespace {
 
-constexpr std::int64_t kMostPixels = 1 << 28;
+constexpr std::int64_t kMaxPixels = 1 << 28;
 
 std::uint8_t color_of(double value, double low, double high) {
   if (!std::isfinite(value)) return kNoColor;
   double const place = high > low ? std::clamp((value - low) / (high - low), 0.0, 1.0) : 0.5;
-  return static_cast<std::uint8_t>(std::lround(place * kMostColor));
+  return static_cast<std::uint8_t>(std::lround(place * kMaxColor));
 }
 
 }  // namespace
@@ -37,8 +37,8 @@ ColorRange range_of_finite(std::span<double const> values) {
 
 std::string slice_to_png(std::span<double const> values, std::int64_t rows, std::int64_t columns,
                          double low, double high, ColorMap colors, int scale) {
-  VOXCYCLE_REQUIRE(rows > 0 && columns > 0 && scale > 0 && rows <= kMostPixels / columns &&
-                       rows * columns <= kMostPixels / scale / scale &&
+  VOXCYCLE_REQUIRE(rows > 0 && columns > 0 && scale > 0 && rows <= kMaxPixels / columns &&
+                       rows * columns <= kMaxPixels / scale / scale &&
                        std::ssize(values) == rows * columns,
                    "a picture of " << rows << " x " << columns << " values at scale " << scale
                                    << " from " << values.size() << " values cannot be drawn.");

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 /// Files that all sets of the process hold open at a time, well below the usual limit of 1024.
 /// Where they do, a set that needs another closes its own.
-constexpr int kMostOpen = 128;
+constexpr int kMaxOpen = 128;
 
 struct ShardNumber {
   std::int64_t number, count;
@@ -142,7 +142,7 @@ struct ShardSet::Impl {
   ShardReader const& reader(std::size_t shard) {
     auto& chosen = readers[shard];
     if (!chosen) {
-      if (open_files >= kMostOpen) close_all();
+      if (open_files >= kMaxOpen) close_all();
       chosen.emplace(list.impl_->shards[shard].path);
       ++open;
       ++open_files;

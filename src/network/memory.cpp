@@ -9,8 +9,9 @@ namespace voxcycle {
 
 Tape::Tape(Ledger& ledger, Options options) : ledger_(&ledger), options_(std::move(options)) {
   VOXCYCLE_REQUIRE(
-      options_.samples >= 0 && options_.unit >= 0 && options_.unit <= options_.samples,
-      "memory: a unit of " << options_.unit << " in " << options_.samples << " samples.");
+      options_.samples >= 0 && options_.micro_batch >= 0 &&
+          options_.micro_batch <= options_.samples,
+      "memory: a unit of " << options_.micro_batch << " in " << options_.samples << " samples.");
 }
 
 std::int64_t Tape::bytes(Field const& field) const {
@@ -21,7 +22,7 @@ Field Tape::field(char const* kind, Grid3 const& grid, std::int64_t channels, st
                   std::int64_t value) {
   Field made{.grid = grid, .channels = channels, .points = points, .value = value};
   made.memory = ledger_->hold(kind + grid.label(), bytes(made));
-  std::int64_t const elements = options_.unit * channels * points;
+  std::int64_t const elements = options_.micro_batch * channels * points;
   if (elements > largest_.elements) largest_ = {elements, channels, grid};
   return made;
 }
@@ -42,14 +43,14 @@ Field Tape::voxels(Grid3 const& grid, std::int64_t channels) {
   return field("input of ", grid, channels, grid.voxel_count(), options_.solution_bytes);
 }
 
-Ledger::Held Tape::of_unit(Field const& like, std::int64_t copies) {
+Ledger::Held Tape::of_micro_batch(Field const& like, std::int64_t copies) {
   return ledger_->hold("workspace of " + like.grid.label(),
-                       copies * options_.unit * like.channels * like.points * like.value);
+                       copies * options_.micro_batch * like.channels * like.points * like.value);
 }
 
 Ledger::Held Tape::of_others(Field const& like) {
-  std::int64_t const others = options_.samples - options_.unit;
-  return ledger_->hold("slopes of " + like.grid.label(),
+  std::int64_t const others = options_.samples - options_.micro_batch;
+  return ledger_->hold("gradients of " + like.grid.label(),
                        others * like.channels * like.points * like.value);
 }
 
@@ -72,7 +73,7 @@ std::vector<Field> Tape::recomputed(std::vector<Field> const& inputs, Piece cons
   auto again_options = options_;
   again_options.recompute = false;
   std::vector<Field> given = inputs;           // keeps them for the second run
-  for (auto& field : given) field.maker = -1;  // their slopes are this operation's
+  for (auto& field : given) field.maker = -1;  // their gradients are this operation's
   Operation operation{.inputs = inputs};
   operation.recompute = [=, ledger = ledger_] {
     Tape again(*ledger, again_options);
@@ -111,19 +112,19 @@ void Tape::take_in(Tape const& part) {
   if (part.largest_.elements > largest_.elements) largest_ = part.largest_;
 }
 
-void Tape::backward(Field const& u, Ledger::Held const& slope) {
-  slopes_[u.maker] = slope;
+void Tape::backward(Field const& u, Ledger::Held const& gradient) {
+  gradients_[u.maker] = gradient;
   for (int k = static_cast<int>(operations_.size()) - 1; k >= 0; --k) {
     auto& operation = operations_[static_cast<std::size_t>(k)];
     // Every operation that a layer records leads to u.
-    Ledger::Held given = std::move(slopes_[k]);
-    slopes_.erase(k);
+    Ledger::Held given = std::move(gradients_[k]);
+    gradients_.erase(k);
     if (operation.recompute) {
       auto const left = operation.recompute();
       gradients_.insert(gradients_.end(), left.begin(), left.end());
     }
     if (operation.first) {
-      // The slopes of the other units are there when the last unit's turn comes.
+      // The gradients of the other micro-batches are there when the last micro-batch's turn comes.
       std::vector<Ledger::Held> others;
       for (auto const& input : operation.inputs) {
         if (input.maker >= 0) others.push_back(of_others(input));
@@ -137,7 +138,7 @@ void Tape::backward(Field const& u, Ledger::Held const& slope) {
       } else if (operation.passes_on) {
         made.push_back(given);
       } else {
-        made.push_back(ledger_->hold("slopes of " + input.grid.label(), bytes(input)));
+        made.push_back(ledger_->hold("gradients of " + input.grid.label(), bytes(input)));
       }
     }
     if (operation.workspace) operation.workspace();
@@ -151,8 +152,8 @@ void Tape::backward(Field const& u, Ledger::Held const& slope) {
     operation = {};
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (inputs[i].maker < 0) continue;
-      // A second slope is added to the first and freed.
-      auto& place = slopes_[inputs[i].maker];
+      // A second gradient is added to the first and freed.
+      auto& place = gradients_[inputs[i].maker];
       if (!place) place = std::move(made[i]);
     }
   }

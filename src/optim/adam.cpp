@@ -9,7 +9,7 @@
 namespace voxcycle {
 namespace {
 
-struct Moments {
+struct Statistics {
   at::Tensor first;
   at::Tensor second;
   at::Tensor steps;  ///< [1] float32, as torch's kernel wants it
@@ -20,7 +20,7 @@ class Adam final : public Optimizer {
   Adam(OptimizerOptions const& options, std::vector<ParameterGroup> groups)
       : options_(options), groups_(std::move(groups)) {
     for (auto const& group : groups_) {
-      auto& moments = moments_.emplace_back();
+      auto& moments = statistics_.emplace_back();
       for (auto const& p : group.parameters) {
         moments.push_back(
             {at::zeros_like(p), at::zeros_like(p), at::zeros({1}, p.options().dtype(at::kFloat))});
@@ -37,7 +37,7 @@ class Adam final : public Optimizer {
       std::vector<at::Tensor> second;
       std::vector<at::Tensor> steps;
       for (auto place : active.places) {
-        auto const& moments = moments_[g][place];
+        auto const& moments = statistics_[g][place];
         first.push_back(in_memory_order(moments.first));
         second.push_back(in_memory_order(moments.second));
         steps.push_back(moments.steps);
@@ -55,9 +55,9 @@ class Adam final : public Optimizer {
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       for (std::size_t k = 0; k < groups_[g].names.size(); ++k) {
         auto const& name = groups_[g].names[k];
-        all.emplace_back(name + ".first_moment", moments_[g][k].first);
-        all.emplace_back(name + ".second_moment", moments_[g][k].second);
-        all.emplace_back(name + ".steps", moments_[g][k].steps);
+        all.emplace_back(name + ".first_moment", statistics_[g][k].first);
+        all.emplace_back(name + ".second_moment", statistics_[g][k].second);
+        all.emplace_back(name + ".steps", statistics_[g][k].steps);
       }
     }
     return all;
@@ -67,10 +67,10 @@ class Adam final : public Optimizer {
     NamedTensors all;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       for (std::size_t k = 0; k < groups_[g].names.size(); ++k) {
-        double const steps = moments_[g][k].steps.item<double>();
+        double const steps = statistics_[g][k].steps.item<double>();
         if (steps == 0) continue;  // never had a gradient
         all.emplace_back(groups_[g].names[k],
-                         moments_[g][k].second / (1.0 - std::pow(options_.beta2, steps)));
+                         statistics_[g][k].second / (1.0 - std::pow(options_.beta2, steps)));
       }
     }
     return all;
@@ -79,7 +79,7 @@ class Adam final : public Optimizer {
  private:
   OptimizerOptions options_;
   std::vector<ParameterGroup> groups_;
-  std::vector<std::vector<Moments>> moments_;
+  std::vector<std::vector<Statistics>> statistics_;
 };
 
 }  // namespace

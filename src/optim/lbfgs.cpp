@@ -66,10 +66,10 @@ void Lbfgs::begin() {
 
 /// One search. @return whether a lower value was found; x_, at_ and the history then know it
 bool Lbfgs::move() {
-  auto const [d, slope, dropped] =
+  auto const [d, gradient, dropped] =
       history_.descend(shares_.part(at_.gradient), options_.first_step);
   if (dropped) ++report_.resets;
-  if (!(slope < 0.0)) return false;
+  if (!(gradient < 0.0)) return false;
   at::Tensor const part = d;  // lambdas cannot capture structured bindings
   at::Tensor const whole = shares_.gather(d);
   at::Tensor trial;
@@ -83,7 +83,7 @@ bool Lbfgs::move() {
     if (!there.gradient.defined()) return {t, there.value, 0.0};
     return {t, there.value, shares_.dot(part, shares_.part(there.gradient))};
   };
-  auto const found = strong_wolfe(phi, {0.0, at_.value, slope}, 1.0, options_.search);
+  auto const found = strong_wolfe(phi, {0.0, at_.value, gradient}, 1.0, options_.search);
   report_.evaluations += found.evaluations;
   if (found.end == LineEnd::failed) {
     revisit(x_, at_.value);

@@ -13,7 +13,7 @@ namespace {
 
 /// Least cosine of the angle between s and y. Strong Wolfe steps have s.y > 0; a cosine at rounding
 /// level says nothing about curvature.
-constexpr double kLeastCosine = 1e-10;
+constexpr double kMinCosine = 1e-10;
 
 std::string pair_name(char const* which, std::int64_t k) {
   return format("history/%s%04ld", which, static_cast<long>(k));
@@ -47,7 +47,7 @@ bool LbfgsHistory::add(at::Tensor const& s, at::Tensor const& y) {
   double const sy = dots[0];
   double const ydy = dots[3];
   // Negated: also false for NaN.
-  if (!(sy > kLeastCosine * std::sqrt(dots[1]) * std::sqrt(dots[2]) && ydy > 0.0)) return false;
+  if (!(sy > kMinCosine * std::sqrt(dots[1]) * std::sqrt(dots[2]) && ydy > 0.0)) return false;
   gamma_ = sy / ydy;
   if (count_ == pairs_) {
     first_ = row(1);
@@ -83,8 +83,8 @@ Descent LbfgsHistory::descend(at::Tensor const& g, double first_step) {
   Descent result;
   if (count_ > 0) {
     result.d = apply(g).neg_();
-    result.slope = shares_.dot(result.d, g);
-    if (std::isfinite(result.slope) && result.slope < 0.0) return result;
+    result.gradient = shares_.dot(result.d, g);
+    if (std::isfinite(result.gradient) && result.gradient < 0.0) return result;
     clear();
     result.dropped = true;
   }
@@ -92,7 +92,7 @@ Descent LbfgsHistory::descend(at::Tensor const& g, double first_step) {
   double const norm = shares_.norm(apply(g));
   if (norm > 0.0) gamma_ = first_step * std::sqrt(static_cast<double>(shares_.size())) / norm;
   result.d = apply(g).neg_();
-  result.slope = shares_.dot(result.d, g);
+  result.gradient = shares_.dot(result.d, g);
   return result;
 }
 

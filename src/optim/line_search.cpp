@@ -10,18 +10,18 @@ namespace voxcycle {
 namespace {
 
 /// Least and largest factor by which a bracketing step grows.
-constexpr double kLeastGrowth = 1.1;
-constexpr double kMostGrowth = 10.0;
+constexpr double kMinGrowth = 1.1;
+constexpr double kMaxGrowth = 10.0;
 /// Trial points keep this share of a bracket away from its ends.
 constexpr double kMargin = 0.1;
 /// A bracket so much shorter than its farther end holds no other float64 worth trying.
 constexpr double kShortest = 1e-12;
 
-/// Minimiser of the cubic through values and slopes of two points, NaN if it has none.
+/// Minimiser of the cubic through values and gradients of two points, NaN if it has none.
 double cubic_minimum(LinePoint const& a, LinePoint const& b) {
-  double const d1 = a.slope + b.slope - 3.0 * (a.value - b.value) / (a.t - b.t);
-  double const d2 = std::copysign(std::sqrt(d1 * d1 - a.slope * b.slope), b.t - a.t);
-  return b.t - (b.t - a.t) * (b.slope + d2 - d1) / (b.slope - a.slope + 2.0 * d2);
+  double const d1 = a.gradient + b.gradient - 3.0 * (a.value - b.value) / (a.t - b.t);
+  double const d2 = std::copysign(std::sqrt(d1 * d1 - a.gradient * b.gradient), b.t - a.t);
+  return b.t - (b.t - a.t) * (b.gradient + d2 - d1) / (b.gradient - a.gradient + 2.0 * d2);
 }
 
 class Search {
@@ -33,19 +33,19 @@ class Search {
   LineSearchResult run(double first) {
     LinePoint before = start_;
     double t = first;
-    while (evaluations_ < o_.most_evaluations) {
+    while (evaluations_ < o_.max_evaluations) {
       LinePoint const point = evaluate(t);
       if (!descends(point) || (before.t > 0.0 && point.value >= before.value + tolerance_)) {
         return zoom(before, point);
       }
       if (is_flat(point)) return {point, LineEnd::wolfe, evaluations_};
-      if (point.slope >= 0.0) return zoom(point, before);
+      if (point.gradient >= 0.0) return zoom(point, before);
       double const step = point.t - before.t;
       double const wanted = cubic_minimum(before, point);
-      double const least = point.t + kLeastGrowth * step;
-      double const most = point.t + kMostGrowth * step;
+      double const minimum = point.t + kMinGrowth * step;
+      double const maximum = point.t + kMaxGrowth * step;
       // A cubic without a minimum ahead (NaN, or behind) goes on falling: the longest step.
-      t = wanted > point.t ? std::clamp(wanted, least, most) : most;
+      t = wanted > point.t ? std::clamp(wanted, minimum, maximum) : maximum;
       before = point;
     }
     return best(before);
@@ -62,14 +62,14 @@ class Search {
   /// The first condition; false where phi is not finite.
   bool descends(LinePoint const& p) const {
     if (!p.finite()) return false;
-    if (p.value <= start_.value + o_.decrease * p.t * start_.slope) return true;
+    if (p.value <= start_.value + o_.decrease * p.t * start_.gradient) return true;
     return o_.noise > 0.0 && std::abs(p.value - start_.value) <= tolerance_ &&
-           p.slope <= (2.0 * o_.decrease - 1.0) * start_.slope;
+           p.gradient <= (2.0 * o_.decrease - 1.0) * start_.gradient;
   }
 
   /// The second condition.
   bool is_flat(LinePoint const& p) const {
-    return std::abs(p.slope) <= o_.curvature * std::abs(start_.slope);
+    return std::abs(p.gradient) <= o_.curvature * std::abs(start_.gradient);
   }
 
   /// Next point to try between `low` and `high`.
@@ -80,10 +80,10 @@ class Search {
     return low.t + length * (std::isnan(share) ? 0.5 : std::clamp(share, kMargin, 1.0 - kMargin));
   }
 
-  /// Algorithm 3.6. `low` fulfils the first condition with the least value so far and its slope
+  /// Algorithm 3.6. `low` fulfils the first condition with the least value so far and its gradient
   /// points towards `high`.
   LineSearchResult zoom(LinePoint low, LinePoint high) {
-    while (evaluations_ < o_.most_evaluations &&
+    while (evaluations_ < o_.max_evaluations &&
            std::abs(high.t - low.t) > kShortest * std::max(low.t, high.t)) {
       LinePoint const point = evaluate(between(low, high));
       if (!descends(point) || point.value >= low.value + (low.t > 0.0 ? tolerance_ : 0.0)) {
@@ -92,7 +92,7 @@ class Search {
         continue;
       }
       if (is_flat(point)) return {point, LineEnd::wolfe, evaluations_};
-      if (point.slope * (high.t - low.t) >= 0.0) high = low;
+      if (point.gradient * (high.t - low.t) >= 0.0) high = low;
       low = point;
     }
     return best(low);
@@ -112,15 +112,15 @@ class Search {
 }  // namespace
 
 bool LinePoint::finite() const {
-  return std::isfinite(value) && std::isfinite(slope);
+  return std::isfinite(value) && std::isfinite(gradient);
 }
 
 LineSearchResult strong_wolfe(std::function<LinePoint(double t)> const& phi, LinePoint const& start,
                               double first, LineSearchOptions const& options) {
-  VOXCYCLE_REQUIRE(start.finite() && start.slope < 0.0 && first > 0.0 && std::isfinite(first),
+  VOXCYCLE_REQUIRE(start.finite() && start.gradient < 0.0 && first > 0.0 && std::isfinite(first),
                    "line search: cannot start with value "
-                       << start.value << ", slope " << start.slope << " and first step " << first
-                       << " (the slope must be negative). Reset the direction.");
+                       << start.value << ", gradient " << start.gradient << " and first step "
+                       << first << " (the gradient must be negative). Reset the direction.");
   return Search(phi, start, options).run(first);
 }
 

@@ -11,7 +11,7 @@
 namespace voxcycle {
 namespace {
 
-constexpr std::int64_t kMostFailures = 3;
+constexpr std::int64_t kMaxFailures = 3;
 
 }  // namespace
 
@@ -50,12 +50,12 @@ BatchEvaluation MultiBatchLbfgs::look() {
 double MultiBatchLbfgs::search(Descent const& descent, double value) {
   at::Tensor const whole = shares_.gather(descent.d);
   double t = 1.0;
-  for (int k = 0; descent.slope < 0.0 && k < options_.search.most_evaluations; ++k) {
+  for (int k = 0; descent.gradient < 0.0 && k < options_.search.max_evaluations; ++k) {
     at::Tensor const trial = x_.clone();
     add_scaled(trial, whole, t);
     double const there = objective_.value(number_, trial);
     ++report_.evaluations;
-    if (there <= value + options_.search.decrease * t * descent.slope) {
+    if (there <= value + options_.search.decrease * t * descent.gradient) {
       s_ = (shares_.part(trial) - shares_.part(x_)).contiguous();
       if (shares_.norm(s_) == 0.0) break;  // a step that the variables cannot hold
       x_ = trial;
@@ -89,7 +89,7 @@ LbfgsReport MultiBatchLbfgs::iterate() {
     } else {
       if (history_.count() > 0) ++report_.resets;
       history_.clear();
-      if (++failures_ == kMostFailures) report_.stop = LbfgsStop::no_descent;
+      if (++failures_ == kMaxFailures) report_.stop = LbfgsStop::no_descent;
     }
   }
   ++number_;

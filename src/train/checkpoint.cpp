@@ -121,13 +121,13 @@ std::optional<IdentityDifference> first_difference(std::string const& there,
 
 void write_checkpoint(std::string const& path, CheckpointHeader const& header,
                       Network const& network, Network const& average, NamedTensors const& optimizer,
-                      NamedTensors const& carried) {
+                      NamedTensors const& warm_start) {
   ArchiveWriter archive;
   add_header(archive, header);
   add_all(archive, "network/", values_of(network));
   add_all(archive, "average/", values_of(average));
   add_all(archive, "optimizer/", optimizer);
-  add_all(archive, std::string(kCarried), carried);
+  add_all(archive, std::string(kCarried), warm_start);
   archive.save(path);
 }
 
@@ -202,7 +202,7 @@ at::Tensor CheckpointReader::optimizer_array(std::string const& name) const {
   return impl_->read("optimizer/" + name);
 }
 
-NamedTensors CheckpointReader::carried() const {
+NamedTensors CheckpointReader::warm_start() const {
   NamedTensors all;
   for (auto const& name : impl_->archive.names()) {
     if (!name.starts_with(kCarried)) continue;

@@ -49,20 +49,20 @@ std::unique_ptr<Loss> make_energy_multigrid_loss(LossProblem const& problem) {
 
 LossPlan plan_energy_multigrid_loss() {
   return {.lasting_fields = EnergyScale::lasting_fields,
-          .evaluate = [](BookedFields const& unit, Source const& source) {
-            auto const load = plan_load(unit, source);
-            auto const one = unit.voxels();
-            auto const multigrid = Multigrid::plan(unit);
-            EnergyScale::plan(unit);
-            auto const gradient = unit.nodes();
+          .evaluate = [](BookedFields const& micro_batch, Source const& source) {
+            auto const load = plan_load(micro_batch, source);
+            auto const one = micro_batch.voxels();
+            auto const multigrid = Multigrid::plan(micro_batch);
+            EnergyScale::plan(micro_batch);
+            auto const gradient = micro_batch.nodes();
             {
-              auto const residual = unit.nodes();
-              auto const e = unit.nodes();
-              Multigrid::plan_cycle(unit);
+              auto const residual = micro_batch.nodes();
+              auto const e = micro_batch.nodes();
+              Multigrid::plan_cycle(micro_batch);
             }
-            auto const e = unit.nodes();
-            auto const of_error = unit.nodes();
-            unit.nodes();  // of_error, scaled
+            auto const e = micro_batch.nodes();
+            auto const of_error = micro_batch.nodes();
+            micro_batch.nodes();  // of_error, scaled
             return gradient;
           }};
 }

@@ -34,7 +34,7 @@ class EnergyScale {
 
   static constexpr std::int64_t lasting_fields = 1;  ///< see LossPlan
   /// Books both, beside multigrid and load. Nothing lives on.
-  static void plan(BookedFields const& unit);
+  static void plan(BookedFields const& micro_batch);
 
  private:
   Grid3 grid_;

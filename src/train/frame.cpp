@@ -27,8 +27,8 @@ class EquationSmoother final : public FieldSmoother {
     auto const fields = fields_of(x, u.scalar_type());
     return smoother(fields.nu).smooth(u, source_.load(fields.f, u.scalar_type()));
   }
-  at::Tensor transposed(at::Tensor const& slope, at::Tensor const& x) const override {
-    return smoother(fields_of(x, slope.scalar_type()).nu).transposed(slope);
+  at::Tensor transposed(at::Tensor const& gradient, at::Tensor const& x) const override {
+    return smoother(fields_of(x, gradient.scalar_type()).nu).transposed(gradient);
   }
 
  private:
@@ -50,8 +50,8 @@ class NestedEquationFields final : public NestedFields {
   at::Tensor prolonged(int level, at::Tensor const& u) const override {
     return equation_.prolonged(level, u);
   }
-  at::Tensor restricted(int level, at::Tensor const& slope) const override {
-    return equation_.restricted(level, slope);
+  at::Tensor restricted(int level, at::Tensor const& gradient) const override {
+    return equation_.restricted(level, gradient);
   }
   at::Tensor smooth(int level, at::Tensor const& u) const override {
     return equation_.smooth(level, u);
@@ -65,8 +65,8 @@ class NestedEquationFields final : public NestedFields {
   at::Tensor product(int level, at::Tensor const& v) const override {
     return equation_.product(level, v);
   }
-  at::Tensor transposed(int level, at::Tensor const& slope) const override {
-    return equation_.transposed(level, slope);
+  at::Tensor transposed(int level, at::Tensor const& gradient) const override {
+    return equation_.transposed(level, gradient);
   }
 
  private:
@@ -153,8 +153,9 @@ void plan_frames(Tape::Options& tape, Boundary const& boundary, Source const& so
   };
   if (nested) {
     tape.nested.make = [=](Ledger& ledger, Grid3 const& grid, std::int64_t samples,
-                           std::int64_t unit, int levels) {
-      return NestedEquation::plan({ledger, grid, samples, bytes}, unit, levels, !source.is_zero());
+                           std::int64_t micro_batch, int levels) {
+      return NestedEquation::plan({ledger, grid, samples, bytes}, micro_batch, levels,
+                                  !source.is_zero());
     };
     tape.nested.smooth = [=](Ledger& ledger, Grid3 const& grid, std::int64_t samples) {
       NestedEquation::plan_smoothing({ledger, grid, samples, bytes});

@@ -42,12 +42,12 @@ SampleObjective::Open opener(StageSetup const& setup, std::int64_t batch) {
     return std::make_unique<Prefetcher>(
         setup.samples(),
         PrefetchOptions{.batch = batch,
-                        .unit_size = setup.options.unit_size,
+                        .micro_batch_size = setup.options.micro_batch_size,
                         .steps = std::numeric_limits<std::int64_t>::max(),
                         .first_position = first,
                         .period = count,
-                        .ranks = setup.mesh.groups(),
-                        .rank = setup.mesh.group(),
+                        .ranks = setup.process_grid.groups(),
+                        .rank = setup.process_grid.group(),
                         .references = needs_reference(setup.options.loss) ? ReadReference::yes
                                                                           : ReadReference::no,
                         .pinned = setup.options.device.is_cuda()});
@@ -84,13 +84,13 @@ class LbfgsStepper final : public Stepper {
         rate_(setup.stage.plan.rate),
         plan_(SamplePlan::of(options_.lbfgs, setup.stage.plan, setup.samples().samples())),
         parameters_(parameter_groups(setup.state.network(), setup.stage)),
-        objective_({.mesh = setup.mesh,
+        objective_({.process_grid = setup.process_grid,
                     .network = setup.state.network(),
                     .loss = setup.loss,
                     .reducer = setup.reducer,
                     .grid = setup.stage.plan.grid,
                     .dtype = precision(options_.dtype),
-                    .unit_size = options_.unit_size,
+                    .micro_batch_size = options_.micro_batch_size,
                     .source = options_.source.kind,
                     .layout = options_.layout,
                     .recompute = setup.stage.plan.recompute},
@@ -159,9 +159,9 @@ class LbfgsStepper final : public Stepper {
   void make_method(at::Tensor const& diagonal) {
     auto const options = method_options(options_, setup_.stage.plan);
     if (plan_.iterates_batches()) {
-      method_.emplace<MultiBatchLbfgs>(setup_.mesh.all, objective_, diagonal, options);
+      method_.emplace<MultiBatchLbfgs>(setup_.process_grid.all, objective_, diagonal, options);
     } else {
-      method_.emplace<Lbfgs>(setup_.mesh.all, objective_, diagonal, options);
+      method_.emplace<Lbfgs>(setup_.process_grid.all, objective_, diagonal, options);
     }
   }
 
@@ -177,7 +177,7 @@ class LbfgsStepper final : public Stepper {
       origin = "the identity";
       return factors;
     }
-    at::Tensor v = parameters_.flatten(setup_.state.carried());
+    at::Tensor v = parameters_.flatten(setup_.state.warm_start());
     origin = "Adam's second moments of the stage before";
     if (!v.defined()) {
       v = objective_.second_moments(0);
@@ -198,7 +198,7 @@ class LbfgsStepper final : public Stepper {
     text += format("; %.3g million variables, history of %ld pairs: %s a process of %d",
                    1e-6 * static_cast<double>(parameters_.size()),
                    static_cast<long>(options_.lbfgs.pairs), format_bytes(history().bytes()).c_str(),
-                   setup_.mesh.all.size());
+                   setup_.process_grid.all.size());
     return text;
   }
 

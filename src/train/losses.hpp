@@ -15,14 +15,14 @@ std::unique_ptr<Loss> make_normalised_energy_loss(LossProblem const& problem);
 LossPlan plan_normalised_energy_loss();
 
 /// Half the normalised energy, and half an estimate of the error's own energy for nu = 1, whose
-/// slope weighs errors where nu is small like errors where it is large:
+/// gradient weighs errors where nu is small like errors where it is large:
 ///
 ///     1/2 J(u) / J_scale + 1/2 (1/2 e^T K(1) e) / (1/2 v^T K(1) v),
-///     slope 1/2 (K(nu) u - b) / J_scale - 1/2 K(1) e / (1/2 v^T K(1) v)
+///     gradient 1/2 (K(nu) u - b) / J_scale - 1/2 K(1) e / (1/2 v^T K(1) v)
 ///
 /// with e, one multigrid V-cycle on the residual b - K(nu) u, about u* - u, and v, about u*, the
-/// field whose energy is J_scale. The slope counts e as exact (d e / d u = -1), which it is to the
-/// cycle's rate of convergence. For constant nu both halves have the same slope.
+/// field whose energy is J_scale. The gradient counts e as exact (d e / d u = -1), which it is to
+/// the cycle's rate of convergence. For constant nu both halves have the same gradient.
 std::unique_ptr<Loss> make_energy_multigrid_loss(LossProblem const& problem);
 LossPlan plan_energy_multigrid_loss();
 

@@ -3,7 +3,7 @@
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/dataset/held_out.hpp"
-#include "voxcycle/grid/units.hpp"
+#include "voxcycle/grid/micro_batches.hpp"
 #include "voxcycle/optim/optimizer.hpp"
 #include "voxcycle/train/frame.hpp"
 #include "voxcycle/train/loss.hpp"
@@ -21,14 +21,15 @@ namespace {
 using Held = Ledger::Held;
 
 /// Of the rank with the most samples.
-std::vector<Unit> largest_share(LevelPlan const& plan, std::int64_t unit_size, int ranks) {
-  auto const samples = [](std::vector<Unit> const& units) {
-    return units.empty() ? 0 : units.back().end - units.front().begin;
+std::vector<MicroBatch> largest_share(LevelPlan const& plan, std::int64_t micro_batch_size,
+                                      int ranks) {
+  auto const samples = [](std::vector<MicroBatch> const& micro_batches) {
+    return micro_batches.empty() ? 0 : micro_batches.back().end - micro_batches.front().begin;
   };
-  std::vector<Unit> largest;
+  std::vector<MicroBatch> largest;
   for (int rank = 0; rank < ranks; ++rank) {
-    auto units = units_of_rank(plan.batch, unit_size, ranks, rank);
-    if (samples(units) > samples(largest)) largest = std::move(units);
+    auto micro_batches = micro_batches_of_rank(plan.batch, micro_batch_size, ranks, rank);
+    if (samples(micro_batches) > samples(largest)) largest = std::move(micro_batches);
   }
   return largest;
 }
@@ -42,8 +43,8 @@ class Follower {
         memory_(memory),
         grid_(plan.grid),
         slabs_(options.slabs.cut(grid_) ? options.slabs : Slabs{}),
-        units_(largest_share(plan, options.unit_size, groups())),
-        samples_(units_.back().end - units_.front().begin),
+        micro_batches_(largest_share(plan, options.micro_batch_size, groups())),
+        samples_(micro_batches_.back().end - micro_batches_.front().begin),
         double_(options.dtype == at::kDouble),
         solution_(double_ ? 8 : 4),
         loss_(plan_loss(options.loss)) {}
@@ -70,7 +71,7 @@ class Follower {
   void evaluate();
   void checkpoint();
   Tape::Options tape_options() const;
-  /// Ranks, or groups of them, that share out the units.
+  /// Ranks, or groups of them, that share out the micro-batches.
   int groups() const { return memory_.ranks / slabs_.count; }
   bool has_source() const { return o_.source.kind == SourceKind::sampled; }
   std::int64_t held_out_bytes_of(std::int64_t samples) const {
@@ -82,7 +83,7 @@ class Follower {
   MemoryOptions const& memory_;
   Grid3 const grid_;
   Slabs const slabs_;
-  std::vector<Unit> const units_;
+  std::vector<MicroBatch> const micro_batches_;
   std::int64_t const samples_;
   bool const double_;
   std::int64_t const solution_;
@@ -124,7 +125,7 @@ void Follower::keep_data() {
 Tape::Options Follower::tape_options() const {
   bool const lbfgs = plan_.optimizer == kLbfgs;  // computes in float32 instead of bf16
   Tape::Options tape{.samples = samples_,
-                     .unit = units_.front().size(),
+                     .micro_batch = micro_batches_.front().size(),
                      .feature_bytes = o_.dtype == at::kBFloat16 && !lbfgs ? 2 : solution_,
                      .solution_bytes = solution_,
                      .weight_bytes = solution_,
@@ -132,8 +133,9 @@ Tape::Options Follower::tape_options() const {
                      .on_gpu = o_.device.is_cuda(),
                      .recompute = plan_.recompute,
                      .slabs = slabs_};
-  // Exact sums need each unit's gradient; buckets need the sum of the units and their own copy.
-  tape.gradient_copies = o_.reduction == GradientMode::exact ? std::ssize(units_) : 2;
+  // Exact sums need each micro-batch's gradient; buckets need the sum of the micro-batches and
+  // their own copy.
+  tape.gradient_copies = o_.reduction == GradientMode::exact ? std::ssize(micro_batches_) : 2;
   plan_frames(tape, o_.boundary, o_.source, o_.network);
   return tape;
 }
@@ -153,12 +155,13 @@ void Follower::step() {
   Field u = plan_network(o_.network, tape, grid_, x);
   plan_made_.largest = tape.largest();
 
-  auto const slopes = std::make_shared<std::vector<Held>>();
-  for (auto const& unit : units_) {
-    slopes->push_back(loss_.evaluate({ledger_, grid_, unit.size(), solution_}, o_.source));
+  auto const gradients = std::make_shared<std::vector<Held>>();
+  for (auto const& micro_batch : micro_batches_) {
+    gradients->push_back(
+        loss_.evaluate({ledger_, grid_, micro_batch.size(), solution_}, o_.source));
   }
   u.memory.reset();
-  tape.backward(u, slopes);
+  tape.backward(u, gradients);
 
   std::int64_t const weights = tape.weight_count();
   bool const exact = o_.reduction == GradientMode::exact;
@@ -171,7 +174,7 @@ void Follower::step() {
 /// evaluate_held_out with the averaged weights.
 void Follower::evaluate() {
   auto options = tape_options();
-  options.samples = options.unit = std::min(o_.unit_size, memory_.held_out);
+  options.samples = options.micro_batch = std::min(o_.micro_batch_size, memory_.held_out);
   Held read_for_now;
   if (!held_out_is_kept(held_out_bytes_of(memory_.held_out))) {
     read_for_now = ledger_.hold("held-out samples", held_out_bytes_of(options.samples));

@@ -53,13 +53,13 @@ std::unique_ptr<Loss> make_residual_loss(LossProblem const& problem) {
 
 LossPlan plan_residual_loss() {
   return {.lasting_fields = 2,  // lift, mask
-          .evaluate = [](BookedFields const& unit, Source const& source) {
-            auto const start = unit.nodes();
-            auto const forces = unit.nodes();
-            auto const load = plan_load(unit, source);
-            auto const r = unit.nodes();
-            unit.common().nodes();  // the mask in the unit's type
-            return unit.nodes();
+          .evaluate = [](BookedFields const& micro_batch, Source const& source) {
+            auto const start = micro_batch.nodes();
+            auto const forces = micro_batch.nodes();
+            auto const load = plan_load(micro_batch, source);
+            auto const r = micro_batch.nodes();
+            micro_batch.common().nodes();  // the mask in the micro-batch's type
+            return micro_batch.nodes();
           }};
 }
 

@@ -115,7 +115,7 @@ std::string RunState::place() const {
 void RunState::restore_weights(CheckpointReader const& checkpoint) {
   checkpoint.restore_network(*network_);
   checkpoint.restore_average(averaged_.network());
-  carried_ = checkpoint.carried();
+  warm_start_ = checkpoint.warm_start();
 }
 
 std::vector<MetricRow> RunState::rows() const {
@@ -131,7 +131,7 @@ void RunState::begin_stage(std::function<void(CheckpointReader const&)> const& r
   resumed_.reset();
 }
 
-void RunState::end_stage(NamedTensors carried) {
+void RunState::end_stage(NamedTensors warm_start) {
   if (o_.keep_stages && comm_.rank() == 0) {
     write_averages(stage_path(o_.directory, position_.stage), position_with_metrics(),
                    averaged_.network());
@@ -142,7 +142,7 @@ void RunState::end_stage(NamedTensors carried) {
   position_.stage_seconds = 0.0;
   position_.finished = position_.stage == static_cast<int>(stages_.size());
   gaps_.clear();
-  carried_ = std::move(carried);
+  warm_start_ = std::move(warm_start);
   save({});
 }
 
@@ -216,7 +216,7 @@ void RunState::save(NamedTensors const& optimizer) {
   position_.metrics = record_->save();
   position_.averaged_updates = averaged_.updates();
   write_checkpoint(checkpoint_path(o_.directory), position_, *network_, averaged_.network(),
-                   optimizer, position_.step == 0 ? carried_ : NamedTensors{});
+                   optimizer, position_.step == 0 ? warm_start_ : NamedTensors{});
 }
 
 }  // namespace voxcycle

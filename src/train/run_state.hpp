@@ -40,9 +40,9 @@ class RunState {
   /// of the time.
   void begin_stage(std::function<void(CheckpointReader const&)> const& restore);
   /// Closes the stage in progress: a checkpoint, and what train.keep_stages asks for.
-  /// @param carried  what the next stage takes over from this one's method
-  void end_stage(NamedTensors carried);
-  NamedTensors const& carried() const { return carried_; }
+  /// @param warm_start  what the next stage takes over from this one's method
+  void end_stage(NamedTensors warm_start);
+  NamedTensors const& warm_start() const { return warm_start_; }
 
   void add_loss(StepResult const& result);
   /// Adds held-out figures and keeps the weights if they are the best so far at the finest grid.
@@ -66,7 +66,7 @@ class RunState {
   std::optional<CheckpointReader> resumed_;
   std::optional<RunRecord> record_;
   std::vector<double> gaps_;
-  NamedTensors carried_;
+  NamedTensors warm_start_;
   double best_gap_;
   bool drift_told_ = false;
 };

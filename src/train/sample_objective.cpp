@@ -3,7 +3,7 @@
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/timer.hpp"
-#include "voxcycle/grid/units.hpp"
+#include "voxcycle/grid/micro_batches.hpp"
 #include "voxcycle/train/stop_signal.hpp"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ SampleObjective::SampleObjective(BatchContext const& context, FlatParameters con
       open_(std::move(open)),
       stop_wanted_(std::move(stop_wanted)) {}
 
-double SampleObjective::pass(std::int64_t number, bool training, Take const& take) {
+double SampleObjective::context(std::int64_t number, bool training, Take const& take) {
   std::int64_t const first = plan_.first(number);
   if (prefetch_ == nullptr || first != first_) {
     prefetch_.reset();
@@ -57,7 +57,7 @@ double SampleObjective::pass(std::int64_t number, bool training, Take const& tak
     first_ = first;
   }
   double sum = 0.0;
-  std::int64_t const batches = unit_count(plan_.samples, plan_.batch);
+  std::int64_t const batches = micro_batch_count(plan_.samples, plan_.batch);
   for (std::int64_t k = 0; k < batches; ++k) {
     if (stop_wanted_ && stop_wanted_()) {
       prefetch_.reset();  // in the middle of the samples
@@ -104,31 +104,32 @@ BatchEvaluation SampleObjective::evaluate(std::int64_t number, at::Tensor const&
   auto const share = [](std::int64_t part, std::int64_t whole) {
     return static_cast<double>(part) / static_cast<double>(whole);
   };
-  result.value = pass(number, statistics_ == Statistics::batch,
-                      [&](at::Tensor const& gradient, std::int64_t begin, std::int64_t end) {
-                        result.gradient.add_(gradient, share(end - begin, plan_.samples));
-                        if (!plan_.iterates_batches()) return;
-                        double const of_shared = share(end - begin, plan_.overlap);
-                        if (end <= plan_.overlap) result.before.add_(gradient, of_shared);
-                        if (begin >= plan_.samples - plan_.overlap) {
-                          result.after.add_(gradient, of_shared);
-                        }
-                      });
+  result.value = context(number, statistics_ == Statistics::batch,
+                         [&](at::Tensor const& gradient, std::int64_t begin, std::int64_t end) {
+                           result.gradient.add_(gradient, share(end - begin, plan_.samples));
+                           if (!plan_.iterates_batches()) return;
+                           double const of_shared = share(end - begin, plan_.overlap);
+                           if (end <= plan_.overlap) result.before.add_(gradient, of_shared);
+                           if (begin >= plan_.samples - plan_.overlap) {
+                             result.after.add_(gradient, of_shared);
+                           }
+                         });
   if (!std::isfinite(result.value)) result.gradient = at::Tensor();
   return result;
 }
 
 double SampleObjective::value(std::int64_t number, at::Tensor const& x) {
   parameters_.set_values(x);
-  return pass(number, statistics_ == Statistics::batch, {});
+  return context(number, statistics_ == Statistics::batch, {});
 }
 
 at::Tensor SampleObjective::second_moments(std::int64_t number) {
   at::Tensor sum = at::zeros({size()}, at::kDouble);
-  double const value = pass(number, statistics_ == Statistics::batch,
-                            [&](at::Tensor const& gradient, std::int64_t begin, std::int64_t end) {
-                              sum.addcmul_(gradient, gradient, static_cast<double>(end - begin));
-                            });
+  double const value =
+      context(number, statistics_ == Statistics::batch,
+              [&](at::Tensor const& gradient, std::int64_t begin, std::int64_t end) {
+                sum.addcmul_(gradient, gradient, static_cast<double>(end - begin));
+              });
   VOXCYCLE_REQUIRE(
       std::isfinite(value),
       "L-BFGS: the loss at the start is not finite. Train with a first-order optimiser "
@@ -137,7 +138,7 @@ at::Tensor SampleObjective::second_moments(std::int64_t number) {
 }
 
 void SampleObjective::freeze_statistics(std::int64_t number) {
-  pass(number, /*training=*/true, {});
+  context(number, /*training=*/true, {});
 }
 
 }  // namespace voxcycle

@@ -7,9 +7,9 @@
 
 namespace voxcycle {
 
-Ledger::Held plan_load(BookedFields const& unit, Source const& source) {
+Ledger::Held plan_load(BookedFields const& micro_batch, Source const& source) {
   if (source.is_zero()) return {};
-  return source.kind == SourceKind::constant ? unit.common().nodes() : unit.nodes();
+  return source.kind == SourceKind::constant ? micro_batch.common().nodes() : micro_batch.nodes();
 }
 
 SourceTerm::SourceTerm(LossProblem const& problem) : grid_(problem.grid), source_(problem.source) {

@@ -9,8 +9,8 @@
 
 namespace voxcycle {
 
-/// Books the load of one unit, of u's type; nothing for f = 0.
-Ledger::Held plan_load(BookedFields const& unit, Source const& source);
+/// Books the load of one micro-batch, of u's type; nothing for f = 0.
+Ledger::Held plan_load(BookedFields const& micro_batch, Source const& source);
 
 /// The source f of a stage, as losses need it.
 class SourceTerm {
@@ -18,7 +18,7 @@ class SourceTerm {
   explicit SourceTerm(LossProblem const& problem);
 
   bool is_zero() const { return source_.is_zero(); }
-  /// b of a unit, [n or 1, 1, nx+1, ny+1, nz+1]; nothing for f = 0.
+  /// b of a micro-batch, [n or 1, 1, nx+1, ny+1, nz+1]; nothing for f = 0.
   /// @param f     voxels [n, 1, nx, ny, nz] of `type`; looked at for sampled sources only
   /// @param type  of the load
   std::optional<at::Tensor> load(at::Tensor const& f, at::ScalarType type) const;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "voxcycle/comm/gradient_reducer.hpp"
-#include "voxcycle/comm/mesh.hpp"
+#include "voxcycle/comm/process_grid.hpp"
 #include "voxcycle/cycle/stage.hpp"
 #include "voxcycle/dataset/mixture.hpp"
 #include "voxcycle/train/checkpoint.hpp"
@@ -49,7 +49,7 @@ class Stepper {
 struct StageSetup {
   TrainOptions const& options;
   Stage const& stage;
-  Mesh mesh;  ///< on the stage's grid
+  ProcessGrid process_grid;  ///< on the stage's grid
   RunState& state;
   GradientReducer& reducer;
   Loss const& loss;

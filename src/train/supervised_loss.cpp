@@ -32,9 +32,9 @@ std::unique_ptr<Loss> make_supervised_loss(LossProblem const& problem) {
 }
 
 LossPlan plan_supervised_loss() {
-  return {.evaluate = [](BookedFields const& unit, Source const&) {
-    auto const error = unit.nodes();
-    return unit.nodes();
+  return {.evaluate = [](BookedFields const& micro_batch, Source const&) {
+    auto const error = micro_batch.nodes();
+    return micro_batch.nodes();
   }};
 }
 

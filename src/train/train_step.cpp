@@ -5,7 +5,7 @@
 #include "voxcycle/core/device_timer.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
-#include "voxcycle/grid/units.hpp"
+#include "voxcycle/grid/micro_batches.hpp"
 #include "voxcycle/network/backward.hpp"
 
 #include <cmath>
@@ -17,7 +17,8 @@
 namespace voxcycle {
 namespace {
 
-/// What losses look at, unit by unit, but u. A rank without units takes part with an empty one.
+/// What losses look at, micro-batch by micro-batch, but u. A rank without micro-batches takes part
+/// with an empty one.
 /// @param datum  of the boundary: float32 would have few digits left for what lies far from 0
 std::vector<LossInput> local_inputs(BatchContext const& c, LocalBatch const& batch,
                                     at::Device device, double datum) {
@@ -28,42 +29,43 @@ std::vector<LossInput> local_inputs(BatchContext const& c, LocalBatch const& bat
     at::Tensor const u = datum == 0.0 ? batch.u_ref[k] : batch.u_ref[k] - datum;
     return u.to(type, /*non_blocking=*/datum == 0.0);
   };
-  std::vector<LossInput> units;
+  std::vector<LossInput> micro_batches;
   for (std::size_t k = 0; k < batch.nu.size(); ++k) {
     auto const field = [&](std::vector<at::Tensor> const& all) {
       return all.empty() ? at::Tensor() : all[k].to(type, /*non_blocking=*/true);
     };
-    units.push_back({{}, field(batch.nu), field(batch.f), reference(k)});
+    micro_batches.push_back({{}, field(batch.nu), field(batch.f), reference(k)});
   }
-  if (units.empty()) {
+  if (micro_batches.empty()) {
     at::Tensor const none = at::empty(c.grid.voxel_shape(0), type);
-    units.push_back({{}, none, c.source == SourceKind::sampled ? none : at::Tensor(), {}});
+    micro_batches.push_back({{}, none, c.source == SourceKind::sampled ? none : at::Tensor(), {}});
   }
-  return units;
+  return micro_batches;
 }
 
-/// The loss of one unit, which may be empty.
-LossTerms evaluate(Loss const& loss, LossInput const& unit) {
-  if (unit.u.size(0) == 0) return {at::empty({0}, at::kDouble), at::empty_like(unit.u)};
-  return loss.evaluate(unit);
+/// The loss of one micro-batch, which may be empty.
+LossTerms evaluate(Loss const& loss, LossInput const& micro_batch) {
+  if (micro_batch.u.size(0) == 0)
+    return {at::empty({0}, at::kDouble), at::empty_like(micro_batch.u)};
+  return loss.evaluate(micro_batch);
 }
 
 /// Samples whose loss is not finite, in words; empty if all are.
 std::string describe_bad_samples(LocalBatch const& batch, std::vector<LossTerms> const& terms) {
-  constexpr int most = 8;
+  constexpr int maximum = 8;
   std::string text;
   int count = 0;
   for (std::size_t k = 0; k < batch.origin.size(); ++k) {
     for (std::size_t i = 0; i < batch.origin[k].size(); ++i) {
       double const value = terms[k].values[static_cast<std::int64_t>(i)].item<double>();
-      if (std::isfinite(value) || ++count > most) continue;
+      if (std::isfinite(value) || ++count > maximum) continue;
       auto const& origin = batch.origin[k][i];
       text += format(" %ld", static_cast<long>(origin.index));
       if (origin.set > 0) text += format(" (data set %d)", origin.set + 1);
     }
   }
   if (count == 0) return text;
-  if (count > most) text += format(" and %d more", count - most);
+  if (count > maximum) text += format(" and %d more", count - maximum);
   return format(
       "the loss is not finite for the samples%s. Lower the rate, or look at these samples.",
       text.c_str());
@@ -111,46 +113,49 @@ BatchResult batch_gradient(BatchContext const& c, LocalBatch const& batch,
     timer.restart();
   };
 
-  Pass const pass{.comm = c.mesh.all,
-                  .space = c.mesh.space.get(),
-                  .slabs = c.mesh.slabs,
-                  .reducer = &c.reducer,
-                  .device = device,
-                  .training = options.training,
-                  .statistics_weight = options.statistics_weight,
-                  .dtype = c.dtype,
-                  .layout = c.layout,
-                  .total_units = unit_count(options.samples, c.unit_size),
-                  .total_samples = options.samples,
-                  .recompute = c.recompute};
-  c.reducer.begin(pass.total_units * c.mesh.slabs.count);
-  double const datum = c.network.frames()->at(pass, c.grid).datum;
-  auto units = local_inputs(c, batch, device, datum);
-  Units x;
-  for (auto const& unit : units) x.push_back(network_input(unit.nu, unit.f));
-  Units u = c.network.forward(pass, c.grid, x);
+  ForwardContext const context{
+      .comm = c.process_grid.all,
+      .spatial = c.process_grid.spatial.get(),
+      .slabs = c.process_grid.slabs,
+      .reducer = &c.reducer,
+      .device = device,
+      .training = options.training,
+      .statistics_weight = options.statistics_weight,
+      .dtype = c.dtype,
+      .layout = c.layout,
+      .total_micro_batches = micro_batch_count(options.samples, c.micro_batch_size),
+      .total_samples = options.samples,
+      .recompute = c.recompute};
+  c.reducer.begin(context.total_micro_batches * c.process_grid.slabs.count);
+  double const datum = c.network.frames()->at(context, c.grid).datum;
+  auto micro_batches = local_inputs(c, batch, device, datum);
+  MicroBatches x;
+  for (auto const& micro_batch : micro_batches)
+    x.push_back(network_input(micro_batch.nu, micro_batch.f));
+  MicroBatches u = c.network.forward(context, c.grid, x);
   lap(result.times.forward);
 
   std::vector<LossTerms> terms;
   std::vector<at::Tensor> sums;
-  std::vector<at::Tensor> slopes;
+  std::vector<at::Tensor> gradients;
   for (std::size_t k = 0; k < u.size(); ++k) {
-    units[k].u = u[k].detach().contiguous();
-    terms.push_back(evaluate(c.loss, units[k]));
+    micro_batches[k].u = u[k].detach().contiguous();
+    terms.push_back(evaluate(c.loss, micro_batches[k]));
     sums.push_back(terms.back().values.sum().view({1}));
-    slopes.push_back(terms.back().gradient.div_(static_cast<double>(options.samples)));
+    gradients.push_back(terms.back().gradient.div_(static_cast<double>(options.samples)));
   }
   at::Tensor const loss_terms = at::stack(sums).cpu();
-  result.loss = exact_sum(c.mesh.all, pass.counts() ? loss_terms : loss_terms.narrow(0, 0, 0),
-                          pass.total_units)
-                    .item<double>() /
-                static_cast<double>(options.samples);
+  result.loss =
+      exact_sum(c.process_grid.all, context.counts() ? loss_terms : loss_terms.narrow(0, 0, 0),
+                context.total_micro_batches)
+          .item<double>() /
+      static_cast<double>(options.samples);
   lap(result.times.loss);
   if (!std::isfinite(result.loss)) result.bad_samples = describe_bad_samples(batch, terms);
   if (!std::isfinite(result.loss) || !options.gradient) return result;
 
-  units.clear();  // they share u, which backward can do without
-  backward(std::move(u), std::move(slopes));
+  micro_batches.clear();  // they share u, which backward can do without
+  backward(std::move(u), std::move(gradients));
   lap(result.times.backward);
   c.reducer.finish();
   lap(result.times.reduction);
@@ -160,7 +165,7 @@ BatchResult batch_gradient(BatchContext const& c, LocalBatch const& batch,
 StepResult train_step(StepContext const& c, LocalBatch const& batch, double rate) {
   BatchResult const gradient = batch_gradient(c.on, batch, {.samples = c.batch});
   if (!std::isfinite(gradient.loss)) {
-    c.on.mesh.all.agree_on_error(gradient.bad_samples);
+    c.on.process_grid.all.agree_on_error(gradient.bad_samples);
     throw Error("the loss is not finite, though each sample's is. Lower the rate.");
   }
   DeviceTimer const timer(device_of(c.on.network).index());

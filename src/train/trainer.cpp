@@ -81,7 +81,7 @@ class Trainer {
                               {"finished run there", holds_finished_run(o_) ? "yes" : "no"}});
     if (!holds_finished_run(o_)) {
       require_agreement(comm_, {{"shards", describe_shards()}});
-      mesh_.emplace(comm_, o_.slabs);
+      process_grid_.emplace(comm_, o_.slabs);
       for (auto const& stage : state_.stages()) {
         // Refuse unknown names and data that do not fit together before the first step.
         require_stepper(o_, stage, samples_of(stage));
@@ -129,7 +129,7 @@ class Trainer {
 
   TrainOptions const& o_;
   Communicator const& comm_;
-  std::optional<Mesh> mesh_;                        ///< once the ranks agree on the config
+  std::optional<ProcessGrid> process_grid_;         ///< once the ranks agree on the config
   mutable std::map<std::string, ShardList> lists_;  ///< by directory
   RunState state_;
   GradientReducer reducer_;
@@ -214,11 +214,11 @@ void require_finite(HeldOutErrors const& errors) {
 void Trainer::evaluate(Stage const& stage, HeldOutSamples const& held_out, MayStop may_stop) {
   HeldOutErrors errors;
   HeldOutOptions options{.dtype = evaluation_type(stage.plan.grid, o_.dtype),
-                         .unit_size = o_.unit_size};
+                         .micro_batch_size = o_.micro_batch_size};
   if (may_stop == MayStop::yes) options.stop_wanted = [this] { return stop_.requested(); };
   state_.position().evaluation_due = true;
   clock(evaluation_, [&] {
-    errors = evaluate_held_out(*mesh_, state_.averaged().network(), held_out, options);
+    errors = evaluate_held_out(*process_grid_, state_.averaged().network(), held_out, options);
   });
   require_finite(errors);
   gained_ = true;
@@ -338,7 +338,7 @@ bool Trainer::run_stage(Stage const& stage) {
   Budget const budget = stage_budget(o_, plan, samples_of(stage).samples());
   StageSetup const setup{o_,
                          stage,
-                         mesh_->on(plan.grid),
+                         process_grid_->on(plan.grid),
                          state_,
                          reducer_,
                          *loss,

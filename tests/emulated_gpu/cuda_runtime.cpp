@@ -147,7 +147,7 @@ TorchCuda const& load_torch_cuda() {
   return torch;
 }
 
-DeviceQueue current_queue(int device) {
+DeviceStream current_queue(int device) {
   return {device, nullptr};
 }
 

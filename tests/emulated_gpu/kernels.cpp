@@ -10,10 +10,10 @@
 #include "comm/exact_sum_columns.hpp"
 #include "comm/largest_launch.hpp"
 #include "memory.hpp"
-#include "network/norm_channels.hpp"
-#include "network/norm_launch.hpp"
-#include "poisson/element_jobs.hpp"
-#include "poisson/launch.hpp"
+#include "network/layers/norm_channels.hpp"
+#include "network/layers/norm_launch.hpp"
+#include "poisson/operator/element_jobs.hpp"
+#include "poisson/operator/launch.hpp"
 #include "streams.hpp"
 
 namespace voxcycle {
@@ -21,13 +21,13 @@ namespace {
 
 /// Replaces addresses of GPU memory by those that kernels see.
 template <class... T>
-void open(DeviceQueue const& queue, T*&... address) {
+void open(DeviceStream const& queue, T*&... address) {
   ((address = static_cast<T*>(emulated_gpu::kernel_view(queue.device, address))), ...);
 }
 
 /// Plays blocks `blocks` - 1 to 0: body(block, shared, index).
 template <class Shared, int threads = block_threads, class Body>
-void play(char const* name, DeviceQueue const& queue, std::int64_t blocks, Body body) {
+void play(char const* name, DeviceStream const& queue, std::int64_t blocks, Body body) {
   emulated_gpu::count_launch(name);
   emulated_gpu::enqueue(queue.stream, [blocks, body] {
     auto const shared = std::make_unique<Shared>();
@@ -38,7 +38,7 @@ void play(char const* name, DeviceQueue const& queue, std::int64_t blocks, Body 
 
 /// Calls body(i) for every element.
 template <class Body>
-void play_elements(char const* name, DeviceQueue const& queue, std::int64_t count, Body body) {
+void play_elements(char const* name, DeviceStream const& queue, std::int64_t count, Body body) {
   emulated_gpu::count_launch(name);
   emulated_gpu::enqueue(queue.stream, [count, body] {
     for (std::int64_t i = count; i-- > 0;) body(i);
@@ -50,8 +50,8 @@ struct RowShared {
 };
 
 /// `values` as kernels see it, `sums` as tensors do.
-void sum_rows(DeviceQueue const& queue, double const* values, std::int64_t rows, std::int64_t count,
-              double* sums) {
+void sum_rows(DeviceStream const& queue, double const* values, std::int64_t rows,
+              std::int64_t count, double* sums) {
   open(queue, sums);
   play<RowShared>("row sums", queue, rows,
                   [=](EmulatedBlock& block, RowShared& shared, std::int64_t i) {
@@ -60,7 +60,7 @@ void sum_rows(DeviceQueue const& queue, double const* values, std::int64_t rows,
 }
 
 template <class T>
-void energy(DeviceQueue const& queue, EnergyJob<T> job, double* sums) {
+void energy(DeviceStream const& queue, EnergyJob<T> job, double* sums) {
   open(queue, job.u, job.nu, job.b, job.gradient, job.partial);
   int const tiles = EnergyTiles(job.nx, job.ny, job.nz).per_sample();
   play<EnergyShared<T>, EnergyTiles::threads>(
@@ -72,7 +72,7 @@ void energy(DeviceQueue const& queue, EnergyJob<T> job, double* sums) {
 }
 
 template <class T>
-void dots(DeviceQueue const& queue, DotJob<T> job, std::int64_t batch, double* sums) {
+void dots(DeviceStream const& queue, DotJob<T> job, std::int64_t batch, double* sums) {
   double* const partial = job.partial;
   open(queue, job.a, job.b, job.partial);
   play<RowShared>("dot products", queue, batch * job.chunks(),
@@ -83,92 +83,92 @@ void dots(DeviceQueue const& queue, DotJob<T> job, std::int64_t batch, double* s
 }
 
 template <class T>
-NodeSumJob<T> opened(DeviceQueue const& queue, NodeSumJob<T> job) {
+NodeSumJob<T> opened(DeviceStream const& queue, NodeSumJob<T> job) {
   open(queue, job.voxels, job.nodes);
   return job;
 }
 
 template <class T>
-ChebyshevJob<T> opened(DeviceQueue const& queue, ChebyshevJob<T> job) {
+ChebyshevJob<T> opened(DeviceStream const& queue, ChebyshevJob<T> job) {
   open(queue, job.weights, job.b, job.k_x, job.d, job.x);
   return job;
 }
 
 template <class T>
-LanczosJob<T> opened(DeviceQueue const& queue, LanczosJob<T> job) {
+LanczosJob<T> opened(DeviceStream const& queue, LanczosJob<T> job) {
   open(queue, job.x_k_x, job.y_y, job.y_y_before);
   open(queue, job.scale, job.k_x, job.y, job.other, job.x);
   return job;
 }
 
 template <class T>
-NoiseJob<T> opened(DeviceQueue const& queue, NoiseJob<T> job) {
+NoiseJob<T> opened(DeviceStream const& queue, NoiseJob<T> job) {
   open(queue, job.x);
   return job;
 }
 
 template <class T>
-DivideJob<T> opened(DeviceQueue const& queue, DivideJob<T> job) {
+DivideJob<T> opened(DeviceStream const& queue, DivideJob<T> job) {
   open(queue, job.weights, job.x);
   return job;
 }
 
 template <class T>
-RestrictJob<T> opened(DeviceQueue const& queue, RestrictJob<T> job) {
+RestrictJob<T> opened(DeviceStream const& queue, RestrictJob<T> job) {
   open(queue, job.r, job.out);
   return job;
 }
 
 template <class T>
-ProlongJob<T> opened(DeviceQueue const& queue, ProlongJob<T> job) {
+ProlongJob<T> opened(DeviceStream const& queue, ProlongJob<T> job) {
   open(queue, job.e, job.x);
   return job;
 }
 
 template <class T>
-AverageJob<T> opened(DeviceQueue const& queue, AverageJob<T> job) {
+AverageJob<T> opened(DeviceStream const& queue, AverageJob<T> job) {
   open(queue, job.nu, job.out);
   return job;
 }
 
 template <class T>
-WeightedRestrictJob<T> opened(DeviceQueue const& queue, WeightedRestrictJob<T> job) {
+WeightedRestrictJob<T> opened(DeviceStream const& queue, WeightedRestrictJob<T> job) {
   open(queue, job.weights, job.r, job.out);
   return job;
 }
 
 template <class T>
-WeightedProlongJob<T> opened(DeviceQueue const& queue, WeightedProlongJob<T> job) {
+WeightedProlongJob<T> opened(DeviceStream const& queue, WeightedProlongJob<T> job) {
   open(queue, job.weights, job.e, job.x);
   return job;
 }
 
 template <class T>
-ApplyCouplingsJob<T> opened(DeviceQueue const& queue, ApplyCouplingsJob<T> job) {
+ApplyCouplingsJob<T> opened(DeviceStream const& queue, ApplyCouplingsJob<T> job) {
   open(queue, job.k.couplings, job.u, job.out);
   return job;
 }
 
 template <class T>
-CouplingDiagonalJob<T> opened(DeviceQueue const& queue, CouplingDiagonalJob<T> job) {
+CouplingDiagonalJob<T> opened(DeviceStream const& queue, CouplingDiagonalJob<T> job) {
   open(queue, job.k.couplings, job.out);
   return job;
 }
 
 template <class T>
-VoxelEntries<T> opened(DeviceQueue const& queue, VoxelEntries<T> entries) {
+VoxelEntries<T> opened(DeviceStream const& queue, VoxelEntries<T> entries) {
   open(queue, entries.nu);
   return entries;
 }
 
 template <class T>
-CouplingEntries<T> opened(DeviceQueue const& queue, CouplingEntries<T> entries) {
+CouplingEntries<T> opened(DeviceStream const& queue, CouplingEntries<T> entries) {
   open(queue, entries.couplings);
   return entries;
 }
 
 template <class T, class Entries, int... odd>
-BlackBoxWeightJob<T, Entries, odd...> opened(DeviceQueue const& queue,
+BlackBoxWeightJob<T, Entries, odd...> opened(DeviceStream const& queue,
                                              BlackBoxWeightJob<T, Entries, odd...> job) {
   job.fine = opened(queue, job.fine);
   open(queue, job.weights);
@@ -176,7 +176,7 @@ BlackBoxWeightJob<T, Entries, odd...> opened(DeviceQueue const& queue,
 }
 
 template <class T, class Entries>
-BlackBoxCouplingJob<T, Entries> opened(DeviceQueue const& queue,
+BlackBoxCouplingJob<T, Entries> opened(DeviceStream const& queue,
                                        BlackBoxCouplingJob<T, Entries> job) {
   job.fine = opened(queue, job.fine);
   open(queue, job.weights, job.couplings);
@@ -184,65 +184,65 @@ BlackBoxCouplingJob<T, Entries> opened(DeviceQueue const& queue,
 }
 
 template <class T>
-fixed_point::LargestJob<T> opened(DeviceQueue const& queue, fixed_point::LargestJob<T> job) {
+fixed_point::LargestJob<T> opened(DeviceStream const& queue, fixed_point::LargestJob<T> job) {
   open(queue, job.segments.table, job.rows, job.largest);
   return job;
 }
 
 template <class T>
-fixed_point::SumJob<T> opened(DeviceQueue const& queue, fixed_point::SumJob<T> job) {
+fixed_point::SumJob<T> opened(DeviceStream const& queue, fixed_point::SumJob<T> job) {
   open(queue, job.segments.table, job.rows, job.sums);
   return job;
 }
 
 template <class T>
-fixed_point::ToFloatingJob<T> opened(DeviceQueue const& queue, fixed_point::ToFloatingJob<T> job) {
+fixed_point::ToFloatingJob<T> opened(DeviceStream const& queue, fixed_point::ToFloatingJob<T> job) {
   open(queue, job.segments.table, job.sums, job.x);
   return job;
 }
 
-exact_columns::ExponentJob opened(DeviceQueue const& queue, exact_columns::ExponentJob job) {
+exact_columns::ExponentJob opened(DeviceStream const& queue, exact_columns::ExponentJob job) {
   open(queue, job.terms.values, job.exponent);
   return job;
 }
 
-exact_columns::LimbJob opened(DeviceQueue const& queue, exact_columns::LimbJob job) {
+exact_columns::LimbJob opened(DeviceStream const& queue, exact_columns::LimbJob job) {
   open(queue, job.terms.values, job.exponent, job.limbs);
   return job;
 }
 
-RunSumJob opened(DeviceQueue const& queue, RunSumJob job) {
+RunSumJob opened(DeviceStream const& queue, RunSumJob job) {
   open(queue, job.first, job.end, job.field, job.sums);
   return job;
 }
 
-PartSumJob opened(DeviceQueue const& queue, PartSumJob job) {
+PartSumJob opened(DeviceStream const& queue, PartSumJob job) {
   open(queue, job.begin, job.parts, job.sums);
   return job;
 }
 
-RunAddJob opened(DeviceQueue const& queue, RunAddJob job) {
+RunAddJob opened(DeviceStream const& queue, RunAddJob job) {
   open(queue, job.first, job.end, job.body, job.values, job.field);
   return job;
 }
 
-exact_columns::SumJob opened(DeviceQueue const& queue, exact_columns::SumJob job) {
+exact_columns::SumJob opened(DeviceStream const& queue, exact_columns::SumJob job) {
   open(queue, job.exponent, job.limbs, job.sums);
   return job;
 }
 
-norm_channels::BatchJob opened(DeviceQueue const& queue, norm_channels::BatchJob job) {
+norm_channels::BatchJob opened(DeviceStream const& queue, norm_channels::BatchJob job) {
   open(queue, job.sums, job.running_mean.values, job.running_var.values, job.mean, job.inverse_std);
   return job;
 }
 
-norm_channels::AffineJob opened(DeviceQueue const& queue, norm_channels::AffineJob job) {
+norm_channels::AffineJob opened(DeviceStream const& queue, norm_channels::AffineJob job) {
   open(queue, job.mean, job.inverse_std, job.gamma.values, job.beta.values, job.scale.values,
        job.shift.values, job.center.values);
   return job;
 }
 
-norm_channels::SlopesJob opened(DeviceQueue const& queue, norm_channels::SlopesJob job) {
+norm_channels::GradientsJob opened(DeviceStream const& queue, norm_channels::GradientsJob job) {
   open(queue, job.sums, job.mean, job.inverse_std, job.gamma.values, job.dgamma.values,
        job.dbeta.values, job.linear.values, job.constant.values);
   return job;
@@ -250,22 +250,22 @@ norm_channels::SlopesJob opened(DeviceQueue const& queue, norm_channels::SlopesJ
 
 }  // namespace
 
-void launch_energy(DeviceQueue const& queue, EnergyJob<float> const& job, double* sums) {
+void launch_energy(DeviceStream const& queue, EnergyJob<float> const& job, double* sums) {
   energy(queue, job, sums);
 }
-void launch_energy(DeviceQueue const& queue, EnergyJob<double> const& job, double* sums) {
+void launch_energy(DeviceStream const& queue, EnergyJob<double> const& job, double* sums) {
   energy(queue, job, sums);
 }
-void launch_dots(DeviceQueue const& queue, DotJob<float> const& job, std::int64_t batch,
+void launch_dots(DeviceStream const& queue, DotJob<float> const& job, std::int64_t batch,
                  double* sums) {
   dots(queue, job, batch, sums);
 }
-void launch_dots(DeviceQueue const& queue, DotJob<double> const& job, std::int64_t batch,
+void launch_dots(DeviceStream const& queue, DotJob<double> const& job, std::int64_t batch,
                  double* sums) {
   dots(queue, job, batch, sums);
 }
 template <class Job>
-void launch_elements(char const* name, DeviceQueue const& queue, std::int64_t count,
+void launch_elements(char const* name, DeviceStream const& queue, std::int64_t count,
                      Job const& job) {
   play_elements(name, queue, count, opened(queue, job));
 }
@@ -288,14 +288,14 @@ namespace voxcycle::norm_blocks {
 namespace {
 
 template <class T, class Compute>
-Job<T, Compute> opened(DeviceQueue const& queue, Job<T, Compute> job) {
+Job<T, Compute> opened(DeviceStream const& queue, Job<T, Compute> job) {
   open(queue, job.x, job.dy, job.out, job.partial, job.a.values, job.b.values, job.mean.values,
        job.p.values, job.q.values);
   return job;
 }
 
 template <class T, class Compute, class Program>
-void play_sums(DeviceQueue const& queue, Job<T, Compute> const& job, double* sums,
+void play_sums(DeviceStream const& queue, Job<T, Compute> const& job, double* sums,
                Program program) {
   auto const tiles = job.tiles();
   play<Shared>("sums of normalisation", queue, tiles.blocks(),
@@ -306,7 +306,7 @@ void play_sums(DeviceQueue const& queue, Job<T, Compute> const& job, double* sum
 }
 
 template <class T, class Compute, class Program>
-void play_values(DeviceQueue const& queue, Job<T, Compute> const& job, Program program) {
+void play_values(DeviceStream const& queue, Job<T, Compute> const& job, Program program) {
   play<Shared>(
       "normalisation", queue, job.tiles().blocks(),
       [=](EmulatedBlock& block, Shared& /*shared*/, std::int64_t i) { program(block, job, i); });
@@ -315,27 +315,27 @@ void play_values(DeviceQueue const& queue, Job<T, Compute> const& job, Program p
 }  // namespace
 
 template <class T, class Compute>
-void Launch<T, Compute>::moments(DeviceQueue const& queue, Job<T, Compute> const& job,
+void Launch<T, Compute>::moments(DeviceStream const& queue, Job<T, Compute> const& job,
                                  double* sums) {
   play_sums(queue, opened(queue, job), sums,
             [](auto&... arguments) { norm_blocks::moments(arguments...); });
 }
 
 template <class T, class Compute>
-void Launch<T, Compute>::backward_moments(DeviceQueue const& queue, Job<T, Compute> const& job,
+void Launch<T, Compute>::backward_moments(DeviceStream const& queue, Job<T, Compute> const& job,
                                           double* sums) {
   play_sums(queue, opened(queue, job), sums,
             [](auto&... arguments) { norm_blocks::backward_moments(arguments...); });
 }
 
 template <class T, class Compute>
-void Launch<T, Compute>::forward(DeviceQueue const& queue, Job<T, Compute> const& job) {
+void Launch<T, Compute>::forward(DeviceStream const& queue, Job<T, Compute> const& job) {
   play_values(queue, opened(queue, job),
               [](auto&... arguments) { norm_blocks::forward(arguments...); });
 }
 
 template <class T, class Compute>
-void Launch<T, Compute>::backward(DeviceQueue const& queue, Job<T, Compute> const& job) {
+void Launch<T, Compute>::backward(DeviceStream const& queue, Job<T, Compute> const& job) {
   play_values(queue, opened(queue, job),
               [](auto&... arguments) { norm_blocks::backward(arguments...); });
 }
@@ -356,7 +356,7 @@ struct LargestShared {
 }  // namespace
 
 template <class T>
-void launch_largest(DeviceQueue const& queue, LargestJob<T> const& job) {
+void launch_largest(DeviceStream const& queue, LargestJob<T> const& job) {
   play<LargestShared>(
       "largest gradients", queue, job.segments.count,
       [job = opened(queue, job)](EmulatedBlock& block, LargestShared& shared, std::int64_t array) {
@@ -364,7 +364,7 @@ void launch_largest(DeviceQueue const& queue, LargestJob<T> const& job) {
       });
 }
 
-template void launch_largest(DeviceQueue const&, LargestJob<float> const&);
-template void launch_largest(DeviceQueue const&, LargestJob<double> const&);
+template void launch_largest(DeviceStream const&, LargestJob<float> const&);
+template void launch_largest(DeviceStream const&, LargestJob<double> const&);
 
 }  // namespace voxcycle::fixed_point

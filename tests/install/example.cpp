@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What solver.hpp shows, as a program: two layers across x, with a model or without.
-#include "voxcycle/solver.hpp"
+#include "voxcycle/solver/solver.hpp"
 
 #include <iostream>
 

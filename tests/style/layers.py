@@ -19,20 +19,23 @@ ALLOWED = {
     "grid": "core",
     "field": "core grid",
     "io": "core grid",
+    "report": "core io",
     "comm": "core grid",
-    "poisson": "core grid",
-    "reference": "core grid poisson",
-    "dataset": "core grid field io",
-    "network": "core grid comm",
+    "poisson": "core grid comm",
+    "network": "core grid comm poisson",
+    "solver": "core grid io comm poisson network",
+    "dataset": "core grid field io comm solver",
     "optim": "core comm",
     "cycle": "core grid",
-    "train": "core grid field io comm poisson dataset network optim cycle",
-    "evaluate": "core grid field io comm poisson reference dataset network optim cycle train",
-    "cli": "core grid field io comm poisson reference dataset network optim cycle train evaluate",
+    "train": "core grid field io comm poisson network solver dataset optim cycle",
+    "evaluate": "core grid field io comm poisson network solver dataset optim cycle train report",
+    "config": "core grid field io comm poisson network solver dataset optim cycle train evaluate",
+    "study": "core grid field io comm poisson network solver dataset optim cycle train evaluate report config",
+    "cli": "core grid field io comm poisson network solver dataset optim cycle train evaluate report config study",
 }
 ALLOWED = {module: set(others.split()) | {module} for module, others in ALLOWED.items()}
 
-NO_TORCH = {"core", "grid", "field", "io", "cycle"}
+NO_TORCH = {"core", "grid", "field", "io", "report", "cycle"}
 TENSOR_MODULES = set(ALLOWED) - NO_TORCH
 
 
@@ -60,10 +63,10 @@ VENDORS = [
     vendor(r"(hdf5(_hl)?|H5\w+)\.h", "io"),
     vendor(r"png\.h", "io"),
     vendor(r"zlib\.h", "io"),
-    vendor(r"fftw3.*\.h", "reference"),
+    vendor(r"fftw3.*\.h", "solver"),
     vendor(r"boost/random(/.*|\.hpp)", "field"),
-    vendor(r"boost/program_options(/.*|\.hpp)", "cli"),
-    vendor(r"boost/property_tree/.*", "cli"),
+    vendor(r"boost/program_options(/.*|\.hpp)", "config cli"),
+    vendor(r"boost/property_tree/.*", "cli config study"),
     vendor(r"boost/version\.hpp", "cli"),
     vendor(r"boost/.*", ""),
     vendor(r"(spdlog|fmt)/.*", "core"),
@@ -94,8 +97,8 @@ def module_of(path):
     parts = path.parts
     if parts[0] == "cycles":
         return "cycle"
-    # The library's front door, include/voxcycle/solver.hpp, composes modules as commands do.
-    if path.as_posix() in ("src/main.cpp", "include/voxcycle/solver.hpp"):
+    # The library's front door, include/voxcycle/solver/solver.hpp, composes modules as commands do.
+    if path.as_posix() in ("src/main.cpp", "include/voxcycle/solver/solver.hpp"):
         return "cli"
     if parts[0] == "src" and len(parts) > 2:
         return parts[1]

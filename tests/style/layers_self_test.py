@@ -24,7 +24,7 @@ CLEAN = {
     "src/poisson/kernels/rows.hpp": SPDX,
     "src/train/step.cpp": SPDX + "#include <torch/csrc/autograd/autograd.h>\n",
     "src/main.cpp": SPDX + '#include "voxcycle/core/error.hpp"\n',
-    "include/voxcycle/solver.hpp": SPDX + '#include "voxcycle/grid/grid3.hpp"\n',
+    "include/voxcycle/solver/solver.hpp": SPDX + '#include "voxcycle/grid/grid3.hpp"\n',
     "cycles/half_v.cpp": SPDX + '#include "voxcycle/grid/grid3.hpp"\n',
     "tests/unit/io/shard_test.cpp": SPDX + "#include <gtest/gtest.h>\n",
     "tests/unit/cycle/half_v_test.cpp": SPDX,

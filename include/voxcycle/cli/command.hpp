@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/cli/config.hpp"
 #include "voxcycle/comm/communicator.hpp"
+#include "voxcycle/config/config.hpp"
+#include "voxcycle/core/exit_status.hpp"
 
 #include <map>
 #include <string>
@@ -18,14 +19,6 @@ struct Invocation {
 
   bool has(std::string const& flag) const { return flags.count(flag) == 1; }
 };
-
-/// Exit status of work that was stopped and can go on (EX_TEMPFAIL of sysexits.h): what a script
-/// does next must not take it for done.
-constexpr int kStopped = 75;
-/// What is said of a stop that left nothing new to go on from; the exit status is 1 then.
-constexpr char const* kNothingGained =
-    "stopped before a step or an evaluation was done: nothing was gained. The same command goes "
-    "on; as a batch job, give it more time or processes.";
 
 /// Whether an empty text is a value of a flag.
 enum class Empty { refused, allowed };

@@ -26,8 +26,9 @@ class NotFiniteGradient : public Error {
   using Error::Error;
 };
 
-/// Collects weight gradients unit by unit while backward runs and sums them over all units of all
-/// ranks. A pass that ends with finish() leaves the summed gradients in the parameters' grad().
+/// Collects weight gradients micro-batch by micro-batch while backward runs and sums them over all
+/// micro-batches of all ranks. A pass that ends with finish() leaves the summed gradients in the
+/// parameters' grad().
 class GradientReducer {
  public:
   /// @param parameters  float32 or float64 leaf tensors, in the same order on all ranks
@@ -36,14 +37,14 @@ class GradientReducer {
   GradientReducer(GradientReducer const&) = delete;
   GradientReducer& operator=(GradientReducer const&) = delete;
 
-  /// Forgets an unfinished pass. @param total_units  most that all ranks will add for a parameter
-  /// in the next one
-  void begin(std::int64_t total_units);
-  /// Adds one unit's gradient, or the part of it that a slab gives, of `parameter` (any float
-  /// dtype, any layout, shape of the parameter).
-  void add_unit(at::Tensor const& parameter, at::Tensor const& gradient);
-  /// Says that this rank has added all its units of `parameter` (none, if it owns none). Every rank
-  /// closes the same parameters in the same order; fast mode then starts their sums.
+  /// Forgets an unfinished pass. @param total_micro_batches  most that all ranks will add for a
+  /// parameter in the next one
+  void begin(std::int64_t total_micro_batches);
+  /// Adds one micro-batch's gradient, or the part of it that a slab gives, of `parameter` (any
+  /// float dtype, any layout, shape of the parameter).
+  void add_micro_batch(at::Tensor const& parameter, at::Tensor const& gradient);
+  /// Says that this rank has added all its micro-batches of `parameter` (none, if it owns none).
+  /// Every rank closes the same parameters in the same order; fast mode then starts their sums.
   /// **Collective**.
   void close(at::Tensor const& parameter);
   /// Sets a gradient that is already summed over all ranks (batch-norm weights).

@@ -14,7 +14,7 @@
 // Work captures loop variables by value: it may be done later. A program ends with a barrier.
 #pragma once
 
-#include "voxcycle/core/both.hpp"
+#include "voxcycle/core/host_device.hpp"
 
 #include <cstdint>
 #include <functional>

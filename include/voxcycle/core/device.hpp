@@ -20,10 +20,10 @@ struct Gpu {
 
 /// What this build and this machine have. A build without CUDA reports zeros.
 struct CudaReport {
-  int compiled = 0;          ///< CUDA version of our kernels; 0: built without
-  int least_capability = 0;  ///< compute capability that our kernels need
-  int driver = 0;            ///< newest CUDA version that the driver supports; 0: no driver
-  std::string failure;       ///< the CUDA run-time library's own words if it lists no GPU
+  int compiled = 0;        ///< CUDA version of our kernels; 0: built without
+  int min_capability = 0;  ///< compute capability that our kernels need
+  int driver = 0;          ///< newest CUDA version that the driver supports; 0: no driver
+  std::string failure;     ///< the CUDA run-time library's own words if it lists no GPU
   std::vector<Gpu> gpus;
 };
 
@@ -64,39 +64,39 @@ std::string cuda_version_text(int version);
 std::string library_version_text(int version);
 
 /// Where kernels are launched: work in one queue is done in order.
-struct DeviceQueue {
+struct DeviceStream {
   int device = 0;
   void* stream = nullptr;  ///< a cudaStream_t
 };
 
 /// torch's current stream of a device. @throws Error of torch if its CUDA libraries are not loaded.
-DeviceQueue current_queue(int device);
+DeviceStream current_queue(int device);
 
 /// Waits until all work in the queue is done. @throws Error if some of it failed.
-void wait_for(DeviceQueue const& queue);
+void wait_for(DeviceStream const& queue);
 
 /// A queue of its own beside torch's. @throws Error if there is no such device.
-class SideQueue {
+class SideStream {
  public:
-  explicit SideQueue(int device);
-  ~SideQueue();
-  SideQueue(SideQueue const&) = delete;
-  SideQueue& operator=(SideQueue const&) = delete;
-  DeviceQueue const& queue() const { return queue_; }
+  explicit SideStream(int device);
+  ~SideStream();
+  SideStream(SideStream const&) = delete;
+  SideStream& operator=(SideStream const&) = delete;
+  DeviceStream const& queue() const { return queue_; }
 
  private:
-  DeviceQueue queue_;
+  DeviceStream queue_;
 };
 
 /// Order between queues of a device: what was in one when it was recorded is done before another
 /// that waits goes on. The host waits for neither.
-class QueueMark {
+class StreamEvent {
  public:
-  explicit QueueMark(DeviceQueue const& recorded);
-  ~QueueMark();
-  QueueMark(QueueMark const&) = delete;
-  QueueMark& operator=(QueueMark const&) = delete;
-  void hold(DeviceQueue const& waiting) const;
+  explicit StreamEvent(DeviceStream const& recorded);
+  ~StreamEvent();
+  StreamEvent(StreamEvent const&) = delete;
+  StreamEvent& operator=(StreamEvent const&) = delete;
+  void hold(DeviceStream const& waiting) const;
 
  private:
   void* event_ = nullptr;  ///< a cudaEvent_t

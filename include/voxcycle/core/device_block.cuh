@@ -43,7 +43,7 @@ class CurrentDevice {
 
 /// Launches `blocks` blocks, without waiting for them. @throws Error if they cannot be launched.
 template <int threads = block_threads, class... Parameters, class... Arguments>
-void launch(char const* name, DeviceQueue const& queue, std::int64_t blocks,
+void launch(char const* name, DeviceStream const& queue, std::int64_t blocks,
             void (*kernel)(Parameters...), Arguments const&... arguments) {
   if (blocks == 0) return;
   CurrentDevice const current(queue.device);
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 template <class Job>
-void launch_elements(char const* name, DeviceQueue const& queue, std::int64_t count,
+void launch_elements(char const* name, DeviceStream const& queue, std::int64_t count,
                      Job const& job) {
   launch(name, queue, (count + block_threads - 1) / block_threads, element_kernel<Job>, count, job);
 }
@@ -73,7 +73,7 @@ static __global__ void __launch_bounds__(block_threads)
 }
 
 /// sums[i] = sum of row i of values [rows, count], in a fixed order.
-inline void launch_row_sums(char const* name, DeviceQueue const& queue, double const* values,
+inline void launch_row_sums(char const* name, DeviceStream const& queue, double const* values,
                             std::int64_t rows, std::int64_t count, double* sums) {
   launch(name, queue, rows, sum_rows_kernel, values, count, sums);
 }

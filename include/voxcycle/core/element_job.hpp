@@ -14,7 +14,7 @@ namespace voxcycle {
 /// job(i) for all i in [0, count) on the GPU, in any order; nothing waits for the result. For the
 /// jobs that a .cu file instantiates. @throws Error with CUDA's own words if the launch fails.
 template <class Job>
-void launch_elements(char const* name, DeviceQueue const& queue, std::int64_t count,
+void launch_elements(char const* name, DeviceStream const& queue, std::int64_t count,
                      Job const& job);
 
 /// job(i) for all i in [0, count) on GPU `device`, or in a loop if that is negative, as torch's

@@ -28,4 +28,10 @@ std::int64_t resident_peak_bytes();
 /// batch system or a container) sets a limit; 0 where the system does not tell.
 std::int64_t machine_memory_bytes();
 
+inline constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
+/// Of a machine's or a GPU's memory: the rest is the system's and the page cache's.
+inline constexpr double kUsableShare = 0.9;
+/// That share of this machine's memory, or of its control group's.
+double usable_memory_bytes();
+
 }  // namespace voxcycle

@@ -11,7 +11,7 @@
 namespace voxcycle {
 
 template <class Job>
-void launch_elements(char const* name, DeviceQueue const& /*queue*/, std::int64_t /*count*/,
+void launch_elements(char const* name, DeviceStream const& /*queue*/, std::int64_t /*count*/,
                      Job const& /*job*/) {
   throw Error(std::string(name) + ": a tensor is on a GPU, but this voxcycle was " +
               cuda_problem({}));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/core/both.hpp"
+#include "voxcycle/core/host_device.hpp"
 
 #include <cstdint>
 #include <initializer_list>

@@ -43,7 +43,7 @@ std::string shortest_text(double value);
 
 /// @return the names nearest to `word` by edit distance, best first, at most `most`.
 std::vector<std::string> nearest_names(std::string_view word, std::vector<std::string> const& names,
-                                       std::size_t most = 3);
+                                       std::size_t maximum = 3);
 
 /// @return the names joined as "a, b, c".
 std::string join(std::vector<std::string> const& names, std::string_view separator = ", ");

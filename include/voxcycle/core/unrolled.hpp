@@ -3,7 +3,7 @@
 // registers.
 #pragma once
 
-#include "voxcycle/core/both.hpp"
+#include "voxcycle/core/host_device.hpp"
 
 #include <type_traits>
 #include <utility>

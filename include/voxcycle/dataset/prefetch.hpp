@@ -2,7 +2,7 @@
 #pragma once
 
 #include "voxcycle/dataset/mixture.hpp"
-#include "voxcycle/grid/units.hpp"
+#include "voxcycle/grid/micro_batches.hpp"
 #include "voxcycle/io/shard.hpp"
 
 #include <cstdint>
@@ -13,20 +13,20 @@
 
 namespace voxcycle {
 
-/// The part of a global batch that one rank owns: one tensor a unit.
+/// The part of a global batch that one rank owns: one tensor a micro-batch.
 struct LocalBatch {
-  std::vector<at::Tensor> nu;                     ///< each [unit size, 1, nx, ny, nz], float32
-  std::vector<at::Tensor> f;                      ///< shape of nu; none unless the shards hold f
-  std::vector<at::Tensor> u_ref;                  ///< [unit size, 1, nx+1, ...], float64; if asked
-  std::vector<std::vector<SampleOrigin>> origin;  ///< of the samples of each unit
+  std::vector<at::Tensor> nu;     ///< each [micro-batch size, 1, nx, ny, nz], float32
+  std::vector<at::Tensor> f;      ///< shape of nu; none unless the shards hold f
+  std::vector<at::Tensor> u_ref;  ///< [micro-batch size, 1, nx+1, ...], float64; if asked
+  std::vector<std::vector<SampleOrigin>> origin;  ///< of the samples of each micro-batch
 };
 
 struct PrefetchOptions {
-  std::int64_t batch = 8;           ///< global batch size
-  std::int64_t unit_size = 2;       ///< samples a unit
-  std::int64_t steps = 1;           ///< steps of the stage; the thread stops after the last
-  std::int64_t first_step = 0;      ///< where a resumed stage goes on
-  std::int64_t first_position = 0;  ///< of the samples below
+  std::int64_t batch = 8;             ///< global batch size
+  std::int64_t micro_batch_size = 2;  ///< samples a micro-batch
+  std::int64_t steps = 1;             ///< steps of the stage; the thread stops after the last
+  std::int64_t first_step = 0;        ///< where a resumed stage goes on
+  std::int64_t first_position = 0;    ///< of the samples below
   /// Samples that are read again and again, a pass of ceil(period / batch) batches after the other;
   /// the last batch of a pass may be smaller. 0: positions go on and on.
   std::int64_t period = 0;

@@ -21,7 +21,7 @@ struct CompareOptions {
   Source source{};                    ///< as in training
   at::ScalarType dtype = at::kFloat;  ///< of the network's convolutions
   double tolerance = 1e-8;
-  std::int64_t most_samples = 16;
+  std::int64_t max_samples = 16;
   std::int64_t batch = 8;
   std::string device = "the CPU";             ///< that has the network, for people
   std::function<void(double)> after_share{};  ///< called now and then with what is done, (0, 1]

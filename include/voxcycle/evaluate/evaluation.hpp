@@ -39,7 +39,7 @@ Evaluation evaluate_network(Communicator const& comm, Network& network,
 std::vector<SampleErrors> worst_first(std::vector<SampleErrors> samples);
 
 /// For a terminal: one line a sample (at most `most`, worst first) and the means.
-std::string evaluation_table(Evaluation const& evaluation, std::size_t most);
+std::string evaluation_table(Evaluation const& evaluation, std::size_t maximum);
 /// "index,rel_l2,energy_gap,energy_norm_error", one line a sample.
 std::string evaluation_csv(Evaluation const& evaluation);
 /// samples, split, grid, precision, weights, rel_l2_mean, rel_l2_max, energy_gap_mean,

@@ -7,10 +7,10 @@
 
 namespace voxcycle {
 
-/// The slopes of `wanted`, given those of y; with none wanted, into the gradients of all leaves.
+/// The gradients of `wanted`, given those of y; with none wanted, into the gradients of all leaves.
 /// Backward needs the graph alone: y, if moved here, frees what nothing else holds.
-/// @param slopes  of y; undefined ones are zero
-std::vector<at::Tensor> backward(std::vector<at::Tensor> y, std::vector<at::Tensor> slopes,
+/// @param gradients  of y; undefined ones are zero
+std::vector<at::Tensor> backward(std::vector<at::Tensor> y, std::vector<at::Tensor> gradients,
                                  std::vector<at::Tensor> const& wanted = {});
 
 }  // namespace voxcycle

@@ -16,7 +16,7 @@ namespace voxcycle {
 
 struct NetworkOptions;
 
-/// One field of all units of a rank (see Units), without the values.
+/// One field of all micro-batches of a rank (see MicroBatches), without the values.
 struct Field {
   Grid3 grid;                 ///< its level
   std::int64_t channels = 0;  ///< 0: no field
@@ -29,11 +29,11 @@ struct Field {
 };
 
 /// Torch's kernels and oneDNN's count elements in 32 bits.
-inline constexpr std::int64_t kMostElements = std::numeric_limits<std::int32_t>::max();
+inline constexpr std::int64_t kMaxElements = std::numeric_limits<std::int32_t>::max();
 
-/// The tensor with the most elements that any operation sees, see kMostElements.
+/// The tensor with the most elements that any operation sees, see kMaxElements.
 struct LargestTensor {
-  std::int64_t elements = 0;  ///< of one unit
+  std::int64_t elements = 0;  ///< of one micro-batch
   std::int64_t channels = 0;
   Grid3 grid;
 };
@@ -50,7 +50,7 @@ class Tape {
  public:
   struct Options {
     std::int64_t samples = 1;         ///< of this rank
-    std::int64_t unit = 1;            ///< samples of its largest unit
+    std::int64_t micro_batch = 1;     ///< samples of its largest micro-batch
     std::int64_t feature_bytes = 4;   ///< of a value of convolutions and activations
     std::int64_t solution_bytes = 4;  ///< of a value of u and of the input
     std::int64_t weight_bytes = 4;
@@ -62,13 +62,14 @@ class Tape {
     Slabs slabs = {};        ///< of the samples' space, one of them this rank's
     /// What the network keeps of each grid that it meets (see NodalFrame); empty: nothing.
     std::function<Ledger::Held(Ledger&, Grid3 const&)> frame = {};
-    /// What smoothing one unit needs besides its input and its output; empty: no smoothing.
+    /// What smoothing one micro-batch needs besides its input and its output; empty: no smoothing.
     std::function<void(Ledger&, Grid3 const&, std::int64_t samples)> smoother = {};
     /// What NestedFields hold and need while they work; empty: there are none.
     struct Nested {
-      /// @param unit  samples of the largest unit @return what is held as long as the fields live
+      /// @param micro-batch  samples of the largest micro-batch @return what is held as long as the
+      /// fields live
       std::function<std::vector<Ledger::Held>(Ledger&, Grid3 const& finest, std::int64_t samples,
-                                              std::int64_t unit, int levels)>
+                                              std::int64_t micro_batch, int levels)>
           make = {};
       /// As `smoother`.
       std::function<void(Ledger&, Grid3 const&, std::int64_t samples)> smooth = {};
@@ -78,15 +79,17 @@ class Tape {
     bool has_steps = false;
   };
 
-  /// What backward does where forward did one operation on all units.
+  /// What backward does where forward did one operation on all micro-batches.
   struct Operation {
     std::vector<Field> inputs;
-    std::vector<Ledger::Held> kept = {};   ///< for backward
-    bool passes_on = false;                ///< the slope itself is the inputs' slope
-    std::int64_t weights = 0;              ///< that get a gradient
-    std::function<void()> first = {};      ///< needed before a unit's slopes are made; may be empty
-    std::function<void()> workspace = {};  ///< needed beside its slopes; may be empty
-    /// What has to be done before its slopes are made; gives the weights' gradients that this left.
+    std::vector<Ledger::Held> kept = {};  ///< for backward
+    bool passes_on = false;               ///< the gradient itself is the inputs' gradient
+    std::int64_t weights = 0;             ///< that get a gradient
+    std::function<void()> first =
+        {};  ///< needed before a micro-batch's gradients are made; may be empty
+    std::function<void()> workspace = {};  ///< needed beside its gradients; may be empty
+    /// What has to be done before its gradients are made; gives the weights' gradients that this
+    /// left.
     std::function<std::vector<Ledger::Held>()> recompute = {};
   };
 
@@ -103,28 +106,28 @@ class Tape {
   Field nodal(Grid3 const& grid, std::int64_t value_bytes, std::int64_t channels = 1);
   /// One value a voxel, of the type of the input, in each channel.
   Field voxels(Grid3 const& grid, std::int64_t channels);
-  /// Memory of `copies` fields like this, but of one unit.
-  Ledger::Held of_unit(Field const& like, std::int64_t copies = 1);
-  /// Memory of the slope of a field like this in all units but one.
+  /// Memory of `copies` fields like this, but of one micro-batch.
+  Ledger::Held of_micro_batch(Field const& like, std::int64_t copies = 1);
+  /// Memory of the gradient of a field like this in all micro-batches but one.
   Ledger::Held of_others(Field const& like);
 
-  /// Makes `output` the result of an operation on all units.
+  /// Makes `output` the result of an operation on all micro-batches.
   Field record(Field output, Operation operation);
   /// What recomputed (recompute.hpp) does: with options().recompute the piece is followed once
-  /// forward and once again, with its backward pass, when its slopes have come.
+  /// forward and once again, with its backward pass, when its gradients have come.
   using Piece = std::function<std::vector<Field>(Tape&, std::vector<Field> const&)>;
   std::vector<Field> recomputed(std::vector<Field> const& inputs, Piece const& piece);
   /// a + b
   Field sum(Field const& a, Field const& b);
   /// Weights of a layer. @return the copy in the type of the features that a pass makes of them
   Ledger::Held weights(std::int64_t count);
-  /// A sum over all units and ranks of so many values (see exact_sum), forward or backward.
+  /// A sum over all micro-batches and ranks of so many values (see exact_sum), forward or backward.
   void exact_sum(std::int64_t values);
   /// Counts weights, sums and sizes of a part of the pass that had a tape of its own.
   void take_in(Tape const& part);
 
-  /// The backward pass, from the slope of `u`, which the caller holds.
-  void backward(Field const& u, Ledger::Held const& slope);
+  /// The backward pass, from the gradient of `u`, which the caller holds.
+  void backward(Field const& u, Ledger::Held const& gradient);
   /// Gives up the weights' gradients of a backward pass.
   std::vector<Ledger::Held> take_gradients();
 
@@ -142,7 +145,7 @@ class Tape {
   Options options_;
   std::vector<Operation> operations_;
   std::vector<Ledger::Held> frames_;
-  std::map<int, Ledger::Held> slopes_;  ///< of what operations made, on their way
+  std::map<int, Ledger::Held> gradients_;  ///< of what operations made, on their way
   std::vector<Ledger::Held> gradients_;
   LargestTensor largest_;
   std::int64_t weights_ = 0;

@@ -7,7 +7,7 @@
 
 namespace voxcycle {
 
-class PassEquation;
+class LevelEquation;
 
 /// The level-keyed network: the block for grid n is the same object in every stage of a cycle, so
 /// that training at 32^3 trains exactly the inner part of the 512^3 network. x_n is log nu and,
@@ -31,7 +31,8 @@ class MultigridNetwork : public Network {
   MultigridNetwork(NetworkOptions const& options, std::shared_ptr<FrameCache> frames);
   ~MultigridNetwork() override;
 
-  Units forward(Pass const& pass, Grid3 const& grid, Units const& x) override;
+  MicroBatches forward(ForwardContext const& context, Grid3 const& grid,
+                       MicroBatches const& x) override;
   std::vector<LevelParameters> levels(Grid3 const& grid) const override;
   std::string script() const override;
   /// See require_fits and plan_network of network.hpp.
@@ -42,9 +43,10 @@ class MultigridNetwork : public Network {
   class Level;
   struct Output;
   /// u on the nodes of the grid of a pass, or one above the finest block.
-  Units solution(Pass const& pass, PassEquation& equation, Grid3 const& grid, Units const& x);
-  Output run_level(Pass const& pass, PassEquation& equation, Grid3 const& grid, Units const& x,
-                   Units const& from_finer);
+  MicroBatches solution(ForwardContext const& context, LevelEquation& equation, Grid3 const& grid,
+                        MicroBatches const& x);
+  Output run_level(ForwardContext const& context, LevelEquation& equation, Grid3 const& grid,
+                   MicroBatches const& x, MicroBatches const& from_finer);
 
   NetworkOptions options_;
   std::map<std::int64_t, std::shared_ptr<Level>> levels_;

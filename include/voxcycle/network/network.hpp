@@ -3,9 +3,9 @@
 
 #include "voxcycle/core/named_tensors.hpp"
 #include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/network/forward_context.hpp"
 #include "voxcycle/network/nodal_frame.hpp"
 #include "voxcycle/network/norm.hpp"
-#include "voxcycle/network/pass.hpp"
 #include "voxcycle/network/scripted.hpp"
 
 #include <cstdint>
@@ -72,10 +72,12 @@ class Network : public Scripted {
   explicit Network(std::shared_ptr<FrameCache> frames);
 
   /// @param grid  grid of this pass
-  /// @param x     units [n, inputs, nx, ny, nz], float32: log nu and, with two inputs, f
-  /// @return u less the datum of its frame, units [n, 1, nx+1, ny+1, nz+1], float32 (float64 where
-  ///         pass.dtype is), with exact Dirichlet values. **Collective** with sync_batch.
-  virtual Units forward(Pass const& pass, Grid3 const& grid, Units const& x) = 0;
+  /// @param x     micro-batches [n, inputs, nx, ny, nz], float32: log nu and, with two inputs, f
+  /// @return u less the datum of its frame, micro-batches [n, 1, nx+1, ny+1, nz+1], float32
+  /// (float64 where
+  ///         context.dtype is), with exact Dirichlet values. **Collective** with sync_batch.
+  virtual MicroBatches forward(ForwardContext const& context, Grid3 const& grid,
+                               MicroBatches const& x) = 0;
 
   /// Parameters by level, coarsest first, of the levels that a pass at `grid` uses. Weights that
   /// all grids share belong to the level of `grid`: they are never old.

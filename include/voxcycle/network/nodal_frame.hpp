@@ -2,8 +2,8 @@
 #pragma once
 
 #include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/network/forward_context.hpp"
 #include "voxcycle/network/memory.hpp"
-#include "voxcycle/network/pass.hpp"
 
 #include <functional>
 #include <map>
@@ -22,12 +22,12 @@ class FieldSmoother {
   virtual ~FieldSmoother() = default;
   /// u [n, 1, nx+1, ny+1, nz+1], smoothed; Dirichlet values stay.
   virtual at::Tensor smooth(at::Tensor const& u, at::Tensor const& x) const = 0;
-  /// The slope in the free values of u, given that in the smoothed ones.
-  virtual at::Tensor transposed(at::Tensor const& slope, at::Tensor const& x) const = 0;
+  /// The gradient in the free values of u, given that in the smoothed ones.
+  virtual at::Tensor transposed(at::Tensor const& gradient, at::Tensor const& x) const = 0;
 };
 
-/// The equation of one unit of samples on nested grids: level 0 is the grid of the pass, each
-/// further one half as fine. Fields are [n, 1, nx+1, ny+1, nz+1] of the level.
+/// The equation of one micro-batch of samples on nested grids: level 0 is the grid of the pass,
+/// each further one half as fine. Fields are [n, 1, nx+1, ny+1, nz+1] of the level.
 class NestedFields {
  public:
   virtual ~NestedFields() = default;
@@ -35,11 +35,11 @@ class NestedFields {
   virtual at::Tensor coarsest() const = 0;
   /// u of level + 1 on the nodes of `level`, with the exact Dirichlet values.
   virtual at::Tensor prolonged(int level, at::Tensor const& u) const = 0;
-  /// The slope in u of level + 1, given that in what prolonged() makes of it.
-  virtual at::Tensor restricted(int level, at::Tensor const& slope) const = 0;
+  /// The gradient in u of level + 1, given that in what prolonged() makes of it.
+  virtual at::Tensor restricted(int level, at::Tensor const& gradient) const = 0;
   /// As FieldSmoother's smooth and transposed.
   virtual at::Tensor smooth(int level, at::Tensor const& u) const = 0;
-  virtual at::Tensor transposed(int level, at::Tensor const& slope) const = 0;
+  virtual at::Tensor transposed(int level, at::Tensor const& gradient) const = 0;
   /// What smooth() makes of a change v of u. Changes are zero on Dirichlet nodes.
   virtual at::Tensor smooth_change(int level, at::Tensor const& v) const = 0;
   /// b - K u of the equation on `level`, 0 on Dirichlet nodes.
@@ -48,7 +48,7 @@ class NestedFields {
   virtual at::Tensor product(int level, at::Tensor const& v) const = 0;
 };
 
-/// @param x       what the network sees of the unit, [n, inputs, nx, ny, nz], n > 0
+/// @param x       what the network sees of the micro-batch, [n, inputs, nx, ny, nz], n > 0
 /// @param type    of the solution
 /// @param levels  number of grids
 using NestedFieldsOf = std::function<std::shared_ptr<NestedFields const>(
@@ -70,12 +70,12 @@ using FrameOfGrid = std::function<NodalFrame(Grid3 const&, at::Device)>;
 /// prolonged from the coarser grid then lacks the exact values beside the shared edge.
 bool has_steps(NodalFrame const& frame);
 
-/// float32, or float64 where pass.dtype is.
-at::ScalarType solution_type(Pass const& pass);
+/// float32, or float64 where context.dtype is.
+at::ScalarType solution_type(ForwardContext const& context);
 
-/// Units of u, smoothed by the frame's smoother (as they are where it has none); differentiable in
-/// u.
-Units smoothed(NodalFrame const& frame, Units const& u, Units const& x);
+/// MicroBatches of u, smoothed by the frame's smoother (as they are where it has none);
+/// differentiable in u.
+MicroBatches smoothed(NodalFrame const& frame, MicroBatches const& u, MicroBatches const& x);
 Field plan_smoothed(Tape& tape, Field const& u, Field const& x);
 
 /// base + mask * scale * head in the type of the solution, as networks write it.
@@ -85,12 +85,13 @@ Field plan_correction(Tape& tape, Field const& base, Field const& head);
 class FrameCache {
  public:
   explicit FrameCache(FrameOfGrid make) : make_(std::move(make)) {}
-  /// The grid's frame in solution_type(pass) on pass.device; stays valid until clear().
-  NodalFrame const& at(Pass const& pass, Grid3 const& grid);
+  /// The grid's frame in solution_type(pass) on context.device; stays valid until clear().
+  NodalFrame const& at(ForwardContext const& context, Grid3 const& grid);
   /// Forgets them: those of fine grids are large.
   void clear() { frames_.clear(); }
-  /// Units of u on the grid with the exact Dirichlet values, which a prolonged u may lack.
-  Units with_dirichlet_values(Pass const& pass, Grid3 const& grid, Units const& u);
+  /// MicroBatches of u on the grid with the exact Dirichlet values, which a prolonged u may lack.
+  MicroBatches with_dirichlet_values(ForwardContext const& context, Grid3 const& grid,
+                                     MicroBatches const& u);
 
  private:
   FrameOfGrid make_;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/network/forward_context.hpp"
 #include "voxcycle/network/memory.hpp"
 #include "voxcycle/network/norm.hpp"
-#include "voxcycle/network/pass.hpp"
 #include "voxcycle/network/scripted.hpp"
 #include "voxcycle/network/statistics_record.hpp"
 
@@ -33,17 +33,19 @@ struct NormOptions {
 ///
 ///     y = leaky(gamma (x - mean) / sqrt(var + epsilon) + beta)
 ///
-/// Ioffe and Szegedy 2015; synchronised over ranks: sums and counts of all units are summed exactly
-/// (exact_sum), so statistics and their gradients are those of the whole batch, with the same bits
-/// for any number of ranks and true counts for uneven shares. Statistics in float64, on the device
-/// of the units: the host waits for none of them. Running statistics use the unbiased variance. In
-/// evaluation sync_batch uses the running statistics. **Collective** forward and backward.
+/// Ioffe and Szegedy 2015; synchronised over ranks: sums and counts of all micro-batches are summed
+/// exactly (exact_sum), so statistics and their gradients are those of the whole batch, with the
+/// same bits for any number of ranks and true counts for uneven shares. Statistics in float64, on
+/// the device of the micro-batches: the host waits for none of them. Running statistics use the
+/// unbiased variance. In evaluation sync_batch uses the running statistics. **Collective** forward
+/// and backward.
 class NormAct : public torch::nn::Module, public Scripted {
  public:
   explicit NormAct(NormOptions const& options);
-  /// @param x  units [n, channels, x, y, z] of pass.dtype, in pass.layout; those that nobody else
+  /// @param x  micro-batches [n, channels, x, y, z] of context.dtype, in context.layout; those that
+  /// nobody else
   ///           holds are overwritten where no gradient is recorded
-  Units forward(Pass const& pass, Units x);
+  MicroBatches forward(ForwardContext const& context, MicroBatches x);
   /// What forward and its backward hold (see Tape).
   static Field plan(NormOptions const& options, Tape& tape, Field const& x);
   std::string script() const override;
@@ -54,8 +56,8 @@ class NormAct : public torch::nn::Module, public Scripted {
   at::Tensor running_var;   ///< [channels]
 
  private:
-  /// One set for all units, or one a unit; moves the running statistics.
-  std::vector<Moments> take_moments(Pass const& pass, Units const& x);
+  /// One set for all micro-batches, or one a micro-batch; moves the running statistics.
+  std::vector<Statistics> take_statistics(ForwardContext const& context, MicroBatches const& x);
 
   NormOptions options_;
 };

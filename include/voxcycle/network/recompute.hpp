@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/network/pass.hpp"
+#include "voxcycle/network/forward_context.hpp"
 
 #include <functional>
 
@@ -10,19 +10,19 @@
 namespace voxcycle {
 
 /// Fields that go into and come out of some layers of a network.
-using Fields = std::vector<Units>;
+using Fields = std::vector<MicroBatches>;
 /// {a, b} for who lets go of them: an initialiser list would hold copies.
-Fields two_fields(Units a, Units b);
+Fields two_fields(MicroBatches a, MicroBatches b);
 /// These layers; may be called more than once.
-using Piece = std::function<Fields(Pass const&, Fields const&)>;
+using Piece = std::function<Fields(ForwardContext const&, Fields const&)>;
 
-/// piece(pass, inputs). With pass.recompute it keeps nothing but its inputs for the backward pass,
-/// which runs it again: less memory for the time of one more forward pass (Chen et al. 2016,
+/// piece(pass, inputs). With context.recompute it keeps nothing but its inputs for the backward
+/// pass, which runs it again: less memory for the time of one more forward pass (Chen et al. 2016,
 /// "Training deep nets with sublinear memory cost"). The second run takes the statistics of the
 /// first one: values, gradients and running statistics have the same bits with and without, and
 /// ranks sum nothing twice.
 /// @param layers  holds all parameters that the piece uses
-Fields recomputed(Pass const& pass, torch::nn::Module const& layers, Fields const& inputs,
-                  Piece const& piece);
+Fields recomputed(ForwardContext const& context, torch::nn::Module const& layers,
+                  Fields const& inputs, Piece const& piece);
 
 }  // namespace voxcycle

@@ -9,9 +9,9 @@
 
 namespace voxcycle {
 
-/// Mean and 1/sqrt(var + epsilon), float64, on the device of the units: [1, C] common to all
-/// samples, or [n, C] a sample.
-struct Moments {
+/// Mean and 1/sqrt(var + epsilon), float64, on the device of the micro-batches: [1, C] common to
+/// all samples, or [n, C] a sample.
+struct Statistics {
   at::Tensor mean;
   at::Tensor inverse_std;
 };
@@ -21,17 +21,17 @@ struct Moments {
 class StatisticsRecord {
  public:
   bool replaying() const { return replaying_; }
-  void add(std::vector<Moments> const& moments) { moments_.push_back(moments); }
+  void add(std::vector<Statistics> const& moments) { statistics_.push_back(moments); }
   /// From now on the statistics are taken from here.
   void replay() { replaying_ = true; }
-  std::vector<Moments> next() {
-    auto moments = std::move(moments_.front());
-    moments_.pop_front();
+  std::vector<Statistics> next() {
+    auto moments = std::move(statistics_.front());
+    statistics_.pop_front();
     return moments;
   }
 
  private:
-  std::deque<std::vector<Moments>> moments_;
+  std::deque<std::vector<Statistics>> statistics_;
   bool replaying_ = false;
 };
 

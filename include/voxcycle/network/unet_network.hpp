@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/network/conv.hpp"
 #include "voxcycle/network/network.hpp"
-#include "voxcycle/network/unit_conv.hpp"
 
 #include <map>
 #include <memory>
@@ -38,7 +38,8 @@ class UnetNetwork : public Network {
   UnetNetwork(NetworkOptions const& options, std::shared_ptr<FrameCache> frames);
   ~UnetNetwork() override;
 
-  Units forward(Pass const& pass, Grid3 const& grid, Units const& x) override;
+  MicroBatches forward(ForwardContext const& context, Grid3 const& grid,
+                       MicroBatches const& x) override;
   std::vector<LevelParameters> levels(Grid3 const& grid) const override;
   std::string script() const override;
   /// See require_fits and plan_network of network.hpp.
@@ -50,9 +51,9 @@ class UnetNetwork : public Network {
   class Extra;
 
   NetworkOptions options_;
-  std::shared_ptr<UnitConv> stem_;
+  std::shared_ptr<Conv> stem_;
   std::shared_ptr<Core> core_;
-  std::shared_ptr<UnitConv> head_;
+  std::shared_ptr<Conv> head_;
   std::map<std::int64_t, std::shared_ptr<Extra>> extras_;  ///< by level
 };
 

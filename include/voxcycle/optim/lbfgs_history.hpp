@@ -22,9 +22,9 @@ void keep_whole(NamedTensors& all, std::string const& name, Shares const& shares
 
 /// A direction to search in.
 struct Descent {
-  at::Tensor d;          ///< this rank's part
-  double slope = 0.0;    ///< d.g; not negative only if D g is zero or the gradient is not finite
-  bool dropped = false;  ///< whether the history was, for a direction that did not descend
+  at::Tensor d;           ///< this rank's part
+  double gradient = 0.0;  ///< d.g; not negative only if D g is zero or the gradient is not finite
+  bool dropped = false;   ///< whether the history was, for a direction that did not descend
 };
 
 /// The curvature that L-BFGS remembers: the last pairs s = x' - x, y = g' - g, and the product of

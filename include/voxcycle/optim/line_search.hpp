@@ -8,8 +8,8 @@ namespace voxcycle {
 /// A function along a line, phi(t) = F(x + t d), at one t.
 struct LinePoint {
   double t = 0.0;
-  double value = 0.0;  ///< phi(t); may be infinite or NaN
-  double slope = 0.0;  ///< phi'(t)
+  double value = 0.0;     ///< phi(t); may be infinite or NaN
+  double gradient = 0.0;  ///< phi'(t)
   bool finite() const;
 };
 
@@ -17,10 +17,10 @@ struct LineSearchOptions {
   double decrease = 1e-4;  ///< c1: phi(t) <= phi(0) + c1 t phi'(0), (0, 1/2)
   double curvature = 0.9;  ///< c2: |phi'(t)| <= c2 |phi'(0)|, (c1, 1)
   /// Relative error of values, >= 0. Values so close to phi(0) say nothing about a decrease; there
-  /// slopes decide: phi'(t) <= (2 c1 - 1) phi'(0), which a parabola fulfils where it fulfils the
+  /// gradients decide: phi'(t) <= (2 c1 - 1) phi'(0), which a parabola fulfils where it fulfils the
   /// decrease (Hager and Zhang 2005, "A new conjugate gradient method", eq. 4.1).
   double noise = 1e-14;
-  int most_evaluations = 20;  ///< >= 1
+  int max_evaluations = 20;  ///< >= 1
 };
 
 /// How a search ended.
@@ -41,8 +41,8 @@ struct LineSearchResult {
 /// Optimization", algorithms 3.5 and 3.6, eq. 3.59). Where phi is not finite the search backs off.
 /// Deterministic: the same values lead to the same t.
 ///
-/// @param phi    evaluates the function and its slope at t > 0
-/// @param start  at t = 0, finite, with slope < 0
+/// @param phi    evaluates the function and its gradient at t > 0
+/// @param start  at t = 0, finite, with gradient < 0
 /// @param first  first t to try, > 0
 /// @throws Error for a start that is not finite or does not descend.
 LineSearchResult strong_wolfe(std::function<LinePoint(double t)> const& phi, LinePoint const& start,

@@ -19,7 +19,7 @@ namespace voxcycle {
 class NestedEquation {
  public:
   /// Voxels along an axis of the largest cube that is solved directly.
-  static constexpr std::int64_t most_voxels = 10;
+  static constexpr std::int64_t max_voxels = 10;
 
   struct Options {
     int levels = 2;  ///< number of grids, >= 1; the coarsest is solved directly
@@ -39,9 +39,9 @@ class NestedEquation {
 
   /// P u with the exact Dirichlet values. @param u  on grid level + 1 @return on grid `level`
   at::Tensor prolonged(int level, at::Tensor const& u) const;
-  /// P^T: the slope on grid level + 1, given that on grid `level`, which must be zero on Dirichlet
-  /// nodes.
-  at::Tensor restricted(int level, at::Tensor const& slope) const;
+  /// P^T: the gradient on grid level + 1, given that on grid `level`, which must be zero on
+  /// Dirichlet nodes.
+  at::Tensor restricted(int level, at::Tensor const& gradient) const;
 
   /// Chebyshev-Jacobi steps on the equation of grid `level` (see Smoother).
   at::Tensor smooth(int level, at::Tensor const& u) const;
@@ -52,15 +52,15 @@ class NestedEquation {
   /// K v of grid `level` on free nodes, 0 on Dirichlet nodes. @param v  zero there, too
   at::Tensor product(int level, at::Tensor const& v) const;
   /// The transpose of the linear map that smooth() is in the free values of u.
-  at::Tensor transposed(int level, at::Tensor const& slope) const;
+  at::Tensor transposed(int level, at::Tensor const& gradient) const;
 
-  /// Books those of all units, made one after another.
-  /// @param fine  all samples @param unit  samples of the largest unit
+  /// Books those of all micro-batches, made one after another.
+  /// @param fine  all samples @param micro-batch  samples of the largest micro-batch
   /// @return what they hold as long as they live
-  static std::vector<Ledger::Held> plan(BookedFields const& fine, std::int64_t unit, int levels,
-                                        bool has_load);
+  static std::vector<Ledger::Held> plan(BookedFields const& fine, std::int64_t micro_batch,
+                                        int levels, bool has_load);
   /// Books smooth() or transposed() at work.
-  static void plan_smoothing(BookedFields const& unit);
+  static void plan_smoothing(BookedFields const& micro_batch);
 
  private:
   struct Level;

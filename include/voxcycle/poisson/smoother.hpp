@@ -37,7 +37,7 @@ class Smoother {
 
   /// The transpose of the linear map that smooth() is in the free values of u (b = 0), so
   /// D q(D^-1 K) D^-1: what backpropagation through smooth() needs. Zero on Dirichlet nodes.
-  at::Tensor transposed(at::Tensor const& slope) const;
+  at::Tensor transposed(at::Tensor const& gradient) const;
 
   /// b - K u on free nodes, 0 on Dirichlet nodes. @param u, b  as for smooth()
   at::Tensor residual(at::Tensor const& u, std::optional<at::Tensor> const& b) const;

@@ -41,11 +41,12 @@ std::optional<IdentityDifference> first_difference(std::string const& there,
 
 /// Writes all of a run's state atomically (temporary name, synced, checksummed, renamed).
 /// @param optimizer  state of the method of the stage in progress; empty between stages
-/// @param carried    what the next stage takes over from the last one's method; see second_moments
+/// @param warm_start    what the next stage takes over from the last one's method; see
+/// second_moments
 /// @throws Error if the disk is full.
 void write_checkpoint(std::string const& path, CheckpointHeader const& header,
                       Network const& network, Network const& average, NamedTensors const& optimizer,
-                      NamedTensors const& carried);
+                      NamedTensors const& warm_start);
 
 /// Writes the averaged weights alone, for restore_average: what a stage ended with, the best so
 /// far.
@@ -69,7 +70,7 @@ class CheckpointReader {
   /// One array of a method's state, float32 or float64.
   at::Tensor optimizer_array(std::string const& name) const;
   /// All that the next stage takes over.
-  NamedTensors carried() const;
+  NamedTensors warm_start() const;
 
  private:
   struct Impl;

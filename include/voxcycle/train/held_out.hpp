@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/comm/mesh.hpp"
+#include "voxcycle/comm/process_grid.hpp"
 #include "voxcycle/dataset/held_out.hpp"
 #include "voxcycle/network/network.hpp"
 
@@ -21,10 +21,10 @@ struct HeldOutErrors {
 
 struct HeldOutOptions {
   at::ScalarType dtype = at::kFloat;  ///< of convolutions
-  std::int64_t unit_size = 2;
+  std::int64_t micro_batch_size = 2;
   /// Called now and then with the share of this rank's samples that is done, (0, 1].
   std::function<void(double)> after_share{};
-  /// Asked before every unit, on each rank for itself; empty: never.
+  /// Asked before every micro-batch, on each rank for itself; empty: never.
   std::function<bool()> stop_wanted{};
 };
 
@@ -33,10 +33,11 @@ struct HeldOutOptions {
 at::ScalarType evaluation_type(Grid3 const& grid, at::ScalarType training);
 
 /// Runs the network (with running statistics) on all held-out samples, shared out over the ranks in
-/// units, and compares with the references; each rank reads its own samples alone. **Collective**.
+/// micro-batches, and compares with the references; each rank reads its own samples alone.
+/// **Collective**.
 /// @throws StopRequested on all ranks where one of them wants to stop.
-HeldOutErrors evaluate_held_out(Mesh const& all, Network& network, HeldOutSamples const& samples,
-                                HeldOutOptions const& options = {});
+HeldOutErrors evaluate_held_out(ProcessGrid const& all, Network& network,
+                                HeldOutSamples const& samples, HeldOutOptions const& options = {});
 
 /// The network's solution for some samples, [n, 1, nx+1, ...], on this rank alone or, where the
 /// mesh has groups, on all ranks of a group together, where the network's weights are. float32;
@@ -44,7 +45,7 @@ HeldOutErrors evaluate_held_out(Mesh const& all, Network& network, HeldOutSample
 /// are then as far as float32 says.
 /// @param nu  [n, 1, nx, ny, nz]
 /// @param f   shape of nu where every sample has a source of its own, else undefined
-at::Tensor predict(Mesh const& all, Network& network, Grid3 const& grid, at::Tensor nu,
+at::Tensor predict(ProcessGrid const& all, Network& network, Grid3 const& grid, at::Tensor nu,
                    at::Tensor const& f, at::ScalarType dtype);
 
 }  // namespace voxcycle

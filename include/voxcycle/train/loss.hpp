@@ -23,8 +23,8 @@ struct LossProblem {
   at::Device device = at::kCPU;  ///< of the fields
 };
 
-/// What a loss may look at: one unit of n samples, n > 0. All fields are contiguous and of u's
-/// type.
+/// What a loss may look at: one micro-batch of n samples, n > 0. All fields are contiguous and of
+/// u's type.
 struct LossInput {
   at::Tensor u;      ///< [n, 1, nx+1, ny+1, nz+1], float32 or float64, with exact Dirichlet values,
                      ///< measured from the boundary's datum
@@ -34,7 +34,8 @@ struct LossInput {
                      ///< unless needs_reference(the loss)
 };
 
-/// Loss of each sample of one unit, and its slope in u; the step divides by the global batch.
+/// Loss of each sample of one micro-batch, and its gradient in u; the step divides by the global
+/// batch.
 struct LossTerms {
   at::Tensor values;    ///< [n], float64
   at::Tensor gradient;  ///< d values / d u on free nodes, shape and dtype of u; the network's u
@@ -52,8 +53,8 @@ class Loss {
 /// What a loss holds, booked as its evaluate goes.
 struct LossPlan {
   std::int64_t lasting_fields = 0;  ///< float64 nodal fields of one sample, as long as it lives
-  /// Books evaluate on one unit. @return the slope, which lives on
-  std::function<Ledger::Held(BookedFields const& unit, Source const& source)> evaluate;
+  /// Books evaluate on one micro-batch. @return the gradient, which lives on
+  std::function<Ledger::Held(BookedFields const& micro_batch, Source const& source)> evaluate;
 };
 
 /// Names accepted by make_loss.

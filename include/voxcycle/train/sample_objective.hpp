@@ -80,7 +80,7 @@ class SampleObjective final : public Objective, public BatchObjective {
   /// iteration.
   using Take =
       std::function<void(at::Tensor const& gradient, std::int64_t begin, std::int64_t end)>;
-  double pass(std::int64_t number, bool training, Take const& take);
+  double context(std::int64_t number, bool training, Take const& take);
 
   BatchContext const context_;
   FlatParameters const& parameters_;

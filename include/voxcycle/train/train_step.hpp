@@ -2,7 +2,7 @@
 #pragma once
 
 #include "voxcycle/comm/gradient_reducer.hpp"
-#include "voxcycle/comm/mesh.hpp"
+#include "voxcycle/comm/process_grid.hpp"
 #include "voxcycle/dataset/prefetch.hpp"
 #include "voxcycle/field/source.hpp"
 #include "voxcycle/grid/grid3.hpp"
@@ -31,24 +31,24 @@ struct StepTimes {
 
 /// What the loss of a batch is made of; made once a stage.
 struct BatchContext {
-  Mesh mesh;  ///< on this grid
+  ProcessGrid process_grid;  ///< on this grid
   Network& network;
   Loss const& loss;
   GradientReducer& reducer;
   Grid3 grid;
   at::ScalarType dtype;  ///< of convolutions
-  std::int64_t unit_size;
+  std::int64_t micro_batch_size;
   SourceKind source = SourceKind::constant;                    ///< sampled: the network sees f, too
-  at::MemoryFormat layout = at::MemoryFormat::ChannelsLast3d;  ///< see Pass
-  bool recompute = false;                                      ///< see Pass
+  at::MemoryFormat layout = at::MemoryFormat::ChannelsLast3d;  ///< see ForwardContext
+  bool recompute = false;                                      ///< see ForwardContext
 };
 
 /// How a batch is looked at.
 struct BatchOptions {
   std::int64_t samples = 1;         ///< of all ranks
   bool gradient = true;             ///< false: its loss alone, which costs about a third
-  bool training = true;             ///< see Pass
-  double statistics_weight = -1.0;  ///< see Pass
+  bool training = true;             ///< see ForwardContext
+  double statistics_weight = -1.0;  ///< see ForwardContext
 };
 
 struct BatchResult {

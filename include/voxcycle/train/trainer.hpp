@@ -89,7 +89,7 @@ struct TrainOptions {
   at::ScalarType dtype = at::kBFloat16;                        ///< of convolutions and activations
   at::MemoryFormat layout = at::MemoryFormat::ChannelsLast3d;  ///< of the same
   GradientMode reduction = GradientMode::exact;
-  std::int64_t unit_size = 2;
+  std::int64_t micro_batch_size = 2;
   Slabs slabs;  ///< processes that share a sample's space; the bits depend on their number
   std::int64_t sample_block = 8;     ///< consecutive samples that stay together
   double average_horizon = 0.05;     ///< of the averaged weights, as a share of a stage's steps

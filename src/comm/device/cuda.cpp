@@ -10,7 +10,7 @@ Segments segments_of(SegmentTable const& table, std::int64_t row_size) {
   return {table.values.const_data_ptr<std::int64_t>(), table.values.size(1), row_size};
 }
 
-DeviceQueue queue_of(at::Tensor const& x) {
+DeviceStream queue_of(at::Tensor const& x) {
   return current_queue(x.device().index());
 }
 

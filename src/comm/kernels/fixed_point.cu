@@ -14,12 +14,12 @@ __global__ void __launch_bounds__(block_threads) largest_kernel(LargestJob<T> co
 }
 
 template <class T>
-void launch_largest(DeviceQueue const& queue, LargestJob<T> const& job) {
+void launch_largest(DeviceStream const& queue, LargestJob<T> const& job) {
   launch("largest gradients", queue, job.segments.count, largest_kernel<T>, job);
 }
 
-template void launch_largest(DeviceQueue const&, LargestJob<float> const&);
-template void launch_largest(DeviceQueue const&, LargestJob<double> const&);
+template void launch_largest(DeviceStream const&, LargestJob<float> const&);
+template void launch_largest(DeviceStream const&, LargestJob<double> const&);
 
 }  // namespace fixed_point
 

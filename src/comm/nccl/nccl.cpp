@@ -80,13 +80,13 @@ ncclRedOp_t operation_of(ReduceOperation operation) {
 /// The current stream waits for the result, the host does not.
 class NcclReduction final : public PendingReduction {
  public:
-  NcclReduction(at::Tensor values, DeviceQueue const& side)
+  NcclReduction(at::Tensor values, DeviceStream const& side)
       : values_(std::move(values)), done_(side) {}
   void wait() override { done_.hold(current_queue(values_.device().index())); }
 
  private:
   at::Tensor values_;  // keeps the memory
-  QueueMark done_;
+  StreamEvent done_;
 };
 
 class NcclCommunicator final : public Communicator {
@@ -129,8 +129,8 @@ class NcclCommunicator final : public Communicator {
     // Kernels of two communicators that run at once may each wait for what another GPU does not
     // start before it has done the other (NCCL's guide, "Using multiple NCCL communicators
     // concurrently"): where parts of the ranks talk, too, all goes through one stream.
-    DeviceQueue const queue = has_parts_ ? current() : side_.queue();
-    if (!has_parts_) QueueMark(current()).hold(queue);
+    DeviceStream const queue = has_parts_ ? current() : side_.queue();
+    if (!has_parts_) StreamEvent(current()).hold(queue);
     reduce(values, operation, queue);
     return std::make_unique<NcclReduction>(values, queue);
   }
@@ -194,8 +194,8 @@ class NcclCommunicator final : public Communicator {
   }
 
  private:
-  DeviceQueue current() const { return current_queue(device_); }
-  static cudaStream_t stream_of(DeviceQueue const& queue) {
+  DeviceStream current() const { return current_queue(device_); }
+  static cudaStream_t stream_of(DeviceStream const& queue) {
     return static_cast<cudaStream_t>(queue.stream);
   }
 
@@ -204,7 +204,8 @@ class NcclCommunicator final : public Communicator {
     return static_cast<std::size_t>(values.numel());
   }
 
-  void reduce(at::Tensor const& values, ReduceOperation operation, DeviceQueue const& queue) const {
+  void reduce(at::Tensor const& values, ReduceOperation operation,
+              DeviceStream const& queue) const {
     c10::DeviceGuard const guard(values.device());
     library_.check(
         library_.all_reduce(values.data_ptr(), values.data_ptr(), count_of(values),
@@ -217,7 +218,7 @@ class NcclCommunicator final : public Communicator {
   int device_;
   Library library_;
   ncclComm_t comm_ = nullptr;
-  SideQueue side_;
+  SideStream side_;
   mutable bool has_parts_ = false;  ///< whether split() was called
 };
 

@@ -19,7 +19,7 @@ std::string hexadecimal(cudaUUID_t const& uuid) {
 CudaReport cuda_report() {
   CudaReport report;
   report.compiled = CUDART_VERSION;
-  report.least_capability = VOXCYCLE_CUDA_LEAST;
+  report.min_capability = VOXCYCLE_CUDA_LEAST;
   cudaDriverGetVersion(&report.driver);  // leaves 0 where there is none
   int count = 0;
   cudaError_t status = cudaGetDeviceCount(&count);
@@ -37,23 +37,23 @@ CudaReport cuda_report() {
   return report;
 }
 
-void wait_for(DeviceQueue const& queue) {
+void wait_for(DeviceStream const& queue) {
   require_cuda_success("GPU", cudaSetDevice(queue.device));
   require_cuda_success("GPU", cudaStreamSynchronize(static_cast<cudaStream_t>(queue.stream)));
 }
 
-SideQueue::SideQueue(int device) : queue_{device, nullptr} {
+SideStream::SideStream(int device) : queue_{device, nullptr} {
   require_cuda_success("GPU", cudaSetDevice(device));
   cudaStream_t stream = nullptr;
   require_cuda_success("GPU", cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   queue_.stream = stream;
 }
 
-SideQueue::~SideQueue() {
+SideStream::~SideStream() {
   cudaStreamDestroy(static_cast<cudaStream_t>(queue_.stream));
 }
 
-QueueMark::QueueMark(DeviceQueue const& recorded) {
+StreamEvent::StreamEvent(DeviceStream const& recorded) {
   require_cuda_success("GPU", cudaSetDevice(recorded.device));
   cudaEvent_t event = nullptr;
   require_cuda_success("GPU", cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
@@ -61,11 +61,11 @@ QueueMark::QueueMark(DeviceQueue const& recorded) {
   require_cuda_success("GPU", cudaEventRecord(event, static_cast<cudaStream_t>(recorded.stream)));
 }
 
-QueueMark::~QueueMark() {
+StreamEvent::~StreamEvent() {
   cudaEventDestroy(static_cast<cudaEvent_t>(event_));
 }
 
-void QueueMark::hold(DeviceQueue const& waiting) const {
+void StreamEvent::hold(DeviceStream const& waiting) const {
   require_cuda_success("GPU", cudaStreamWaitEvent(static_cast<cudaStream_t>(waiting.stream),
                                                   static_cast<cudaEvent_t>(event_), 0));
 }

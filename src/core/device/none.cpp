@@ -8,20 +8,20 @@ CudaReport cuda_report() {
   return {};
 }
 
-void wait_for(DeviceQueue const& /*queue*/) {
+void wait_for(DeviceStream const& /*queue*/) {
   require_cuda_success("GPU", 1);
 }
 
-SideQueue::SideQueue(int /*device*/) {
+SideStream::SideStream(int /*device*/) {
   require_cuda_success("GPU", 1);
 }
-SideQueue::~SideQueue() = default;
+SideStream::~SideStream() = default;
 
-QueueMark::QueueMark(DeviceQueue const& /*recorded*/) {
+StreamEvent::StreamEvent(DeviceStream const& /*recorded*/) {
   require_cuda_success("GPU", 1);
 }
-QueueMark::~QueueMark() = default;
-void QueueMark::hold(DeviceQueue const& /*waiting*/) const {}
+StreamEvent::~StreamEvent() = default;
+void StreamEvent::hold(DeviceStream const& /*waiting*/) const {}
 
 void require_cuda_success(char const* what, int /*status*/) {
   throw Error(std::string(what) + ": " + cuda_problem({}));

@@ -12,14 +12,13 @@ namespace voxcycle {
 namespace {
 
 // Waking a thread costs some microseconds, as long as touching this many values takes.
-constexpr std::int64_t least_work = 1 << 13;
+constexpr std::int64_t min_work = 1 << 13;
 
 }  // namespace
 
 void parallel_for(std::int64_t count, std::int64_t work,
                   std::function<void(std::int64_t begin, std::int64_t end)> const& body) {
-  std::int64_t const grain =
-      std::max<std::int64_t>(least_work / std::max<std::int64_t>(work, 1), 1);
+  std::int64_t const grain = std::max<std::int64_t>(min_work / std::max<std::int64_t>(work, 1), 1);
   if (count <= grain || at::get_num_threads() == 1 || at::in_parallel_region()) {
     if (count > 0) {
       body(0, count);

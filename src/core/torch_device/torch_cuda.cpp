@@ -61,7 +61,7 @@ TorchCuda const& load_torch_cuda() {
   return result;
 }
 
-DeviceQueue current_queue(int device) {
+DeviceStream current_queue(int device) {
   c10::Device const gpu(c10::kCUDA, static_cast<c10::DeviceIndex>(device));
   return {device, c10::impl::VirtualGuardImpl(c10::kCUDA).getStream(gpu).native_handle()};
 }

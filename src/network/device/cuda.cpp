@@ -3,8 +3,8 @@
 
 #include <list>
 
-#include "network/norm_device.hpp"
-#include "network/norm_launch.hpp"
+#include "network/layers/norm_device.hpp"
+#include "network/layers/norm_launch.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle::norm_loops::on_gpu {
@@ -56,13 +56,13 @@ struct Work {
   }
 
   /// y = leaky(scale x + shift)
-  void affine(at::Tensor const& scale, at::Tensor const& shift, double slope) {
+  void affine(at::Tensor const& scale, at::Tensor const& shift, double gradient) {
     job.a = coefficient(scale);
     job.b = coefficient(shift);
-    job.slope = static_cast<Compute>(slope);
+    job.gradient = static_cast<Compute>(gradient);
   }
 
-  void slopes(at::Tensor const& dy) {
+  void gradients(at::Tensor const& dy) {
     require_like_x("dy", dy);
     job.dy = static_cast<T const*>(dy.const_data_ptr());
   }
@@ -80,7 +80,7 @@ struct Work {
     return at::empty({job.samples, 2 * job.channels}, wide);
   }
 
-  DeviceQueue queue() const { return current_queue(x.device().index()); }
+  DeviceStream queue() const { return current_queue(x.device().index()); }
 
   at::Tensor const& x;
   norm_blocks::Job<T, Compute> job{};
@@ -100,23 +100,23 @@ at::Tensor moments(at::Tensor const& x) {
   return result;
 }
 
-void forward(at::Tensor const& x, at::Tensor const& scale, at::Tensor const& shift, double slope,
+void forward(at::Tensor const& x, at::Tensor const& scale, at::Tensor const& shift, double gradient,
              at::Tensor const& y) {
   dispatch(x, [&]<class T, class Compute>(T, Compute) {
     Work<T, Compute> work(x);
-    work.affine(scale, shift, slope);
+    work.affine(scale, shift, gradient);
     work.output(y);
     norm_blocks::Launch<T, Compute>::forward(work.queue(), work.job);
   });
 }
 
 at::Tensor backward_moments(at::Tensor const& dy, at::Tensor const& x, at::Tensor const& scale,
-                            at::Tensor const& shift, at::Tensor const& mean, double slope) {
+                            at::Tensor const& shift, at::Tensor const& mean, double gradient) {
   at::Tensor result;
   dispatch(x, [&]<class T, class Compute>(T, Compute) {
     Work<T, Compute> work(x);
-    work.slopes(dy);
-    work.affine(scale, shift, slope);
+    work.gradients(dy);
+    work.affine(scale, shift, gradient);
     work.job.mean = work.coefficient(mean);
     result = work.sums();
     norm_blocks::Launch<T, Compute>::backward_moments(work.queue(), work.job,
@@ -127,12 +127,12 @@ at::Tensor backward_moments(at::Tensor const& dy, at::Tensor const& x, at::Tenso
 
 at::Tensor backward(at::Tensor const& dy, at::Tensor const& x, at::Tensor const& scale,
                     at::Tensor const& shift, at::Tensor const& linear, at::Tensor const& constant,
-                    double slope) {
+                    double gradient) {
   at::Tensor dx;
   dispatch(x, [&]<class T, class Compute>(T, Compute) {
     Work<T, Compute> work(x);
-    work.slopes(dy);
-    work.affine(scale, shift, slope);
+    work.gradients(dy);
+    work.affine(scale, shift, gradient);
     work.job.p = work.coefficient(linear);
     work.job.q = work.coefficient(constant);
     dx = at::empty_like(x, at::MemoryFormat::ChannelsLast3d);

@@ -3,8 +3,8 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/no_element_launch.hpp"
 
-#include "network/norm_channels.hpp"
-#include "network/norm_device.hpp"
+#include "network/layers/norm_channels.hpp"
+#include "network/layers/norm_device.hpp"
 
 namespace voxcycle {
 namespace {
@@ -22,19 +22,19 @@ at::Tensor moments(at::Tensor const& /*x*/) {
 }
 
 void forward(at::Tensor const& /*x*/, at::Tensor const& /*scale*/, at::Tensor const& /*shift*/,
-             double /*slope*/, at::Tensor const& /*y*/) {
+             double /*gradient*/, at::Tensor const& /*y*/) {
   refuse();
 }
 
 at::Tensor backward_moments(at::Tensor const& /*dy*/, at::Tensor const& /*x*/,
                             at::Tensor const& /*scale*/, at::Tensor const& /*shift*/,
-                            at::Tensor const& /*mean*/, double /*slope*/) {
+                            at::Tensor const& /*mean*/, double /*gradient*/) {
   refuse();
 }
 
 at::Tensor backward(at::Tensor const& /*dy*/, at::Tensor const& /*x*/, at::Tensor const& /*scale*/,
                     at::Tensor const& /*shift*/, at::Tensor const& /*linear*/,
-                    at::Tensor const& /*constant*/, double /*slope*/) {
+                    at::Tensor const& /*constant*/, double /*gradient*/) {
   refuse();
 }
 

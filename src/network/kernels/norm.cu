@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/device_block.cuh"
 
-#include "network/norm_launch.hpp"
+#include "network/layers/norm_launch.hpp"
 
 namespace voxcycle::norm_blocks {
 namespace {
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(block_threads, resident_blocks)
 }
 
 template <class T, class Compute>
-void sum_chunks(DeviceQueue const& queue, Job<T, Compute> const& job, double* sums) {
+void sum_chunks(DeviceStream const& queue, Job<T, Compute> const& job, double* sums) {
   launch_row_sums("sums of normalisation", queue, job.partial, 2 * job.samples * job.channels,
                   job.tiles().chunks, sums);
 }
@@ -49,7 +49,7 @@ void sum_chunks(DeviceQueue const& queue, Job<T, Compute> const& job, double* su
 }  // namespace
 
 template <class T, class Compute>
-void Launch<T, Compute>::moments(DeviceQueue const& queue, Job<T, Compute> const& job,
+void Launch<T, Compute>::moments(DeviceStream const& queue, Job<T, Compute> const& job,
                                  double* sums) {
   with_programs(job, [&]<class P>(std::type_identity<P>) {
     launch("moments of normalisation", queue, job.tiles().blocks(),
@@ -59,7 +59,7 @@ void Launch<T, Compute>::moments(DeviceQueue const& queue, Job<T, Compute> const
 }
 
 template <class T, class Compute>
-void Launch<T, Compute>::backward_moments(DeviceQueue const& queue, Job<T, Compute> const& job,
+void Launch<T, Compute>::backward_moments(DeviceStream const& queue, Job<T, Compute> const& job,
                                           double* sums) {
   with_programs(job, [&]<class P>(std::type_identity<P>) {
     launch("backward moments of normalisation", queue, job.tiles().blocks(),
@@ -69,7 +69,7 @@ void Launch<T, Compute>::backward_moments(DeviceQueue const& queue, Job<T, Compu
 }
 
 template <class T, class Compute>
-void Launch<T, Compute>::forward(DeviceQueue const& queue, Job<T, Compute> const& job) {
+void Launch<T, Compute>::forward(DeviceStream const& queue, Job<T, Compute> const& job) {
   with_programs(job, [&]<class P>(std::type_identity<P>) {
     launch("normalisation", queue, job.tiles().blocks(), forward_kernel<P, Job<T, Compute>>, job,
            job.tiles());
@@ -77,7 +77,7 @@ void Launch<T, Compute>::forward(DeviceQueue const& queue, Job<T, Compute> const
 }
 
 template <class T, class Compute>
-void Launch<T, Compute>::backward(DeviceQueue const& queue, Job<T, Compute> const& job) {
+void Launch<T, Compute>::backward(DeviceStream const& queue, Job<T, Compute> const& job) {
   with_programs(job, [&]<class P>(std::type_identity<P>) {
     launch("backward normalisation", queue, job.tiles().blocks(),
            backward_kernel<P, Job<T, Compute>>, job, job.tiles());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/device_block.cuh"
 
-#include "network/norm_channels.hpp"
+#include "network/layers/norm_channels.hpp"
 
 namespace voxcycle {
 

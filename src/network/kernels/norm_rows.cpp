@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Compiled once per instruction set; VOXCYCLE_ISA names the namespace.
-#include "network/norm_rows.hpp"
+#include "network/layers/norm_rows.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -121,7 +121,7 @@ void moments(T const* x, std::int64_t rows, std::int64_t channels, double* sums)
 
 template <class T, class Compute>
 void forward(T const* x, std::int64_t rows, std::int64_t channels, Compute const* a,
-             Compute const* b, Compute slope, T* y) {
+             Compute const* b, Compute gradient, T* y) {
   auto const a_row = repeated(a, channels);
   auto const b_row = repeated(b, channels);
   Compute const* __restrict scale = a_row.data();
@@ -132,14 +132,14 @@ void forward(T const* x, std::int64_t rows, std::int64_t channels, Compute const
 #pragma omp simd
     for (std::int64_t i = 0; i < length; ++i) {
       Compute const value = scale[i] * load(from[i]) + shift[i];
-      store(value > 0 ? value : slope * value, to + i);
+      store(value > 0 ? value : gradient * value, to + i);
     }
   });
 }
 
 template <class T, class Compute>
 void backward_moments(T const* dy, T const* x, std::int64_t rows, std::int64_t channels,
-                      Compute const* a, Compute const* b, Compute const* mean, Compute slope,
+                      Compute const* a, Compute const* b, Compute const* mean, Compute gradient,
                       double* sums) {
   auto const a_row = repeated(a, channels);
   auto const b_row = repeated(b, channels);
@@ -152,12 +152,12 @@ void backward_moments(T const* dy, T const* x, std::int64_t rows, std::int64_t c
   Compute* __restrict second = pair.second;
   for_blocks(rows, channels, [&](std::int64_t offset, std::int64_t length) {
     T const* __restrict from = x + offset;
-    T const* __restrict slopes = dy + offset;
+    T const* __restrict gradients = dy + offset;
 #pragma omp simd
     for (std::int64_t i = 0; i < length; ++i) {
       Compute const value = load(from[i]);
-      Compute const d = load(slopes[i]);
-      Compute const g = scale[i] * value + shift[i] > 0 ? d : slope * d;
+      Compute const d = load(gradients[i]);
+      Compute const g = scale[i] * value + shift[i] > 0 ? d : gradient * d;
       first[i] += g;
       second[i] += g * (value - centre[i]);
     }
@@ -168,7 +168,7 @@ void backward_moments(T const* dy, T const* x, std::int64_t rows, std::int64_t c
 
 template <class T, class Compute>
 void backward(T const* dy, T const* x, std::int64_t rows, std::int64_t channels, Compute const* a,
-              Compute const* b, Compute const* p, Compute const* q, Compute slope, T* dx) {
+              Compute const* b, Compute const* p, Compute const* q, Compute gradient, T* dx) {
   auto const a_row = repeated(a, channels);
   auto const b_row = repeated(b, channels);
   auto const p_row = repeated(p, channels);
@@ -179,13 +179,13 @@ void backward(T const* dy, T const* x, std::int64_t rows, std::int64_t channels,
   Compute const* __restrict constant = q_row.data();
   for_blocks(rows, channels, [&](std::int64_t offset, std::int64_t length) {
     T const* from = x + offset;
-    T const* slopes = dy + offset;
+    T const* gradients = dy + offset;
     T* to = dx + offset;
 #pragma omp simd
     for (std::int64_t i = 0; i < length; ++i) {
       Compute const value = load(from[i]);
-      Compute const d = load(slopes[i]);
-      Compute const g = scale[i] * value + shift[i] > 0 ? d : slope * d;
+      Compute const d = load(gradients[i]);
+      Compute const g = scale[i] * value + shift[i] > 0 ? d : gradient * d;
       store(scale[i] * g + linear[i] * value + constant[i], to + i);
     }
   });

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <limits>
 
-#include "poisson/device.hpp"
-#include "poisson/element_jobs.hpp"
-#include "poisson/element_matrix.hpp"
-#include "poisson/launch.hpp"
-#include "poisson/stencil_entries.hpp"
+#include "poisson/operator/device.hpp"
+#include "poisson/operator/element_jobs.hpp"
+#include "poisson/operator/element_matrix.hpp"
+#include "poisson/operator/launch.hpp"
+#include "poisson/operator/stencil_entries.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle::on_gpu {

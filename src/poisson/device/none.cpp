@@ -2,7 +2,7 @@
 #include "voxcycle/core/device.hpp"
 #include "voxcycle/core/error.hpp"
 
-#include "poisson/device.hpp"
+#include "poisson/operator/device.hpp"
 
 namespace voxcycle::on_gpu {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/device_block.cuh"
 
-#include "poisson/launch.hpp"
+#include "poisson/operator/launch.hpp"
 
 namespace voxcycle {
 namespace {
@@ -14,7 +14,8 @@ __global__ void __launch_bounds__(block_threads) dot_kernel(DotJob<T> const job)
 }
 
 template <class T>
-void launch_both(DeviceQueue const& queue, DotJob<T> const& job, std::int64_t batch, double* dots) {
+void launch_both(DeviceStream const& queue, DotJob<T> const& job, std::int64_t batch,
+                 double* dots) {
   launch("dot products", queue, batch * job.chunks(), dot_kernel<T>, job);
   if (dots != job.partial) {
     launch_row_sums("dot products", queue, job.partial, batch, job.chunks(), dots);
@@ -23,11 +24,11 @@ void launch_both(DeviceQueue const& queue, DotJob<T> const& job, std::int64_t ba
 
 }  // namespace
 
-void launch_dots(DeviceQueue const& queue, DotJob<float> const& job, std::int64_t batch,
+void launch_dots(DeviceStream const& queue, DotJob<float> const& job, std::int64_t batch,
                  double* dots) {
   launch_both(queue, job, batch, dots);
 }
-void launch_dots(DeviceQueue const& queue, DotJob<double> const& job, std::int64_t batch,
+void launch_dots(DeviceStream const& queue, DotJob<double> const& job, std::int64_t batch,
                  double* dots) {
   launch_both(queue, job, batch, dots);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/device_block.cuh"
 
-#include "poisson/launch.hpp"
+#include "poisson/operator/launch.hpp"
 
 namespace voxcycle {
 namespace {
@@ -19,7 +19,7 @@ __global__ void __launch_bounds__(EnergyTiles::threads, blocks_at_once<T>)
 }
 
 template <class T>
-void launch_both(DeviceQueue const& queue, EnergyJob<T> const& job, double* energy) {
+void launch_both(DeviceStream const& queue, EnergyJob<T> const& job, double* energy) {
   int const tiles = EnergyTiles(job.nx, job.ny, job.nz).per_sample();
   launch<EnergyTiles::threads>("energy kernel", queue, static_cast<std::int64_t>(job.batch) * tiles,
                                energy_kernel<T>, job);
@@ -30,10 +30,10 @@ void launch_both(DeviceQueue const& queue, EnergyJob<T> const& job, double* ener
 
 }  // namespace
 
-void launch_energy(DeviceQueue const& queue, EnergyJob<float> const& job, double* energy) {
+void launch_energy(DeviceStream const& queue, EnergyJob<float> const& job, double* energy) {
   launch_both(queue, job, energy);
 }
-void launch_energy(DeviceQueue const& queue, EnergyJob<double> const& job, double* energy) {
+void launch_energy(DeviceStream const& queue, EnergyJob<double> const& job, double* energy) {
   launch_both(queue, job, energy);
 }
 

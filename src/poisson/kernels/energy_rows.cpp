@@ -3,7 +3,7 @@
 // pair one row of voxels at a time, a row along z in vectors. Sums and differences along x and z
 // are taken once a node row and shared by the two voxel rows beside it; those along y join two node
 // rows. Everything between reading u and writing K u lives in a few rows of scratch.
-#include "poisson/energy_rows.hpp"
+#include "poisson/operator/energy_rows.hpp"
 
 namespace voxcycle::energy_rows::VOXCYCLE_ISA {
 namespace {

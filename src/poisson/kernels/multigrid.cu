@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/device_block.cuh"
 
-#include "poisson/element_jobs.hpp"
+#include "poisson/operator/element_jobs.hpp"
 
 namespace voxcycle {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "poisson/row_loops.hpp"
+#include "poisson/operator/row_loops.hpp"
 
 #include <cstring>
 #include <type_traits>
@@ -87,12 +87,12 @@ void subtract(double* __restrict out, double const* a, std::int64_t n) {
   for (std::int64_t k = 0; k < n; ++k) out[k] -= a[k];
 }
 
-void divide(double* __restrict x, double const* divisor, double least, double most,
+void divide(double* __restrict x, double const* divisor, double minimum, double maximum,
             double* __restrict sense, std::int64_t n) {
 #pragma omp simd
   for (std::int64_t k = 0; k < n; ++k) {
     x[k] /= divisor[k];
-    sense[k] = x[k] >= least && x[k] <= most ? sense[k] : 0.0;
+    sense[k] = x[k] >= minimum && x[k] <= maximum ? sense[k] : 0.0;
   }
 }
 

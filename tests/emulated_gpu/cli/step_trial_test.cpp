@@ -3,10 +3,10 @@
 // how many kernels it starts, for small ones take longer to start than to run.
 #include "cli/step_trial.hpp"
 
+#include "voxcycle/config/options.hpp"
 #include "voxcycle/train/frame.hpp"
 
 #include "../memory.hpp"
-#include "cli/options.hpp"
 #include <ATen/Context.h>
 #include <gtest/gtest.h>
 
@@ -62,13 +62,13 @@ TEST(StepTrialOnGpu, ConvolutionsAreAsReproducibleAsTheReduction) {
 
 TEST(StepTrialOnGpu, TheHostSeldomWaits) {
   for (std::int64_t batch : {2, 8}) {
-    std::int64_t const units = batch / TrainOptions().unit_size;
+    std::int64_t const micro_batches = batch / TrainOptions().micro_batch_size;
     auto const step = counts_of_step(Grid3::cube(8), batch);
-    // A unit: the coarsest matrices of its nested levels and of its loss. A step: the loss, and
-    // exponents of the gradient.
-    EXPECT_LE(step.host_waits, 2 * units + 2) << "samples: " << batch;
-    // Found: 245 and 533 a unit. A kernel more for each norm of a unit shows.
-    EXPECT_LE(step.launches, 250 + 537 * units) << "samples: " << batch;
+    // A micro-batch: the coarsest matrices of its nested levels and of its loss. A step: the loss,
+    // and exponents of the gradient.
+    EXPECT_LE(step.host_waits, 2 * micro_batches + 2) << "samples: " << batch;
+    // Found: 245 and 533 a micro-batch. A kernel more for each norm of a micro-batch shows.
+    EXPECT_LE(step.launches, 250 + 537 * micro_batches) << "samples: " << batch;
   }
 }
 

@@ -54,9 +54,9 @@ TEST(EmulatedGpu, HasNoUsefulValuesInFreshMemory) {
 
 TEST(EmulatedGpu, PutsOffWorkInSideStreams) {
   int done = 0;
-  SideQueue const side(0);
+  SideStream const side(0);
   emulated_gpu::enqueue(side.queue().stream, [&] { done = 1; });
-  QueueMark const mark(side.queue());
+  StreamEvent const mark(side.queue());
   emulated_gpu::enqueue(side.queue().stream, [&] { done = 2; });
   EXPECT_EQ(done, 0);
   mark.hold(current_queue(0));

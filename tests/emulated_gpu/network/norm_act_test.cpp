@@ -15,7 +15,7 @@ constexpr double kRounding = 1e-12;  // float64, sums of some hundred terms
 constexpr std::int64_t kChannels = 8;
 
 struct Result {
-  std::vector<at::Tensor> tensors;  ///< y, dx, slopes of gamma and beta, running statistics
+  std::vector<at::Tensor> tensors;  ///< y, dx, gradients of gamma and beta, running statistics
 };
 
 /// Two batches of five samples in units of two, forward and backward, then one in evaluation.
@@ -32,7 +32,7 @@ Result run(Norm norm, at::Device device) {
   }
   Result result;
   for (bool training : {true, true, false}) {
-    Units x;
+    MicroBatches x;
     std::vector<at::Tensor> dy;
     for (std::int64_t size : {2, 2, 1}) {
       auto const field = [&] {
@@ -43,16 +43,16 @@ Result run(Norm norm, at::Device device) {
       x.push_back(field().requires_grad_());
       dy.push_back(field());
     }
-    Pass const pass{.comm = *comm,
-                    .device = device,
-                    .training = training,
-                    .dtype = at::kDouble,
-                    .total_units = 3,
-                    .total_samples = 5};
-    auto const y = layer.forward(pass, x);
+    ForwardContext const context{.comm = *comm,
+                                 .device = device,
+                                 .training = training,
+                                 .dtype = at::kDouble,
+                                 .total_micro_batches = 3,
+                                 .total_samples = 5};
+    auto const y = layer.forward(context, x);
     torch::autograd::backward(y, dy);
-    for (auto const& unit : y) result.tensors.push_back(unit.detach());
-    for (auto const& unit : x) result.tensors.push_back(unit.grad());
+    for (auto const& micro_batch : y) result.tensors.push_back(micro_batch.detach());
+    for (auto const& micro_batch : x) result.tensors.push_back(micro_batch.grad());
   }
   for (auto const& weights :
        {layer.gamma.grad(), layer.beta.grad(), layer.running_mean, layer.running_var}) {

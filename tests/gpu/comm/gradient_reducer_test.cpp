@@ -11,7 +11,7 @@
 namespace voxcycle {
 namespace {
 
-/// Exact sums of three units' gradients of two parameters on a device.
+/// Exact sums of three micro-batches' gradients of two parameters on a device.
 std::vector<at::Tensor> reduced(at::Device device, at::ScalarType dtype) {
   at::manual_seed(1);
   auto const comm = make_self_communicator();
@@ -20,13 +20,13 @@ std::vector<at::Tensor> reduced(at::Device device, at::ScalarType dtype) {
                                      at::zeros({4}, dtype).to(device)};
   GradientReducer reducer(*comm, parameters, GradientMode::exact);
   reducer.begin(2);  // fewer than come
-  for (int unit = 0; unit < 3; ++unit) {
+  for (int micro_batch = 0; micro_batch < 3; ++micro_batch) {
     for (auto const& parameter : parameters) {
-      if (unit == 2 && parameter.numel() == 20000) continue;
+      if (micro_batch == 2 && parameter.numel() == 20000) continue;
       at::Tensor const gradient = parameter.numel() == 4
                                       ? at::zeros(parameter.sizes(), dtype)
                                       : at::randn(parameter.sizes(), at::kDouble).to(dtype);
-      reducer.add_unit(parameter, gradient.to(device));
+      reducer.add_micro_batch(parameter, gradient.to(device));
     }
   }
   reducer.finish();
@@ -51,7 +51,7 @@ TEST(GradientReducerOnGpu, RefusesWhatIsNotFinite) {
   GradientReducer reducer(*comm, parameters, GradientMode::exact);
   at::Tensor const gradient = at::zeros({100});
   gradient[57] = std::numeric_limits<float>::infinity();
-  reducer.add_unit(parameters[0], gradient.cuda());
+  reducer.add_micro_batch(parameters[0], gradient.cuda());
   EXPECT_THROW(reducer.finish(), NotFiniteGradient);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a GPU's library makes of our convolutions: cuDNN 9.8 to 9.10 gave wrong results for large
 // fields of bf16 without a word.
-#include "network/slab_conv.hpp"
+#include "network/layers/slab_conv.hpp"
 
 #include "voxcycle/comm/communicator.hpp"
 #include "voxcycle/core/device.hpp"
@@ -58,16 +58,16 @@ struct Results {
 };
 
 /// As the network convolves and differentiates.
-Results whole(Kind const& kind, Channels channels, Operands const& in, at::Tensor const& slope) {
-  UnitConv conv({.kind = kind.kind, .in = channels.in, .out = channels.out, .bias = Bias::yes});
+Results whole(Kind const& kind, Channels channels, Operands const& in, at::Tensor const& gradient) {
+  Conv conv({.kind = kind.kind, .in = channels.in, .out = channels.out, .bias = Bias::yes});
   bool const exact = in.x.scalar_type() == at::kDouble;
   conv.weight.set_data(exact ? in.w : in.w.to(at::kFloat));
   conv.bias.set_data(exact ? in.b : in.b.to(at::kFloat));
   auto const comm = make_self_communicator();
-  Pass const pass{.comm = *comm, .device = in.x.device(), .dtype = in.x.scalar_type()};
+  ForwardContext const context{.comm = *comm, .device = in.x.device(), .dtype = in.x.scalar_type()};
   at::Tensor const x = in.x.detach().requires_grad_();
-  at::Tensor const y = conv.forward(pass, Units{x}).at(0);
-  y.backward(slope);
+  at::Tensor const y = conv.forward(context, MicroBatches{x}).at(0);
+  y.backward(gradient);
   return {y.detach(), x.grad(), conv.weight.grad()};
 }
 
@@ -96,24 +96,24 @@ TEST_P(ConvolutionsOnGpu, EqualThoseOfTheCpu) {
         SCOPED_TRACE(std::string(kind.name) + ", " + std::to_string(channels.in) + " to " +
                      std::to_string(channels.out) + " channels, " + at::toString(dtype));
         Operands const cpu(kind, channels, 2, {12, 10, 6}, at::kDouble);
-        at::Tensor slope = slab_conv::forward(kind.kind, {cpu.x}, cpu.w, cpu.b);
-        slope = at::randint_like(slope, -8, 9).div_(8);
-        Results const expected = whole(kind, channels, cpu, slope);
+        at::Tensor gradient = slab_conv::forward(kind.kind, {cpu.x}, cpu.w, cpu.b);
+        gradient = at::randint_like(gradient, -8, 9).div_(8);
+        Results const expected = whole(kind, channels, cpu, gradient);
 
         auto const moved = [&](at::Tensor const& t) { return t.to(dtype).cuda(); };
         Operands gpu = cpu;
         for (at::Tensor* t : {&gpu.x, &gpu.w, &gpu.b}) *t = moved(*t);
-        Results const found = whole(kind, channels, gpu, moved(slope));
+        Results const found = whole(kind, channels, gpu, moved(gradient));
         EXPECT_LT(difference(found.y.cpu(), expected.y), allowed);
         EXPECT_LT(difference(found.dx.cpu(), expected.dx), allowed);
         EXPECT_LT(difference(found.dw.cpu(), expected.dw), allowed);
         if (channels.in % 8 == 0 && channels.out % 8 == 0) {  // a sample after the other
-          at::Tensor const dw = slab_conv::weight_gradient_in_slabs(kind.kind, moved(slope),
+          at::Tensor const dw = slab_conv::weight_gradient_in_slabs(kind.kind, moved(gradient),
                                                                     {gpu.x}, gpu.w, 100, 100);
           EXPECT_LT(difference(dw.cpu(), expected.dw), allowed);
         }
         if (!GetParam()) continue;
-        Results const again = whole(kind, channels, gpu, moved(slope));
+        Results const again = whole(kind, channels, gpu, moved(gradient));
         EXPECT_TRUE(at::equal(again.y, found.y));
         EXPECT_TRUE(at::equal(again.dx, found.dx));
         EXPECT_TRUE(at::equal(again.dw, found.dw));
@@ -140,18 +140,19 @@ TEST_P(ConvolutionsOnGpu, OfLargeFieldsEqualThoseOfTheirSlabs) {
     std::int64_t const planes = n / 4;
     at::Tensor const y = slab_conv::forward_in_slabs(kind.kind, {in.x}, in.w, in.b, planes);
     // Mostly of one sign, so that sums over many voxels do not cancel.
-    at::Tensor const slope = at::randint_like(y, 0, 9).div_(8);
+    at::Tensor const gradient = at::randint_like(y, 0, 9).div_(8);
     at::Tensor const x = in.x.abs();
-    auto const found = slab_conv::backward(kind.kind, slope, {x}, in.w, true);
+    auto const found = slab_conv::backward(kind.kind, gradient, {x}, in.w, true);
     auto const apart = [](at::Tensor const& a, at::Tensor const& b) {
       return ((a - b).abs().max().to(at::kDouble) / b.abs().max().to(at::kDouble)).item<double>();
     };
     EXPECT_LT(apart(slab_conv::forward(kind.kind, {in.x}, in.w, in.b), y), allowed);
-    EXPECT_LT(apart(found.x.at(0),
-                    slab_conv::input_gradient_in_slabs(kind.kind, slope, {x}, in.w, planes).at(0)),
-              allowed);
+    EXPECT_LT(
+        apart(found.x.at(0),
+              slab_conv::input_gradient_in_slabs(kind.kind, gradient, {x}, in.w, planes).at(0)),
+        allowed);
     for (std::int64_t const rows : {n / 4, 2 * n}) {  // 2 n: not cut along y
-      EXPECT_LT(apart(found.w, slab_conv::weight_gradient_in_slabs(kind.kind, slope, {x}, in.w,
+      EXPECT_LT(apart(found.w, slab_conv::weight_gradient_in_slabs(kind.kind, gradient, {x}, in.w,
                                                                    planes / 4, rows)),
                 of_weights);
     }

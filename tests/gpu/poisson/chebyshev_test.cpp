@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "poisson/chebyshev.hpp"
+#include "poisson/multigrid/chebyshev.hpp"
 
 #include "voxcycle/poisson/boundary.hpp"
 #include "voxcycle/poisson/smoother.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "poisson/lanczos.hpp"
+#include "poisson/multigrid/lanczos.hpp"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

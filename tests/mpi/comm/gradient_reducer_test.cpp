@@ -2,7 +2,7 @@
 #include "voxcycle/comm/gradient_reducer.hpp"
 
 #include "voxcycle/core/error.hpp"
-#include "voxcycle/grid/units.hpp"
+#include "voxcycle/grid/micro_batches.hpp"
 
 #include <limits>
 
@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::int64_t kUnits = 5;
 
-/// Gradient of unit `index` for a parameter of 3 x 4 entries, spread over 12 orders of magnitude.
+/// Gradient of micro-batch `index` for a parameter of 3 x 4 entries, spread over 12 orders of
+/// magnitude.
 at::Tensor unit_gradient(std::int64_t index) {
   at::Tensor const steps = at::arange(12, at::kFloat).view({3, 4});
   return at::sin(steps + 3.0 * static_cast<double>(index)) * at::pow(10.0, steps - 6.0);
@@ -25,8 +26,8 @@ at::Tensor reduced(Communicator const& comm, GradientMode mode) {
   at::Tensor const untouched = at::zeros({2});
   GradientReducer reducer(comm, {parameter, untouched}, mode);
   reducer.begin(kUnits);
-  for (auto const& unit : units_of_rank(kUnits, 1, comm.size(), comm.rank())) {
-    reducer.add_unit(parameter, unit_gradient(unit.index));
+  for (auto const& micro_batch : micro_batches_of_rank(kUnits, 1, comm.size(), comm.rank())) {
+    reducer.add_micro_batch(parameter, unit_gradient(micro_batch.index));
   }
   reducer.close(parameter);
   reducer.finish();
@@ -58,7 +59,7 @@ TEST(GradientReducer, RefusesGradientsThatAreNotFinite) {
     GradientReducer reducer(*comm, {parameter}, mode);
     reducer.begin(comm->size());
     float const value = comm->rank() == 0 ? std::numeric_limits<float>::infinity() : 1.0F;
-    reducer.add_unit(parameter, at::full({2}, value));
+    reducer.add_micro_batch(parameter, at::full({2}, value));
     reducer.close(parameter);
     EXPECT_THROW(reducer.finish(), Error);
   }
@@ -73,13 +74,14 @@ TEST(GradientReducer, FastModeSumsManyParametersOfSeveralTypesInBuckets) {
     parameters.push_back(at::zeros({size}, k % 4 == 3 ? at::kDouble : at::kFloat));
   }
   GradientReducer reducer(*comm, parameters, GradientMode::fast);
-  for (int pass = 1; pass <= 2; ++pass) {
+  for (int context = 1; context <= 2; ++context) {
     reducer.begin(2 * comm->size());
     for (std::size_t k = parameters.size(); k-- > 0;) {  // backward goes from last to first
       // Small integers: their sums are exact. The last rank owns nothing.
       bool const owns = comm->size() == 1 || comm->rank() + 1 < comm->size();
-      for (int unit = 0; owns && unit < 2; ++unit) {
-        reducer.add_unit(parameters[k], at::full_like(parameters[k], pass * (double(k) + unit)));
+      for (int micro_batch = 0; owns && micro_batch < 2; ++micro_batch) {
+        reducer.add_micro_batch(parameters[k],
+                                at::full_like(parameters[k], context * (double(k) + micro_batch)));
       }
       reducer.close(parameters[k]);
     }
@@ -87,7 +89,7 @@ TEST(GradientReducer, FastModeSumsManyParametersOfSeveralTypesInBuckets) {
     int const owners = std::max(1, comm->size() - 1);
     for (std::size_t k = 0; k < parameters.size(); ++k) {
       at::Tensor const expected =
-          at::full_like(parameters[k], pass * owners * (2.0 * double(k) + 1));
+          at::full_like(parameters[k], context * owners * (2.0 * double(k) + 1));
       EXPECT_TRUE(at::equal(parameters[k].grad(), expected)) << k;
     }
   }

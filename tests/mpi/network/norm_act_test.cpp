@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/network/norm_act.hpp"
 
-#include "voxcycle/grid/units.hpp"
+#include "voxcycle/grid/micro_batches.hpp"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -36,29 +36,30 @@ void compare_with_whole_batch(std::int64_t samples) {
     layer.gamma.fill_(1.5);
     layer.beta.fill_(0.25);
   }
-  auto const mine = units_of_rank(samples, 2, comm->size(), comm->rank());
-  Units units;
-  std::vector<at::Tensor> slopes;
-  for (auto const& unit : mine) {
-    units.push_back(x.narrow(0, unit.begin, unit.size()).contiguous(kLayout).requires_grad_());
-    slopes.push_back(dy.narrow(0, unit.begin, unit.size()).contiguous(kLayout));
+  auto const mine = micro_batches_of_rank(samples, 2, comm->size(), comm->rank());
+  MicroBatches micro_batches;
+  std::vector<at::Tensor> gradients;
+  for (auto const& micro_batch : mine) {
+    micro_batches.push_back(
+        x.narrow(0, micro_batch.begin, micro_batch.size()).contiguous(kLayout).requires_grad_());
+    gradients.push_back(dy.narrow(0, micro_batch.begin, micro_batch.size()).contiguous(kLayout));
   }
   if (mine.empty()) {
-    units.push_back(x.narrow(0, 0, 0).contiguous(kLayout).requires_grad_());
-    slopes.push_back(dy.narrow(0, 0, 0));
+    micro_batches.push_back(x.narrow(0, 0, 0).contiguous(kLayout).requires_grad_());
+    gradients.push_back(dy.narrow(0, 0, 0));
   }
-  Pass const pass{.comm = *comm,
-                  .dtype = at::kDouble,
-                  .total_units = unit_count(samples, 2),
-                  .total_samples = samples};
-  auto const y = layer.forward(pass, units);
-  torch::autograd::backward(y, slopes);
+  ForwardContext const context{.comm = *comm,
+                               .dtype = at::kDouble,
+                               .total_micro_batches = micro_batch_count(samples, 2),
+                               .total_samples = samples};
+  auto const y = layer.forward(context, micro_batches);
+  torch::autograd::backward(y, gradients);
   for (std::size_t k = 0; k < mine.size(); ++k) {
     auto const part = [&](at::Tensor const& t) {
       return t.narrow(0, mine[k].begin, mine[k].size());
     };
     EXPECT_TRUE(at::allclose(y[k], part(want), kRounding, kRounding));
-    EXPECT_TRUE(at::allclose(units[k].grad(), part(whole.grad()), kRounding, kRounding));
+    EXPECT_TRUE(at::allclose(micro_batches[k].grad(), part(whole.grad()), kRounding, kRounding));
   }
   EXPECT_TRUE(at::allclose(layer.gamma.grad(), gamma.grad(), kRounding, kRounding));
   EXPECT_TRUE(at::allclose(layer.beta.grad(), beta.grad(), kRounding, kRounding));

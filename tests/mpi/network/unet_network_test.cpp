@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/network/unet_network.hpp"
 
-#include "voxcycle/grid/units.hpp"
+#include "voxcycle/grid/micro_batches.hpp"
 
 #include "../../unit/network/networks.hpp"
 #include <ATen/ATen.h>
@@ -11,7 +11,7 @@
 namespace voxcycle {
 namespace {
 
-constexpr std::int64_t kSamples = 7;  // four units of two; of 3 ranks one owns two of them
+constexpr std::int64_t kSamples = 7;  // four micro-batches of two; of 3 ranks one owns two of them
 
 struct Outcome {
   std::vector<at::Tensor> gradients;   ///< undefined where no rank touched the parameter
@@ -33,20 +33,20 @@ Outcome pass_over(Communicator const& comm, Norm norm, at::ScalarType dtype) {
   auto const type = dtype == at::kDouble ? at::kDouble : at::kFloat;
   at::Tensor const log_nu = at::randn({kSamples, 1, 8, 8, 8}, type);
   at::Tensor const du = at::randn({kSamples, 1, 9, 9, 9}, type);
-  Units x;
-  std::vector<at::Tensor> slopes;
-  for (auto const& unit : units_of_rank(kSamples, 2, comm.size(), comm.rank())) {
-    x.push_back(log_nu.narrow(0, unit.begin, unit.size()));
-    slopes.push_back(du.narrow(0, unit.begin, unit.size()));
+  MicroBatches x;
+  std::vector<at::Tensor> gradients;
+  for (auto const& micro_batch : micro_batches_of_rank(kSamples, 2, comm.size(), comm.rank())) {
+    x.push_back(log_nu.narrow(0, micro_batch.begin, micro_batch.size()));
+    gradients.push_back(du.narrow(0, micro_batch.begin, micro_batch.size()));
   }
   GradientReducer reducer(comm, network->parameters(), GradientMode::exact);
-  Pass const pass{.comm = comm,
-                  .reducer = &reducer,
-                  .dtype = dtype,
-                  .total_units = unit_count(kSamples, 2),
-                  .total_samples = kSamples};
-  reducer.begin(pass.total_units);
-  torch::autograd::backward(network->forward(pass, Grid3::cube(8), x), slopes);
+  ForwardContext const context{.comm = comm,
+                               .reducer = &reducer,
+                               .dtype = dtype,
+                               .total_micro_batches = micro_batch_count(kSamples, 2),
+                               .total_samples = kSamples};
+  reducer.begin(context.total_micro_batches);
+  torch::autograd::backward(network->forward(context, Grid3::cube(8), x), gradients);
   reducer.finish();
   Outcome outcome;
   for (auto const& p : network->parameters()) outcome.gradients.push_back(p.grad());

@@ -25,7 +25,7 @@ constexpr double kDifference = 1e-8;
 constexpr double kDifferenceError = 1e-5;
 
 std::shared_ptr<Network> small_network(at::ScalarType dtype) {
-  // More steps would leave slopes that rounding of differences hides.
+  // More steps would leave gradients that rounding of differences hides.
   auto network = make_network({.channels = {{4, 4}, {8, 4}}, .smoothing = 4}, Boundary{}, Source{});
   if (dtype == at::kDouble) network->to(at::kDouble);
   return network;
@@ -49,7 +49,7 @@ class SmallLoss {
               return std::make_unique<Prefetcher>(
                   Mixture(std::move(sets), {1.0}, {}),
                   PrefetchOptions{.batch = batch,
-                                  .unit_size = 2,
+                                  .micro_batch_size = 2,
                                   .steps = std::numeric_limits<std::int64_t>::max(),
                                   .first_position = first,
                                   .period = count,
@@ -164,8 +164,8 @@ TEST_F(SampleObjectiveTest, TheGradientIsTheSlopeOfTheValue) {
     at::Tensor const d = at::randn_like(problem.start);
     double const up = objective.value(0, problem.start + kDifference * d);
     double const down = objective.value(0, problem.start - kDifference * d);
-    double const slope = here.gradient.dot(d).item<double>();
-    EXPECT_NEAR((up - down) / (2 * kDifference) / slope, 1.0, kDifferenceError);
+    double const gradient = here.gradient.dot(d).item<double>();
+    EXPECT_NEAR((up - down) / (2 * kDifference) / gradient, 1.0, kDifferenceError);
   }
 }
 

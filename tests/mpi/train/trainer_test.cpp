@@ -55,7 +55,7 @@ TEST_F(TrainerTest, RunsHaveTheSameBitsOnAnyNumberOfRanks) {
 }
 
 TEST_F(TrainerTest, FastReductionStaysClose) {
-  for (std::int64_t batch : {5, 2}) {  // with 2, only one rank has a unit
+  for (std::int64_t batch : {5, 2}) {  // with 2, only one rank has a micro-batch
     auto const name = std::to_string(batch);
     auto together = options_for(root_, "fast" + name);
     auto alone = options_for(root_, "exact" + name + "-" + std::to_string(comm_->rank()));
@@ -84,7 +84,7 @@ TrainOptions in_slabs(TrainOptions options, Communicator const& comm) {
 TEST_F(TrainerTest, SharedSpaceStaysClose) {
   for (auto const& [batch, directions] :
        std::vector<std::pair<std::int64_t, std::int64_t>>{{5, 0}, {2, 0}, {5, 2}, {2, 2}}) {
-    // With a batch of 2, one of two groups has no unit.
+    // With a batch of 2, one of two groups has no micro-batch.
     auto const name = std::to_string(batch) + "-" + std::to_string(directions);
     auto together = in_slabs(options_for(root_, "space" + name), *comm_);
     auto alone =
@@ -221,19 +221,19 @@ TEST_F(TrainerTest, TheFirstStepOfAVisitLimitedInSecondsTrains) {
   std::vector<at::Tensor> before;
   auto const first = make_network(options.network, options.boundary, options.source);
   for (auto const& p : first->parameters()) before.push_back(p.detach().clone());
-  double most = 0.0;
+  double maximum = 0.0;
   std::int64_t steps = 0;
   options.after_step = [&](StepView const& view) {
     ++steps;
     auto const after = view.network.parameters();
     for (std::size_t k = 0; k < after.size(); ++k) {
-      most = std::max(most, (after[k].detach() - before[k]).abs().max().item<double>());
+      maximum = std::max(maximum, (after[k].detach() - before[k]).abs().max().item<double>());
     }
   };
   train(options, *comm_);
   EXPECT_EQ(steps, 1);
   // A tenth of the rate at the least.
-  EXPECT_GT(most, 0.01 * options.levels[1].rate);
+  EXPECT_GT(maximum, 0.01 * options.levels[1].rate);
 }
 
 TEST_F(TrainerTest, AStalledGapEndsAVisit) {
@@ -290,7 +290,7 @@ TEST_F(TrainerTest, BeginsWithTheWeightsOfAFinishedRun) {
   second.levels[1].optimizer = "lbfgs";
   auto const summary = train(second, *comm_);
   auto const last = CheckpointReader(checkpoint_path(first.directory));
-  EXPECT_FALSE(last.carried().empty()) << "Adam's second moments, for L-BFGS";
+  EXPECT_FALSE(last.warm_start().empty()) << "Adam's second moments, for L-BFGS";
   if (comm_->rank() != 0) return;
   auto const before = metrics_from_csv(last.header().metrics);
   ASSERT_EQ(summary.rows.front().step, 0);

@@ -98,8 +98,8 @@ inline int train_in_sessions(
     TrainOptions const& options, Communicator const& comm,
     std::function<void(TrainOptions&, int session)> const& prepare,
     std::function<void(TrainSummary const&, int session)> const& look = {}) {
-  constexpr int most = 60;
-  for (int session = 0; session < most; ++session) {
+  constexpr int maximum = 60;
+  for (int session = 0; session < maximum; ++session) {
     auto changed = options;
     prepare(changed, session);
     auto const summary = train(changed, comm);
@@ -107,8 +107,8 @@ inline int train_in_sessions(
     comm.barrier();
     if (summary.finished) return session + 1;
   }
-  ADD_FAILURE() << "not finished after " << most << " sessions";
-  return most;
+  ADD_FAILURE() << "not finished after " << maximum << " sessions";
+  return maximum;
 }
 
 /// All values of a finished run: weights, running statistics, averages.

@@ -2,6 +2,7 @@
 #include "cli/memory_check.hpp"
 
 #include "voxcycle/comm/communicator.hpp"
+#include "voxcycle/config/options.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/train/loss.hpp"
@@ -9,10 +10,9 @@
 #include <regex>
 #include <vector>
 
+#include "../config/config_text.hpp"
 #include "cli/memory_advice.hpp"
-#include "cli/options.hpp"
 #include "cli/step_trial.hpp"
-#include "config_text.hpp"
 #include "counting_allocator.hpp"
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "voxcycle/solver.hpp"
+#include "voxcycle/solver/solver.hpp"
 
-#include "voxcycle/cli/config.hpp"
+#include "voxcycle/config/config.hpp"
+#include "voxcycle/config/options.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/instruction_set.hpp"
 #include "voxcycle/network/network.hpp"
@@ -16,8 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "cli/model.hpp"
-#include "cli/options.hpp"
+#include "voxcycle/config/model.hpp"
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>

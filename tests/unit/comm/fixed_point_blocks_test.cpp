@@ -30,7 +30,8 @@ std::vector<T> numbers(std::int64_t count) {
   return x;
 }
 
-/// Three arrays of sizes in `sizes` in rows of two units each, the middle one of one unit.
+/// Three arrays of sizes in `sizes` in rows of two micro-batches each, the middle one of one
+/// micro-batch.
 template <class T>
 struct Arrays {
   explicit Arrays(std::array<std::int64_t, 3> const& sizes_in) : sizes(sizes_in) {
@@ -48,8 +49,8 @@ struct Arrays {
   }
 
   Segments segments() const { return {table.data(), 3, row_size}; }
-  T* values(std::size_t array, std::int64_t unit) {
-    return rows.data() + unit * row_size + begins[array];
+  T* values(std::size_t array, std::int64_t micro_batch) {
+    return rows.data() + micro_batch * row_size + begins[array];
   }
 
   static constexpr std::array<int, 3> exponents{-2, -40, 3};
@@ -97,8 +98,8 @@ void check(Loops<T> const& loops) {
     for (std::size_t k = 0; k < 3; ++k) {
       std::vector<std::int64_t> sum(static_cast<std::size_t>(sizes[k]), 0);
       std::vector<T> x(sum.size());
-      for (std::int64_t unit = 0; unit < arrays.table[6 + k]; ++unit) {
-        loops.add(arrays.values(k, unit), sizes[k], std::ldexp(1.0, -arrays.exponents[k]),
+      for (std::int64_t micro_batch = 0; micro_batch < arrays.table[6 + k]; ++micro_batch) {
+        loops.add(arrays.values(k, micro_batch), sizes[k], std::ldexp(1.0, -arrays.exponents[k]),
                   sum.data());
       }
       loops.to_floating(sum.data(), sizes[k], std::ldexp(1.0, arrays.exponents[k]), x.data());

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 CudaReport good_report() {
   CudaReport report;
   report.compiled = 13000;
-  report.least_capability = 80;
+  report.min_capability = 80;
   report.driver = 13010;
   report.gpus = {{"NVIDIA H100", 90, std::int64_t{80} << 30}};
   return report;

@@ -20,9 +20,9 @@ double ulps(double value, long double exact) {
 }
 
 // Of exp one rounding of the sum 1 + (...), half an ulp, and less than half of the terms within.
-constexpr double kMostUlps = 1.0;
+constexpr double kMaxUlps = 1.0;
 // The argument's reduction to 3e-17 and two roundings at values up to 1.
-constexpr double kMostAbsolute = 2.3e-16;
+constexpr double kMaxAbsolute = 2.3e-16;
 
 TEST(ExactMath, ExpIsWithinAnUlp) {
   double worst = 0.0;
@@ -32,7 +32,7 @@ TEST(ExactMath, ExpIsWithinAnUlp) {
   for (double x = -1.0; x <= 1.0; x += 3.3e-6) {
     worst = std::max(worst, ulps(exact_exp(x), std::exp(static_cast<long double>(x))));
   }
-  EXPECT_LE(worst, kMostUlps);
+  EXPECT_LE(worst, kMaxUlps);
   EXPECT_EQ(exact_exp(0.0), 1.0);
 }
 
@@ -54,7 +54,7 @@ TEST(ExactMath, ExpGoesOnToZeroAndInfinity) {
 
 TEST(ExactMath, LogIsWithinTwoUlps) {
   // Near 1 three roundings of f = (m - 1) / (m + 1) and of its sum; elsewhere less.
-  constexpr double kMostUlpsOfLog = 2.0;
+  constexpr double kMaxUlpsOfLog = 2.0;
   double worst = 0.0;
   for (double x = 0.5; x <= 2.0; x += 1.7e-6) {
     worst = std::max(worst, ulps(exact_log(x), std::log(static_cast<long double>(x))));
@@ -62,7 +62,7 @@ TEST(ExactMath, LogIsWithinTwoUlps) {
   for (double x = 2.3e-308; x < 1e308; x *= 1.0137) {
     worst = std::max(worst, ulps(exact_log(x), std::log(static_cast<long double>(x))));
   }
-  EXPECT_LE(worst, kMostUlpsOfLog);
+  EXPECT_LE(worst, kMaxUlpsOfLog);
   EXPECT_EQ(exact_log(1.0), 0.0);
 }
 
@@ -73,7 +73,7 @@ TEST(ExactMath, SinAndCosAreWithinTheirTolerance) {
     worst = std::max(worst, static_cast<double>(std::abs(exact_sin(x) - std::sin(exact))));
     worst = std::max(worst, static_cast<double>(std::abs(exact_cos(x) - std::cos(exact))));
   }
-  EXPECT_LE(worst, kMostAbsolute);
+  EXPECT_LE(worst, kMaxAbsolute);
   EXPECT_EQ(exact_sin(0.0), 0.0);
   EXPECT_EQ(exact_cos(0.0), 1.0);
   for (double x = 0.001; x < 30; x += 0.0713) {

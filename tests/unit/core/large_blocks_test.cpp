@@ -95,7 +95,7 @@ TEST(LargeBlocks, HoldNoMoreThanWasInUseAtOnce) {
   std::mt19937 random(1);
   std::int64_t const before = resident_bytes();
   std::vector<std::pair<void*, std::size_t>> taken;
-  std::size_t used = 0, most = 0;
+  std::size_t used = 0, maximum = 0;
   for (int k = 0; k < 2000; ++k) {
     if (!taken.empty() && (taken.size() == 12 || random() % 2 == 0)) {
       std::swap(taken[random() % taken.size()], taken.back());
@@ -107,14 +107,14 @@ TEST(LargeBlocks, HoldNoMoreThanWasInUseAtOnce) {
       std::size_t const bytes = (1 + random() % 40) * kPage;
       taken.emplace_back(fill(blocks.take(bytes), 1, bytes), bytes);
       used += bytes;
-      most = std::max(most, used);
+      maximum = std::max(maximum, used);
     }
     ASSERT_EQ(blocks.used(), used);
-    ASSERT_LE(used + blocks.free(), most);
+    ASSERT_LE(used + blocks.free(), maximum);
     auto const others = static_cast<std::int64_t>(4 * kMebibyte);
     ASSERT_LE(resident_bytes() - before, static_cast<std::int64_t>(used + blocks.free()) + others);
   }
-  EXPECT_GT(most, 100 * kMebibyte);
+  EXPECT_GT(maximum, 100 * kMebibyte);
   for (auto const& [block, bytes] : taken) blocks.give(block, bytes);
 }
 

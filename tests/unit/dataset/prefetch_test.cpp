@@ -43,11 +43,11 @@ TEST(Prefetcher, TheRanksTogetherReadTheWholeBatch) {
     for (int ranks : {1, 2, 3, 7}) {
       constexpr std::int64_t kSteps = 4;
       std::vector<std::vector<std::int64_t>> read(kSteps);
-      std::vector<std::size_t> units(kSteps, 0);
+      std::vector<std::size_t> micro_batches(kSteps, 0);
       for (int rank = 0; rank < ranks; ++rank) {
         PrefetchOptions options;
         options.batch = batch;
-        options.unit_size = 2;
+        options.micro_batch_size = 2;
         options.steps = kSteps;
         options.ranks = ranks;
         options.rank = rank;
@@ -55,26 +55,27 @@ TEST(Prefetcher, TheRanksTogetherReadTheWholeBatch) {
         for (std::size_t step = 0; step < kSteps; ++step) {
           LocalBatch const part = prefetcher.next();
           ASSERT_EQ(part.nu.size(), part.origin.size());
-          units[step] += part.nu.size();
-          for (std::size_t unit = 0; unit < part.nu.size(); ++unit) {
-            auto const count = static_cast<std::int64_t>(part.origin[unit].size());
-            ASSERT_EQ(part.nu[unit].sizes(), (at::IntArrayRef{count, 1, 2, 3, 4}));
-            ASSERT_EQ(part.nu[unit].scalar_type(), at::kFloat);
+          micro_batches[step] += part.nu.size();
+          for (std::size_t micro_batch = 0; micro_batch < part.nu.size(); ++micro_batch) {
+            auto const count = static_cast<std::int64_t>(part.origin[micro_batch].size());
+            ASSERT_EQ(part.nu[micro_batch].sizes(), (at::IntArrayRef{count, 1, 2, 3, 4}));
+            ASSERT_EQ(part.nu[micro_batch].scalar_type(), at::kFloat);
             for (std::int64_t k = 0; k < count; ++k) {
-              std::int64_t const index = part.origin[unit][static_cast<std::size_t>(k)].index;
-              EXPECT_TRUE(at::equal(part.nu[unit][k], expected_nu(index))) << index;
+              std::int64_t const index =
+                  part.origin[micro_batch][static_cast<std::size_t>(k)].index;
+              EXPECT_TRUE(at::equal(part.nu[micro_batch][k], expected_nu(index))) << index;
               read[step].push_back(index);
             }
           }
         }
       }
       for (std::size_t step = 0; step < kSteps; ++step) {
-        std::vector<std::int64_t> whole;  // ranks own contiguous units: already in order
+        std::vector<std::int64_t> whole;  // ranks own contiguous micro-batches: already in order
         for (std::int64_t place = 0; place < batch; ++place) {
           whole.push_back(kSampler(static_cast<std::int64_t>(step) * batch + place));
         }
         EXPECT_EQ(read[step], whole) << ranks << " ranks, step " << step;
-        EXPECT_EQ(units[step], 4U);
+        EXPECT_EQ(micro_batches[step], 4U);
       }
     }
   }
@@ -91,20 +92,20 @@ TEST(Prefetcher, ReadsReferencesIfAskedAndSourcesIfThere) {
       ASSERT_EQ(batch.nu.size(), 2U);
       ASSERT_EQ(batch.f.size(), source ? 2U : 0U);
       ASSERT_EQ(batch.u_ref.size(), references == ReadReference::yes ? 2U : 0U);
-      for (std::size_t unit = 0; unit < batch.nu.size(); ++unit) {
+      for (std::size_t micro_batch = 0; micro_batch < batch.nu.size(); ++micro_batch) {
         std::vector<double> indices;
-        for (auto const& origin : batch.origin[unit]) {
+        for (auto const& origin : batch.origin[micro_batch]) {
           indices.push_back(static_cast<double>(origin.index));
         }
         auto const index = at::tensor(indices, at::kDouble).view({-1, 1});
         if (source) {
-          ASSERT_EQ(batch.f[unit].sizes(), batch.nu[unit].sizes());
-          EXPECT_TRUE(at::equal(batch.f[unit].flatten(1),
+          ASSERT_EQ(batch.f[micro_batch].sizes(), batch.nu[micro_batch].sizes());
+          EXPECT_TRUE(at::equal(batch.f[micro_batch].flatten(1),
                                 (index - at::arange(24, at::kDouble)).to(at::kFloat)));
         }
         if (references == ReadReference::yes) {
-          ASSERT_EQ(batch.u_ref[unit].sizes(), (at::IntArrayRef{index.size(0), 1, 3, 4, 5}));
-          EXPECT_TRUE(at::equal(batch.u_ref[unit].flatten(1),
+          ASSERT_EQ(batch.u_ref[micro_batch].sizes(), (at::IntArrayRef{index.size(0), 1, 3, 4, 5}));
+          EXPECT_TRUE(at::equal(batch.u_ref[micro_batch].flatten(1),
                                 -(index + 1) - at::arange(60, at::kDouble) / 100.0));
         }
       }
@@ -133,8 +134,8 @@ TEST(Prefetcher, AResumedStageGoesOnWhereItStopped) {
     LocalBatch const expected = whole.next();
     LocalBatch const batch = resumed.next();
     EXPECT_EQ(batch.origin, expected.origin);
-    for (std::size_t unit = 0; unit < batch.nu.size(); ++unit) {
-      EXPECT_TRUE(at::equal(batch.nu[unit], expected.nu[unit]));
+    for (std::size_t micro_batch = 0; micro_batch < batch.nu.size(); ++micro_batch) {
+      EXPECT_TRUE(at::equal(batch.nu[micro_batch], expected.nu[micro_batch]));
     }
   }
   EXPECT_THAT([&] { resumed.next(); }, ThrowsMessage<Error>(HasSubstr("only 6 steps")));
@@ -212,7 +213,7 @@ TEST(Prefetcher, StopsAtOnceInTheMiddleOfAStage) {
 
   // Its part of one batch alone would take minutes to read: it must stop within it, too.
   options.batch = std::int64_t{1} << 40;
-  options.unit_size = std::int64_t{1} << 20;
+  options.micro_batch_size = std::int64_t{1} << 20;
   options.ranks = 1 << 20;
   Prefetcher const prefetcher(samples_of(directory), options);
 }
@@ -225,7 +226,7 @@ TEST(Prefetcher, RefusesImpossibleOptions) {
     Prefetcher const prefetcher(samples_of(directory), options);
   };
   EXPECT_THROW(make([](auto& o) { o.batch = 0; }), Error);
-  EXPECT_THROW(make([](auto& o) { o.unit_size = 0; }), Error);
+  EXPECT_THROW(make([](auto& o) { o.micro_batch_size = 0; }), Error);
   EXPECT_THROW(make([](auto& o) { o.depth = 0; }), Error);
   EXPECT_THROW(make([](auto& o) { o.first_step = -1; }), Error);
   EXPECT_THROW(make([](auto& o) { o.rank = 1; }), Error);

@@ -3,7 +3,7 @@
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/poisson/energy.hpp"
-#include "voxcycle/reference/fast_poisson.hpp"
+#include "voxcycle/solver/fast_poisson.hpp"
 
 #include <memory>
 
@@ -23,7 +23,7 @@ class StoredField : public Network {
           return NodalFrame{at::zeros({1}), at::ones({1})};
         })),
         u_(u.to(at::kFloat)) {}
-  Units forward(Pass const&, Grid3 const&, Units const& x) override {
+  MicroBatches forward(ForwardContext const&, Grid3 const&, MicroBatches const& x) override {
     inputs = x.front().size(1);
     largest_batch = std::max(largest_batch, x.front().size(0));
     return {u_.expand({x.front().size(0), -1, -1, -1, -1}).contiguous()};
@@ -169,7 +169,7 @@ TEST(Compare, TakesNoMoreSamplesThanAskedFor) {
   auto set = held_out({}, {}, 3);
   StoredField network(set.u_ref.narrow(0, 0, 1));
   auto const c =
-      compare_methods(*comm, network, held_out_samples(set), {.most_samples = 2, .batch = 1});
+      compare_methods(*comm, network, held_out_samples(set), {.max_samples = 2, .batch = 1});
   EXPECT_EQ(c.samples, 2);
   EXPECT_EQ(network.largest_batch, 1);
   set.nu = set.nu.narrow(0, 0, 0);

@@ -34,7 +34,7 @@ class Diverged : public Network {
       : Network(std::make_shared<FrameCache>([](Grid3 const&, at::Device) {
           return NodalFrame{at::zeros({1}), at::ones({1})};
         })) {}
-  Units forward(Pass const&, Grid3 const& grid, Units const& x) override {
+  MicroBatches forward(ForwardContext const&, Grid3 const& grid, MicroBatches const& x) override {
     return {at::full(grid.node_shape(x.front().size(0)), kNaN)};
   }
   std::vector<LevelParameters> levels(Grid3 const&) const override { return {}; }

@@ -117,10 +117,10 @@ void expect_same_values(Network& network, torch::jit::Module& model, Grid3 const
   at::Tensor const found = model.forward(arguments).toTensor();
   ASSERT_EQ(found.sizes(), want.sizes());
   EXPECT_EQ(found.scalar_type(), want.scalar_type());
-  double const most = want.abs().max().item<double>();
-  EXPECT_LE((found - want).abs().max().item<double>(), kRounding * most) << grid.name();
+  double const maximum = want.abs().max().item<double>();
+  EXPECT_LE((found - want).abs().max().item<double>(), kRounding * maximum) << grid.name();
   // What is compared is no trivial field.
-  EXPECT_GT((want[0] - want[2]).abs().max().item<double>(), 0.01 * most);
+  EXPECT_GT((want[0] - want[2]).abs().max().item<double>(), 0.01 * maximum);
 }
 
 TEST(Export, ComputesWhatTheNetworkDoesOnEveryGridWithEveryNorm) {
@@ -172,11 +172,11 @@ TEST(Export, HasGradientsInNu) {
   };
   at::Tensor const variable = nu.clone().set_requires_grad(true);
   model.forward({variable}).toTensor().mean().backward();
-  double const slope = (variable.grad() * way).sum().item<double>();
+  double const gradient = (variable.grad() * way).sum().item<double>();
   constexpr double step = 1e-2;  // larger ones bend, smaller ones drown in float32
   double const difference = (mean_at(step) - mean_at(-step)) / (2 * step);
-  EXPECT_GT(std::abs(slope), 1e-4);
-  EXPECT_NEAR(slope, difference, 0.02 * std::abs(slope));
+  EXPECT_GT(std::abs(gradient), 1e-4);
+  EXPECT_NEAR(gradient, difference, 0.02 * std::abs(gradient));
 }
 
 TEST(Export, CombinesDirectionsAsTheNetworkDoes) {
@@ -262,9 +262,9 @@ TEST(Export, SmoothsWithTheStiffnessMatrix) {
       at::Tensor const want = smoothed(u, grid, options.boundary, fields.nu.to(at::kDouble),
                                        load_of_source(f, grid), kSteps);
       at::Tensor const found = frame.run_method("smooth", u.to(at::kFloat), x).toTensor();
-      double const most = want.abs().max().item<double>();
-      EXPECT_LE((found - want).abs().max().item<double>(), kRounding * most) << grid.name();
-      EXPECT_GT((u - want).abs().max().item<double>(), 0.1 * most);
+      double const maximum = want.abs().max().item<double>();
+      EXPECT_LE((found - want).abs().max().item<double>(), kRounding * maximum) << grid.name();
+      EXPECT_GT((u - want).abs().max().item<double>(), 0.1 * maximum);
       at::Tensor const fixed =
           (free_node_mask(grid, options.boundary, at::kFloat) == 0).expand_as(u);
       EXPECT_TRUE(at::equal(found.masked_select(fixed), u.to(at::kFloat).masked_select(fixed)));

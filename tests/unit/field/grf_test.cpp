@@ -36,17 +36,17 @@ using Offset = std::array<int, 3>;
 
 /// What many samples tell about log nu on a cube of n voxels: each estimate averages a product over
 /// all pairs of voxels of one sample, then over the samples, which are independent.
-struct Moments {
+struct Statistics {
   Estimate mean;
   Estimate fourth;                   ///< of log nu / sqrt(variance)
   std::vector<Estimate> covariance;  ///< one an offset
 };
 
-Moments measure(FamilyOptions const& options, int n, int samples,
-                std::vector<Offset> const& offsets) {
+Statistics measure(FamilyOptions const& options, int n, int samples,
+                   std::vector<Offset> const& offsets) {
   auto const family = make_family(options);
   double const variance = options.grf.variance;
-  Moments moments;
+  Statistics moments;
   moments.covariance.resize(offsets.size());
   for (int index = 0; index < samples; ++index) {
     auto const g = logarithms(evaluate(*family, family->omega(5, index), Grid3::cube(n)));
@@ -109,12 +109,12 @@ TEST(Grf, GaussianCovarianceIsAsAsked) {
 
 /// Correlation of the exponential covariance's field without wave vectors beyond K:
 /// the integral of k^2 S(k) sin(k r) / (k r) over [0, K], over that of k^2 S(k).
-double band_limited_correlation(double r, double length, double most) {
+double band_limited_correlation(double r, double length, double maximum) {
   constexpr int kIntervals = 20000;
   double product = 0.0;
   double total = 0.0;
   for (int i = 0; i < kIntervals; ++i) {
-    double const k = most * (i + 0.5) / kIntervals;
+    double const k = maximum * (i + 0.5) / kIntervals;
     double const s = k * k / std::pow(1 + length * length * k * k, 2);
     product += s * (r > 0 ? std::sin(k * r) / (k * r) : 1.0);
     total += s;
@@ -125,7 +125,7 @@ double band_limited_correlation(double r, double length, double most) {
 TEST(Grf, ExponentialCovarianceIsAsAskedUpToItsBand) {
   constexpr double kLength = 0.2;
   constexpr int kBand = 12;
-  double const most = 2 * M_PI * kBand / (1 + 5 * kLength);
+  double const maximum = 2 * M_PI * kBand / (1 + 5 * kLength);
   auto const moments =
       measure(options_of("exponential", kLength, kBand), kVoxels, kSamples, kOffsets);
   for (std::size_t k = 0; k < kOffsets.size(); ++k) {
@@ -134,12 +134,12 @@ TEST(Grf, ExponentialCovarianceIsAsAskedUpToItsBand) {
     // The image one period away, and the ragged edge of a ball of 12 wave numbers.
     constexpr double kSystematic = 7e-3 + 7e-3;
     EXPECT_LT(estimate.standard_error(), 0.015) << "the test would see little";
-    EXPECT_NEAR(estimate.mean(), band_limited_correlation(r, kLength, most),
+    EXPECT_NEAR(estimate.mean(), band_limited_correlation(r, kLength, maximum),
                 kStandardErrors * estimate.standard_error() + kSystematic)
         << "distance " << r;
     // The share of variance beyond the band, 4 / (pi l K), is all that separates it from exp(-r/l).
     EXPECT_NEAR(estimate.mean(), std::exp(-r / kLength),
-                kStandardErrors * estimate.standard_error() + 4 / (M_PI * kLength * most));
+                kStandardErrors * estimate.standard_error() + 4 / (M_PI * kLength * maximum));
   }
 }
 
@@ -244,7 +244,7 @@ TEST(Grf, SignatureTellsParametersApart) {
 }
 
 TEST(Grf, TheBandThatTheMessageNamesIsEnough) {
-  // At 0.024, 0.464 and 0.487, 4.6 over the unit times the unit rounds to less than 4.6.
+  // At 0.024, 0.464 and 0.487, 4.6 over the micro-batch times the unit rounds to less than 4.6.
   for (double length : {0.02, 0.024, 0.1, 0.25, 0.464, 0.487, 0.5}) {
     int const band = static_cast<int>(std::ceil(4.6 * (1 + 4 * length) / (2 * M_PI * length)));
     EXPECT_NO_THROW(make_family(options_of("gaussian", length, band))) << length;

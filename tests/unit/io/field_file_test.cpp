@@ -231,15 +231,15 @@ TEST(FieldFile, Hdf5ShapesWhoseProductOverflows) {
   auto const path = path_of("wide.h5");
   hid_t const file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   std::array<hsize_t, 3> const extents{274177, 67280421310721, 1}, chunk{1, 1, 1};
-  hid_t const space = H5Screate_simple(3, extents.data(), nullptr);
+  hid_t const spatial = H5Screate_simple(3, extents.data(), nullptr);
   hid_t const layout = H5Pcreate(H5P_DATASET_CREATE);
   ASSERT_GE(H5Pset_chunk(layout, 3, chunk.data()), 0);
   hid_t const dataset =
-      H5Dcreate2(file, "nu", H5T_IEEE_F32LE, space, H5P_DEFAULT, layout, H5P_DEFAULT);
+      H5Dcreate2(file, "nu", H5T_IEEE_F32LE, spatial, H5P_DEFAULT, layout, H5P_DEFAULT);
   ASSERT_GE(dataset, 0);
   H5Dclose(dataset);
   H5Pclose(layout);
-  H5Sclose(space);
+  H5Sclose(spatial);
   H5Fclose(file);
   refuse(path + ":/nu", {"wide.h5:/nu", "67280421310721", "out of range"});
 }
@@ -251,11 +251,11 @@ TEST(FieldFile, TextThatIsSeveral) {
   hid_t const type = H5Tcopy(H5T_C_S1);
   ASSERT_GE(H5Tset_size(type, 9), 0);
   hsize_t const count = 6000;
-  hid_t const space = H5Screate_simple(1, &count, nullptr);
-  hid_t const attribute = H5Acreate2(group, "Type", type, space, H5P_DEFAULT, H5P_DEFAULT);
+  hid_t const spatial = H5Screate_simple(1, &count, nullptr);
+  hid_t const attribute = H5Acreate2(group, "Type", type, spatial, H5P_DEFAULT, H5P_DEFAULT);
   ASSERT_GE(H5Awrite(attribute, type, std::string(9 * count, 'x').data()), 0);
   H5Aclose(attribute);
-  H5Sclose(space);
+  H5Sclose(spatial);
   H5Tclose(type);
   H5Gclose(group);
   H5Fclose(file);

@@ -76,7 +76,7 @@ std::ptrdiff_t open_files() {
 TEST(ShardSet, AllSetsTogetherHoldNoMoreFilesThanAFew) {
   constexpr int kSets = 5, kShards = 40;
   auto const before = open_files();
-  std::ptrdiff_t most = 0;
+  std::ptrdiff_t maximum = 0;
   {
     std::vector<ShardSet> sets;
     for (int k = 0; k < kSets; ++k) {
@@ -91,11 +91,11 @@ TEST(ShardSet, AllSetsTogetherHoldNoMoreFilesThanAFew) {
     }
     for (int index = 0; index < kShards; ++index) {
       for (auto& set : sets) EXPECT_EQ(set.read(index).nu, sets.front().read(index).nu);
-      most = std::max(most, open_files() - before);
+      maximum = std::max(maximum, open_files() - before);
     }
   }
-  EXPECT_GT(most, 100);
-  EXPECT_LE(most, 128 + kSets);
+  EXPECT_GT(maximum, 100);
+  EXPECT_LE(maximum, 128 + kSets);
   EXPECT_EQ(open_files(), before);
   ShardSet again(ShardList(std::string(VOXCYCLE_TEST_SCRATCH) + "/many0"));
   for (std::int64_t const index : {0, 1, 2}) EXPECT_FALSE(again.read(index).nu.empty());

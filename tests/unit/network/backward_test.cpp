@@ -21,25 +21,25 @@ struct Probe : torch::autograd::Function<Probe> {
     result = y.storage().getWeakStorageImpl();
     return y;
   }
-  static variable_list backward(torch::autograd::AutogradContext*, variable_list const& slopes) {
+  static variable_list backward(torch::autograd::AutogradContext*, variable_list const& gradients) {
     was_freed = result.expired();
-    return slopes;
+    return gradients;
   }
 };
 
-TEST(Backward, EqualsTorchsAndSkipsUndefinedSlopes) {
+TEST(Backward, EqualsTorchsAndSkipsUndefinedGradients) {
   at::manual_seed(1);
   auto const leaf = [] { return at::randn({5}, at::kDouble).requires_grad_(); };
-  at::Tensor const a = leaf(), b = leaf(), slope = at::randn({5}, at::kDouble);
+  at::Tensor const a = leaf(), b = leaf(), gradient = at::randn({5}, at::kDouble);
   auto const results = [&] { return variable_list{a.exp() * b, a.sin(), b * b}; };
-  auto const expected = torch::autograd::grad({results()[0]}, {a, b}, {slope});
-  auto const found = backward(results(), {slope, {}, {}}, {a, b});
+  auto const expected = torch::autograd::grad({results()[0]}, {a, b}, {gradient});
+  auto const found = backward(results(), {gradient, {}, {}}, {a, b});
   ASSERT_EQ(found.size(), 2U);
   EXPECT_TRUE(at::equal(found[0], expected[0]) && at::equal(found[1], expected[1]));
   EXPECT_FALSE(a.grad().defined());
 
-  backward(results(), {slope, slope, {}});
-  EXPECT_TRUE(at::allclose(a.grad(), expected[0] + slope * a.cos()));
+  backward(results(), {gradient, gradient, {}});
+  EXPECT_TRUE(at::allclose(a.grad(), expected[0] + gradient * a.cos()));
   EXPECT_TRUE(at::equal(b.grad(), expected[1]));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "network/best_correction.hpp"
+#include "network/multigrid/best_correction.hpp"
 
 #include <cmath>
 #include <memory>
@@ -29,12 +29,12 @@ class Dense final : public NestedFields {
   }
   at::Tensor coarsest() const override { return {}; }
   at::Tensor prolonged(int, at::Tensor const& u) const override { return u; }
-  at::Tensor restricted(int, at::Tensor const& slope) const override { return slope; }
+  at::Tensor restricted(int, at::Tensor const& gradient) const override { return gradient; }
   at::Tensor smooth(int level, at::Tensor const& u) const override {
     return u + 0.1 * residual(level, u);
   }
-  at::Tensor transposed(int level, at::Tensor const& slope) const override {
-    at::Tensor const free = slope * mask;
+  at::Tensor transposed(int level, at::Tensor const& gradient) const override {
+    at::Tensor const free = gradient * mask;
     return free - 0.1 * product(level, free);
   }
   at::Tensor smooth_change(int level, at::Tensor const& v) const override {
@@ -111,14 +111,14 @@ TEST_F(BestCorrection, BackpropagatesToUAndDirections) {
   value_of(start, proposed).backward();
   at::Tensor const du = at::randn_like(u) * equation->mask, dv = at::randn_like(directions);
   double const step = 1e-5;
-  auto const slope = [&](double along_u, double along_v) {
+  auto const gradient = [&](double along_u, double along_v) {
     auto const at = [&](double sign) {
       return value_of(u + sign * step * along_u * du, directions + sign * step * along_v * dv)
           .item<double>();
     };
     return (at(1) - at(-1)) / (2 * step);
   };
-  double const of_u = slope(1, 0), of_v = slope(0, 1);
+  double const of_u = gradient(1, 0), of_v = gradient(0, 1);
   EXPECT_NEAR((start.grad() * du).sum().item<double>(), of_u, 1e-7 * std::abs(of_u));
   EXPECT_NEAR((proposed.grad() * dv).sum().item<double>(), of_v, 100 * kRidge * std::abs(of_v));
   EXPECT_GT(std::abs(of_v), 0.1);

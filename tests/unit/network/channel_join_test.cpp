@@ -13,7 +13,7 @@ at::Tensor features(std::int64_t channels, at::ScalarType dtype, at::MemoryForma
   return at::randn({2, channels, 3, 4, 5}).to(dtype).contiguous(layout).requires_grad_();
 }
 
-Pass pass_in(at::MemoryFormat layout) {
+ForwardContext context_in(at::MemoryFormat layout) {
   static auto const comm = make_self_communicator();
   return {.comm = *comm, .layout = layout};
 }
@@ -23,19 +23,19 @@ void expect_equals_cat(std::int64_t a, std::int64_t b, at::ScalarType dtype,
                        at::MemoryFormat layout) {
   SCOPED_TRACE(std::to_string(a) + " + " + std::to_string(b) + " " + at::toString(dtype));
   at::manual_seed(3);
-  Units const x{features(a, dtype, layout), features(a, dtype, layout)};
-  Units const y{features(b, dtype, layout), features(b, dtype, layout)};
-  Units const joined = join_channels(pass_in(layout), x, y);
+  MicroBatches const x{features(a, dtype, layout), features(a, dtype, layout)};
+  MicroBatches const y{features(b, dtype, layout), features(b, dtype, layout)};
+  MicroBatches const joined = join_channels(context_in(layout), x, y);
   for (std::size_t k = 0; k < x.size(); ++k) {
     at::Tensor const p = x[k].detach().clone().requires_grad_();
     at::Tensor const q = y[k].detach().clone().requires_grad_();
     at::Tensor const want = at::cat({p, q}, 1);
     EXPECT_TRUE(at::equal(joined[k], want));
     EXPECT_TRUE(joined[k].is_contiguous(layout));
-    at::Tensor slope =
+    at::Tensor gradient =
         at::randn({2, 4, a + b, 5, 3}).to(dtype).permute({0, 2, 4, 1, 3});  // of neither layout
-    want.backward(slope);
-    joined[k].backward(slope);
+    want.backward(gradient);
+    joined[k].backward(gradient);
     EXPECT_TRUE(at::equal(x[k].grad(), p.grad()));
     EXPECT_TRUE(at::equal(y[k].grad(), q.grad()));
     EXPECT_TRUE(x[k].grad().is_contiguous(layout));
@@ -58,12 +58,12 @@ TEST(ChannelJoin, EqualsCatInTorchsDefaultLayout) {
 TEST(ChannelJoin, TakesFeaturesOfAnotherLayout) {
   at::Tensor const a = at::randn({2, 4, 3, 4, 5});
   at::Tensor const b = at::randn({2, 2, 3, 4, 5});
-  EXPECT_TRUE(at::equal(join_channels(pass_in(kChannelsLast), {a}, {b})[0], at::cat({a, b}, 1)));
+  EXPECT_TRUE(at::equal(join_channels(context_in(kChannelsLast), {a}, {b})[0], at::cat({a, b}, 1)));
 }
 
 TEST(ChannelJoin, AcceptsAnEmptyUnit) {
   auto const joined =
-      join_channels(pass_in(kChannelsLast), {at::zeros({0, 4, 2, 2, 2}).requires_grad_()},
+      join_channels(context_in(kChannelsLast), {at::zeros({0, 4, 2, 2, 2}).requires_grad_()},
                     {at::zeros({0, 2, 2, 2, 2})});
   EXPECT_EQ(joined[0].sizes(), (std::vector<std::int64_t>{0, 6, 2, 2, 2}));
   joined[0].sum().backward();

@@ -22,9 +22,9 @@ constexpr std::int64_t kVoxels = 8 * 8 * 8;
 constexpr std::int64_t kNodes = 9 * 9 * 9;
 constexpr std::int64_t kHeadGradient = 4 * 4 * 8;  ///< bytes, of a head on four channels
 
-/// float32 throughout, so that weights need no copies; three samples, two of them in a unit.
+/// float32 throughout, so that weights need no copies; three samples, two of them in a micro-batch.
 Tape::Options three_samples(bool recompute = false) {
-  return {.samples = 3, .unit = 2, .recompute = recompute};
+  return {.samples = 3, .micro_batch = 2, .recompute = recompute};
 }
 
 /// Bytes of so many channels of three samples.
@@ -57,22 +57,22 @@ TEST(Tape, WithoutGradientsOnlyNeighboursLive) {
 
 /// u from a head on x's features through one Block.
 Field head_of_block(Tape& tape, Field const& x) {
-  Field const first = UnitConv::plan({.in = 1, .out = 4}, tape, x);
+  Field const first = Conv::plan({.in = 1, .out = 4}, tape, x);
   Field const g = Block::plan({4, 4, Norm::group}, tape, first);
-  return UnitConv::plan({.kind = ConvKind::node, .in = 4, .out = 1}, tape, g);
+  return Conv::plan({.kind = ConvKind::node, .in = 4, .out = 1}, tape, g);
 }
 
 TEST(Tape, BackwardFreesAsItGoes) {
   Ledger ledger;
   Tape tape(ledger, three_samples());
   Field const x = tape.features(kGrid, 1);
-  Ledger::Held slope;
+  Ledger::Held gradient;
   {
     Field const u = head_of_block(tape, x);
-    slope = ledger.hold("slope", 3 * 4 * kNodes);
-    tape.backward(u, slope);
+    gradient = ledger.hold("gradient", 3 * 4 * kNodes);
+    tape.backward(u, gradient);
     // Kept: x, first, conv1, h, conv2, g; in flight at the worst time: conv2's activation is
-    // normalised while g is gone, two slopes live; or g's slope is made while g lives.
+    // normalised while g is gone, two gradients live; or g's gradient is made while g lives.
     EXPECT_EQ(ledger.peak(), channels(1 + 5 * 4 + 4) + 2 * 3 * 4 * kNodes + kHeadGradient);
   }
   EXPECT_EQ(tape.take_gradients().size(), 4U);
@@ -85,30 +85,30 @@ TEST(Tape, RecomputedBlocksKeepTheInputsOfConvolutions) {
   Field x = tape.features(kGrid, 4);
   std::int64_t peak_of_forward = 0;
   {
-    Field const start = UnitConv::plan({.in = 4, .out = 4}, tape, x);
+    Field const start = Conv::plan({.in = 4, .out = 4}, tape, x);
     Field const h = Block::plan({4, 4, Norm::group}, tape, start);
     Field const g = Block::plan({4, 4, Norm::group}, tape, h);
     EXPECT_EQ(ledger.held(), channels(6 * 4));  // x, start, first half, h, first half, g
     peak_of_forward = ledger.peak();
     EXPECT_EQ(peak_of_forward, channels(6 * 4 + 4));  // and the last convolution's result
-    Field const u = UnitConv::plan({.kind = ConvKind::node, .in = 4, .out = 1}, tape, g);
-    auto const slope = ledger.hold("slope", 3 * 4 * kNodes);
-    tape.backward(u, slope);
+    Field const u = Conv::plan({.kind = ConvKind::node, .in = 4, .out = 1}, tape, g);
+    auto const gradient = ledger.hold("gradient", 3 * 4 * kNodes);
+    tape.backward(u, gradient);
   }
-  // The last convolution again: its result, and slopes of g and of that; the six from above; u and
-  // its slope.
+  // The last convolution again: its result, and gradients of g and of that; the six from above; u
+  // and its gradient.
   EXPECT_EQ(ledger.peak(), channels(4 * (6 + 3)) + 2 * 3 * 4 * kNodes + kHeadGradient);
   EXPECT_EQ(tape.weight_count(), 27 * 5 * 16 + 4 * 2 * 4 + 8 * 4);
 }
 
-TEST(Tape, SecondSlopesAreAddedToTheFirst) {
+TEST(Tape, SecondGradientsAreAddedToTheFirst) {
   Ledger ledger;
   Tape tape(ledger, three_samples());
   Field const x = tape.features(kGrid, 1);
   {
-    Field const h = UnitConv::plan({.in = 1, .out = 4}, tape, x);
+    Field const h = Conv::plan({.in = 1, .out = 4}, tape, x);
     Field const joined = plan_join(tape, h, h);
-    Field const u = UnitConv::plan({.kind = ConvKind::node, .in = 8, .out = 1}, tape, joined);
+    Field const u = Conv::plan({.kind = ConvKind::node, .in = 8, .out = 1}, tape, joined);
     tape.backward(u, {});
   }
   EXPECT_EQ(ledger.held(), channels(1) + 4 * (27 * 4 + 8 * 8));  // and the weights' gradients
@@ -127,7 +127,7 @@ TEST(Tape, LargestTensorIsOfOneUnit) {
 
 TEST(Tape, UnitsLargerThanTheShareAreRefused) {
   Ledger ledger;
-  EXPECT_THAT([&] { Tape(ledger, {.samples = 1, .unit = 2}); },
+  EXPECT_THAT([&] { Tape(ledger, {.samples = 1, .micro_batch = 2}); },
               ThrowsMessage<Error>(HasSubstr("a unit of 2 in 1")));
 }
 

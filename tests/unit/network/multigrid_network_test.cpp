@@ -82,8 +82,8 @@ TEST(MultigridNetwork, LayoutsAgreeInFloat) {
   for (auto layout : {at::MemoryFormat::ChannelsLast3d, at::MemoryFormat::Contiguous}) {
     auto const network = small_network();
     perturb(*network);
-    Pass const pass{.comm = *comm, .layout = layout, .total_samples = 2};
-    auto const u = network->forward(pass, Grid3::cube(16), {log_nu});
+    ForwardContext const context{.comm = *comm, .layout = layout, .total_samples = 2};
+    auto const u = network->forward(context, Grid3::cube(16), {log_nu});
     u[0].backward(du);
     auto& run = runs.emplace_back(u);
     for (auto const& p : network->parameters()) {
@@ -107,11 +107,11 @@ TEST(MultigridNetwork, NewLevelReproducesTheProlongedCoarseSolution) {
     }
   }
   auto const comm = make_self_communicator();
-  Pass const pass{.comm = *comm, .training = false, .total_samples = 2};
+  ForwardContext const context{.comm = *comm, .training = false, .total_samples = 2};
   at::Tensor const log_nu = at::randn({2, 1, 16, 16, 16});
   at::NoGradGuard const no_grad;
-  auto const fine = network->forward(pass, Grid3::cube(16), {log_nu});
-  auto const coarse = network->forward(pass, Grid3::cube(8), {at::avg_pool3d(log_nu, 2)});
+  auto const fine = network->forward(context, Grid3::cube(16), {log_nu});
+  auto const coarse = network->forward(context, Grid3::cube(8), {at::avg_pool3d(log_nu, 2)});
   EXPECT_TRUE(at::equal(fine[0], at::upsample_trilinear3d(coarse[0], {17, 17, 17}, true)));
 }
 
@@ -132,8 +132,8 @@ TEST(MultigridNetwork, HoldsDirichletValuesExactlyWhereFacesMeet) {
   perturb(*network);
   auto const comm = make_self_communicator();
   for (std::int64_t n : {4, 8, 16}) {
-    Pass const pass{.comm = *comm, .total_samples = 2};
-    auto const u = network->forward(pass, Grid3::cube(n), {at::randn({2, 1, n, n, n})})[0];
+    ForwardContext const context{.comm = *comm, .total_samples = 2};
+    auto const u = network->forward(context, Grid3::cube(n), {at::randn({2, 1, n, n, n})})[0];
     EXPECT_TRUE(u.select(2, 0).eq(1.0).all().item<bool>()) << n;
     EXPECT_TRUE(u.select(3, 0).narrow(2, 1, n).eq(-2.0).all().item<bool>()) << n;
     u.sum().backward();
@@ -145,8 +145,8 @@ TEST(MultigridNetwork, HoldsDirichletValuesExactly) {
   perturb(*network);
   auto const comm = make_self_communicator();
   at::NoGradGuard const no_grad;
-  Pass const pass{.comm = *comm, .dtype = at::kBFloat16, .total_samples = 2};
-  auto const u = network->forward(pass, Grid3::cube(16), {at::randn({2, 1, 16, 16, 16})})[0];
+  ForwardContext const context{.comm = *comm, .dtype = at::kBFloat16, .total_samples = 2};
+  auto const u = network->forward(context, Grid3::cube(16), {at::randn({2, 1, 16, 16, 16})})[0];
   EXPECT_TRUE(u.select(2, 0).eq(1.0).all().item<bool>());
   EXPECT_TRUE(u.select(2, 16).eq(0.0).all().item<bool>());
   EXPECT_EQ(u.scalar_type(), at::kFloat);
@@ -170,8 +170,9 @@ TEST(MultigridNetwork, AcceptsAnEmptyUnit) {
   std::vector<at::Tensor> const parameters = network->parameters();
   GradientReducer reducer(*comm, parameters, GradientMode::exact);
   reducer.begin(1);
-  Pass const pass{.comm = *comm, .reducer = &reducer, .dtype = at::kBFloat16, .total_samples = 1};
-  auto const u = network->forward(pass, Grid3::cube(16), {at::zeros({0, 1, 16, 16, 16})});
+  ForwardContext const context{
+      .comm = *comm, .reducer = &reducer, .dtype = at::kBFloat16, .total_samples = 1};
+  auto const u = network->forward(context, Grid3::cube(16), {at::zeros({0, 1, 16, 16, 16})});
   EXPECT_EQ(u[0].sizes(), (std::vector<std::int64_t>{0, 1, 17, 17, 17}));
   torch::autograd::backward(u, {at::zeros_like(u[0])});
 }
@@ -180,14 +181,14 @@ TEST(MultigridNetwork, GridsAboveTheFinestBlockAreProlonged) {
   auto const network = small_network();
   perturb(*network);
   auto const comm = make_self_communicator();
-  Pass const pass{.comm = *comm, .training = false, .total_samples = 2};
+  ForwardContext const context{.comm = *comm, .training = false, .total_samples = 2};
   at::Tensor const log_nu = at::randn({2, 1, 64, 32, 64});
   at::NoGradGuard const no_grad;
   Grid3 const box = unit_box({64, 32, 64});
-  auto const fine = network->forward(pass, box, {log_nu});
+  auto const fine = network->forward(context, box, {log_nu});
   Grid3 const finest_block = box.coarsened().coarsened();
   at::Tensor const seen = at::avg_pool3d(at::avg_pool3d(log_nu, 2), 2);
-  auto const coarse = network->forward(pass, finest_block, {seen});
+  auto const coarse = network->forward(context, finest_block, {seen});
   auto const half = at::upsample_trilinear3d(coarse[0], {33, 17, 33}, true);
   auto const expected = at::upsample_trilinear3d(half, {65, 33, 65}, true);
   EXPECT_TRUE(at::equal(fine[0], expected));

@@ -83,14 +83,14 @@ inline void expect_equals_plain(Network& network, PlainNetwork const& plain,
   }
   GradientReducer reducer(*comm, parameters, GradientMode::exact);
   reducer.begin(3);
-  Pass const pass{.comm = *comm,
-                  .reducer = &reducer,
-                  .dtype = at::kDouble,
-                  .layout = layout,
-                  .total_units = 3,
-                  .total_samples = 5};
-  Units const x{log_nu.narrow(0, 0, 2), log_nu.narrow(0, 2, 2), log_nu.narrow(0, 4, 1)};
-  auto const u = network.forward(pass, Grid3::cube(16), x);
+  ForwardContext const context{.comm = *comm,
+                               .reducer = &reducer,
+                               .dtype = at::kDouble,
+                               .layout = layout,
+                               .total_micro_batches = 3,
+                               .total_samples = 5};
+  MicroBatches const x{log_nu.narrow(0, 0, 2), log_nu.narrow(0, 2, 2), log_nu.narrow(0, 4, 1)};
+  auto const u = network.forward(context, Grid3::cube(16), x);
   torch::autograd::backward(u, {du.narrow(0, 0, 2), du.narrow(0, 2, 2), du.narrow(0, 4, 1)});
   reducer.finish();
 

@@ -50,7 +50,7 @@ std::vector<at::Tensor> expected(Case const& c, Norm norm, std::int64_t groups) 
   return {y, x.grad(), gamma.grad(), beta.grad()};
 }
 
-/// The same of NormAct, the batch cut into units of two samples.
+/// The same of NormAct, the batch cut into micro-batches of two samples.
 std::vector<at::Tensor> actual(Case const& c, at::ScalarType dtype, NormAct& layer,
                                at::MemoryFormat layout = kChannelsLast) {
   auto const comm = make_self_communicator();
@@ -61,23 +61,23 @@ std::vector<at::Tensor> actual(Case const& c, at::ScalarType dtype, NormAct& lay
     layer.beta.copy_(c.beta);
   }
   std::int64_t const samples = c.x.size(0);
-  Units x;
+  MicroBatches x;
   std::vector<at::Tensor> dy;
   for (std::int64_t begin = 0; begin < samples; begin += 2) {
     std::int64_t const size = std::min<std::int64_t>(2, samples - begin);
     x.push_back(c.x.narrow(0, begin, size).to(dtype).contiguous(layout).requires_grad_());
     dy.push_back(c.dy.narrow(0, begin, size).to(dtype).contiguous(layout));
   }
-  Pass const pass{.comm = *comm,
-                  .dtype = dtype,
-                  .layout = layout,
-                  .total_units = static_cast<std::int64_t>(x.size()),
-                  .total_samples = samples};
-  auto const y = layer.forward(pass, x);
-  for (auto const& unit : y) EXPECT_TRUE(unit.is_contiguous(layout));
+  ForwardContext const context{.comm = *comm,
+                               .dtype = dtype,
+                               .layout = layout,
+                               .total_micro_batches = static_cast<std::int64_t>(x.size()),
+                               .total_samples = samples};
+  auto const y = layer.forward(context, x);
+  for (auto const& micro_batch : y) EXPECT_TRUE(micro_batch.is_contiguous(layout));
   torch::autograd::backward(y, dy);
   std::vector<at::Tensor> dx;
-  for (auto const& unit : x) dx.push_back(unit.grad());
+  for (auto const& micro_batch : x) dx.push_back(micro_batch.grad());
   return {at::cat(y), at::cat(dx), layer.gamma.grad(), layer.beta.grad()};
 }
 
@@ -163,8 +163,9 @@ TEST(NormAct, RunningStatisticsFollowTorch) {
   }
 
   auto const comm = make_self_communicator();
-  Pass const pass{.comm = *comm, .training = false, .dtype = at::kDouble, .total_samples = 5};
-  auto const y = layer.forward(pass, {c.x.contiguous(kChannelsLast)});
+  ForwardContext const context{
+      .comm = *comm, .training = false, .dtype = at::kDouble, .total_samples = 5};
+  auto const y = layer.forward(context, {c.x.contiguous(kChannelsLast)});
   auto const want =
       at::leaky_relu(at::batch_norm(c.x, c.gamma, c.beta, mean, var, false, 0.1, 1e-5, false), 0.1);
   EXPECT_TRUE(at::allclose(y[0], want, kRounding, kRounding));
@@ -175,20 +176,21 @@ TEST(NormAct, OverwritesWhatNobodyElseHoldsWhereNoGradientIsRecorded) {
   auto const comm = make_self_communicator();
   for (auto norm : {Norm::sync_batch, Norm::group}) {
     NormAct layer({.norm = norm, .channels = 4, .groups = 2});
-    Pass const pass{.comm = *comm, .training = false, .dtype = at::kDouble, .total_samples = 5};
+    ForwardContext const context{
+        .comm = *comm, .training = false, .dtype = at::kDouble, .total_samples = 5};
     at::Tensor const held = c.x.contiguous(kChannelsLast), before = held.clone();
-    at::Tensor const want = layer.forward(pass, {held})[0];
+    at::Tensor const want = layer.forward(context, {held})[0];
     EXPECT_TRUE(want.requires_grad());
 
     at::NoGradGuard const no_grad;
-    EXPECT_TRUE(at::equal(layer.forward(pass, {held})[0], want));
-    Units view;  // an initialiser list would hold it, too
+    EXPECT_TRUE(at::equal(layer.forward(context, {held})[0], want));
+    MicroBatches view;  // an initialiser list would hold it, too
     view.push_back(held.view(held.sizes()));
-    EXPECT_TRUE(at::equal(layer.forward(pass, std::move(view))[0], want));
+    EXPECT_TRUE(at::equal(layer.forward(context, std::move(view))[0], want));
     EXPECT_TRUE(at::equal(held, before));
-    Units alone{held.clone()};
+    MicroBatches alone{held.clone()};
     auto const* place = alone[0].const_data_ptr();
-    Units const y = layer.forward(pass, std::move(alone));
+    MicroBatches const y = layer.forward(context, std::move(alone));
     EXPECT_TRUE(at::equal(y[0], want));
     EXPECT_EQ(y[0].const_data_ptr(), place);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "network/prolongation.hpp"
+#include "network/layers/prolongation.hpp"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -23,10 +23,10 @@ TEST(Prolongation, TakesValuesOverAndInterpolatesBetweenThem) {
 /// What backward does on a GPU, against torch's on a CPU.
 TEST(Prolongation, TransposeIsTorchsBackward) {
   at::manual_seed(1);
-  at::Tensor const slope = at::randn({2, 1, 5, 9, 7}, at::kDouble);
-  at::Tensor const expected =
-      at::upsample_trilinear3d_backward(slope, {5, 9, 7}, {2, 1, 3, 5, 4}, /*align_corners=*/true);
-  at::Tensor const found = transposed_prolongation(slope);
+  at::Tensor const gradient = at::randn({2, 1, 5, 9, 7}, at::kDouble);
+  at::Tensor const expected = at::upsample_trilinear3d_backward(
+      gradient, {5, 9, 7}, {2, 1, 3, 5, 4}, /*align_corners=*/true);
+  at::Tensor const found = transposed_prolongation(gradient);
   ASSERT_EQ(found.sizes(), expected.sizes());
   EXPECT_LT((found - expected).abs().max().item<double>(), rounding * 10);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/network/recompute.hpp"
 
+#include "voxcycle/network/conv.hpp"
 #include "voxcycle/network/norm_act.hpp"
-#include "voxcycle/network/unit_conv.hpp"
 
 #include "networks.hpp"
 #include <ATen/ATen.h>
@@ -19,7 +19,7 @@ using testing::perturb;
 enum class Gradients { reduced, by_autograd };
 
 struct Result {
-  Units u;
+  MicroBatches u;
   std::map<std::string, at::Tensor> gradients;
   std::map<std::string, at::Tensor> buffers;
 };
@@ -33,16 +33,16 @@ Result run(NetworkOptions const& options, at::ScalarType dtype, Gradients gradie
   auto const comm = make_self_communicator();
   GradientReducer reducer(*comm, network->parameters(), GradientMode::exact);
   reducer.begin(2);
-  Pass const pass{.comm = *comm,
-                  .reducer = gradients == Gradients::reduced ? &reducer : nullptr,
-                  .dtype = dtype,
-                  .total_units = 2,
-                  .total_samples = 3,
-                  .recompute = recompute};
+  ForwardContext const context{.comm = *comm,
+                               .reducer = gradients == Gradients::reduced ? &reducer : nullptr,
+                               .dtype = dtype,
+                               .total_micro_batches = 2,
+                               .total_samples = 3,
+                               .recompute = recompute};
   at::manual_seed(5);
   auto const type = dtype == at::kDouble ? at::kDouble : at::kFloat;
-  Units const x{at::randn({2, 1, 8, 8, 8}, type), at::randn({1, 1, 8, 8, 8}, type)};
-  Result result{network->forward(pass, Grid3::cube(8), x), {}, {}};
+  MicroBatches const x{at::randn({2, 1, 8, 8, 8}, type), at::randn({1, 1, 8, 8, 8}, type)};
+  Result result{network->forward(context, Grid3::cube(8), x), {}, {}};
   torch::autograd::backward(result.u,
                             {at::randn({2, 1, 9, 9, 9}, type), at::randn({1, 1, 9, 9, 9}, type)});
   if (gradients == Gradients::reduced) reducer.finish();
@@ -89,17 +89,18 @@ INSTANTIATE_TEST_SUITE_P(Networks, Recompute, ::testing::Values("multigrid", "un
 
 TEST(Recomputed, KeepsNothingButInputs) {
   auto const comm = make_self_communicator();
-  UnitConv layer({.in = 4, .out = 4});
+  Conv layer({.in = 4, .out = 4});
   initialise_uniform(layer, 1);
-  Fields const x{Units(1, at::randn({1, 4, 4, 4, 4}))};
+  Fields const x{MicroBatches(1, at::randn({1, 4, 4, 4, 4}))};
   for (bool recompute : {false, true}) {
-    Pass const pass{.comm = *comm, .recompute = recompute};
+    ForwardContext const context{.comm = *comm, .recompute = recompute};
     std::vector<c10::weak_intrusive_ptr<c10::StorageImpl>> inside;  // one a run
-    auto const y = recomputed(pass, layer, x, [&](Pass const& p, Fields const& in) -> Fields {
-      Units const middle = layer.forward(p, in[0]);
-      inside.push_back(middle[0].storage().getWeakStorageImpl());
-      return {layer.forward(p, middle)};
-    });
+    auto const y =
+        recomputed(context, layer, x, [&](ForwardContext const& p, Fields const& in) -> Fields {
+          MicroBatches const middle = layer.forward(p, in[0]);
+          inside.push_back(middle[0].storage().getWeakStorageImpl());
+          return {layer.forward(p, middle)};
+        });
     EXPECT_EQ(inside[0].expired(), recompute);
     y[0][0].sum().backward();
     EXPECT_EQ(inside.size(), recompute ? 2 : 1);
@@ -108,13 +109,13 @@ TEST(Recomputed, KeepsNothingButInputs) {
 
 TEST(Recomputed, RunsOnceWithoutGradients) {
   auto const comm = make_self_communicator();
-  UnitConv layer({.in = 1, .out = 1});
+  Conv layer({.in = 1, .out = 1});
   initialise_uniform(layer, 1);
-  Fields const x{Units(1, at::randn({1, 1, 4, 4, 4}))};
+  Fields const x{MicroBatches(1, at::randn({1, 1, 4, 4, 4}))};
   at::NoGradGuard const no_grad;
   int runs = 0;
   auto const y = recomputed({.comm = *comm, .recompute = true}, layer, x,
-                            [&](Pass const& p, Fields const& in) -> Fields {
+                            [&](ForwardContext const& p, Fields const& in) -> Fields {
                               ++runs;
                               return {layer.forward(p, in[0])};
                             });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "network/slab_conv.hpp"
+#include "network/layers/slab_conv.hpp"
 
 #include <vector>
 
@@ -35,11 +35,11 @@ class SlabConv : public ::testing::TestWithParam<Case> {
     b = at::randn({5}, dtype);
     y = at::convolution(x, w, b, {c.stride, c.stride, c.stride}, {c.padding, c.padding, c.padding},
                         {1, 1, 1}, c.transposed, {0, 0, 0}, 1);
-    slope = at::randn_like(y).contiguous(kLayout);
-    y.backward(slope);
+    gradient = at::randn_like(y).contiguous(kLayout);
+    y.backward(gradient);
   }
 
-  at::Tensor x, w, b, y, slope;
+  at::Tensor x, w, b, y, gradient;
 };
 
 TEST_P(SlabConv, EqualsTheWholeWhateverThePlanes) {
@@ -54,11 +54,11 @@ TEST_P(SlabConv, EqualsTheWholeWhateverThePlanes) {
       auto const kind = GetParam().kind;
       EXPECT_TRUE(close(slab_conv::forward_in_slabs(kind, x, w, b, planes), y)) << planes;
       EXPECT_TRUE(
-          close(slab_conv::input_gradient_in_slabs(kind, slope, x, w, planes).at(0), x.grad()))
+          close(slab_conv::input_gradient_in_slabs(kind, gradient, x, w, planes).at(0), x.grad()))
           << planes;
       for (std::int64_t rows : {2, 3, 16}) {
-        EXPECT_TRUE(
-            close(slab_conv::weight_gradient_in_slabs(kind, slope, x, w, planes, rows), w.grad()))
+        EXPECT_TRUE(close(slab_conv::weight_gradient_in_slabs(kind, gradient, x, w, planes, rows),
+                          w.grad()))
             << planes << ' ' << rows;
       }
     }
@@ -70,8 +70,9 @@ TEST_P(SlabConv, KeepsTheBitsOfSmallBf16Fields) {
   at::NoGradGuard const no_grad;
   auto const kind = GetParam().kind;
   EXPECT_TRUE(at::equal(slab_conv::forward_in_slabs(kind, x, w, b, 4), y));
-  EXPECT_TRUE(at::equal(slab_conv::input_gradient_in_slabs(kind, slope, x, w, 4).at(0), x.grad()));
-  auto const dw = slab_conv::weight_gradient_in_slabs(kind, slope, x, w, 4, 4);
+  EXPECT_TRUE(
+      at::equal(slab_conv::input_gradient_in_slabs(kind, gradient, x, w, 4).at(0), x.grad()));
+  auto const dw = slab_conv::weight_gradient_in_slabs(kind, gradient, x, w, 4, 4);
   EXPECT_EQ(dw.scalar_type(), at::kFloat);
   constexpr double bf16_rounding = 1.0 / 128.0;
   EXPECT_LE((dw - w.grad()).abs().max().item<double>(),
@@ -87,13 +88,13 @@ TEST_P(SlabConv, ChannelsMayComeInTwoParts) {
   std::vector<at::Tensor> const parts{first, others};
   EXPECT_TRUE(at::equal(slab_conv::forward_whole(kind, parts, w, b), y));
   EXPECT_TRUE(at::equal(slab_conv::forward_in_slabs(kind, parts, w, b, 4), y));
-  auto const in_slabs = slab_conv::input_gradient_in_slabs(kind, slope, parts, w, 4);
-  for (auto const& dx : {slab_conv::backward(kind, slope, parts, w, true).x, in_slabs}) {
+  auto const in_slabs = slab_conv::input_gradient_in_slabs(kind, gradient, parts, w, 4);
+  for (auto const& dx : {slab_conv::backward(kind, gradient, parts, w, true).x, in_slabs}) {
     ASSERT_EQ(dx.size(), 2U);
     EXPECT_TRUE(at::equal(at::cat(dx, 1), x.grad()));
   }
-  EXPECT_TRUE(at::equal(slab_conv::weight_gradient_in_slabs(kind, slope, parts, w, 4, 4),
-                        slab_conv::weight_gradient_in_slabs(kind, slope, x, w, 4, 4)));
+  EXPECT_TRUE(at::equal(slab_conv::weight_gradient_in_slabs(kind, gradient, parts, w, 4, 4),
+                        slab_conv::weight_gradient_in_slabs(kind, gradient, x, w, 4, 4)));
 }
 
 TEST_P(SlabConv, PlanesBeyondTheEndsMayBeGiven) {
@@ -121,7 +122,7 @@ TEST_P(SlabConv, PlanesBeyondTheEndsMayBeGiven) {
   auto const whole = slab_conv::backward(g, dy, part, w, true);
   EXPECT_TRUE(close(slab_conv::input_gradient_in_slabs(g, dy, part, w, 1).at(0), whole.x.at(0)));
   EXPECT_TRUE(close(slab_conv::weight_gradient_in_slabs(g, dy, part, w, 1, 2), whole.w));
-  // The same slopes in a field of zeros: what this part adds to the whole's gradients.
+  // The same gradients in a field of zeros: what this part adds to the whole's gradients.
   at::Tensor const all = at::zeros_like(y);
   all.narrow(2, begin, planes).copy_(dy);
   auto const reference = slab_conv::backward(c.kind, all, x, w, true);
@@ -147,11 +148,11 @@ TEST_P(SlabConv, SlabsOfFineLevelsAgree) {
            bf16_rounding * expected.abs().max().item<double>();
   };
   EXPECT_TRUE(close(slab_conv::forward_in_slabs(c.kind, x, w, std::nullopt, 16), y));
-  slope = at::randn_like(y);
-  auto const whole = slab_conv::backward(c.kind, slope, x, w, true);
+  gradient = at::randn_like(y);
+  auto const whole = slab_conv::backward(c.kind, gradient, x, w, true);
   EXPECT_TRUE(
-      close(slab_conv::input_gradient_in_slabs(c.kind, slope, x, w, 16).at(0), whole.x.at(0)));
-  EXPECT_TRUE(close(slab_conv::weight_gradient_in_slabs(c.kind, slope, x, w, 16, 512), whole.w));
+      close(slab_conv::input_gradient_in_slabs(c.kind, gradient, x, w, 16).at(0), whole.x.at(0)));
+  EXPECT_TRUE(close(slab_conv::weight_gradient_in_slabs(c.kind, gradient, x, w, 16, 512), whole.w));
 }
 
 // A GPU's sums, of equal parts none of which is too long.
@@ -159,11 +160,11 @@ TEST(SlabConvBySize, PlanesInASum) {
   for (std::int64_t const n : {1, 322, 323, 384, 512, 513, 640}) {
     std::int64_t const planes = slab_conv::planes_in_sum(n, n * n);
     EXPECT_LE(planes, n);
-    EXPECT_LE(planes * n * n, slab_conv::most_in_sum) << n;
-    EXPECT_GE(2 * planes * n * n, std::min(n * n * n, slab_conv::most_in_sum)) << n;
+    EXPECT_LE(planes * n * n, slab_conv::max_in_sum) << n;
+    EXPECT_GE(2 * planes * n * n, std::min(n * n * n, slab_conv::max_in_sum)) << n;
   }
   EXPECT_EQ(slab_conv::planes_in_sum(512, 512 * 512), 128);
-  EXPECT_EQ(slab_conv::planes_in_sum(3, 2 * slab_conv::most_in_sum), 1);  // no less than a plane
+  EXPECT_EQ(slab_conv::planes_in_sum(3, 2 * slab_conv::max_in_sum), 1);  // no less than a plane
 }
 
 // The first convolution of boxes whose coarsest level is one voxel thick. Memory that nobody wrote
@@ -183,10 +184,10 @@ TEST(SlabConvBySize, OnePlaneOfOneChannel) {
         at::Tensor const y = slab_conv::forward(g, x, w, {});
         ASSERT_EQ(y.sizes(), expected.sizes());
         EXPECT_TRUE(at::allclose(y.to(at::kFloat), expected, 0.02, 0.02)) << n;
-        at::Tensor const slope = at::randn(y.sizes()).to(at::kBFloat16).contiguous(kLayout);
-        auto const exact =
-            slab_conv::backward(g, slope.to(at::kFloat), x.to(at::kFloat), w.to(at::kFloat), false);
-        auto const found = slab_conv::backward(g, slope, x, w, false);
+        at::Tensor const gradient = at::randn(y.sizes()).to(at::kBFloat16).contiguous(kLayout);
+        auto const exact = slab_conv::backward(g, gradient.to(at::kFloat), x.to(at::kFloat),
+                                               w.to(at::kFloat), false);
+        auto const found = slab_conv::backward(g, gradient, x, w, false);
         EXPECT_LE((found.w - exact.w).abs().max().item<double>(),
                   exact.w.abs().max().item<double>() / 64.0)
             << n;
@@ -207,10 +208,10 @@ TEST(SlabConvBySize, WeightGradientsOfFewPlanes) {
         return at::randn(sizes).to(at::kBFloat16).contiguous(kLayout);
       };
       at::Tensor const x = random({2, 8, planes, 4, 4}), w = random({8, 8, k, k, k});
-      at::Tensor const slope = random(slab_conv::forward(kind, x, w, std::nullopt).sizes());
-      auto const exact =
-          slab_conv::backward(kind, slope.to(at::kFloat), x.to(at::kFloat), w.to(at::kFloat), true);
-      auto const found = slab_conv::backward(kind, slope, x, w, true);
+      at::Tensor const gradient = random(slab_conv::forward(kind, x, w, std::nullopt).sizes());
+      auto const exact = slab_conv::backward(kind, gradient.to(at::kFloat), x.to(at::kFloat),
+                                             w.to(at::kFloat), true);
+      auto const found = slab_conv::backward(kind, gradient, x, w, true);
       EXPECT_LE((found.w - exact.w).abs().max().item<double>(),
                 bf16_rounding * exact.w.abs().max().item<double>())
           << planes;

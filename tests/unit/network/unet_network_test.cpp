@@ -91,12 +91,12 @@ TEST(UnetNetwork, GradientsAgreeWithFiniteDifferences) {
   perturb(*network);
   network->to(at::kDouble);
   auto const comm = make_self_communicator();
-  Pass const pass{.comm = *comm, .dtype = at::kDouble, .total_samples = 2};
+  ForwardContext const context{.comm = *comm, .dtype = at::kDouble, .total_samples = 2};
   at::manual_seed(5);
   at::Tensor const log_nu = at::randn({2, 1, 16, 16, 16}, at::kDouble);
   at::Tensor const du = at::randn({2, 1, 17, 17, 17}, at::kDouble);
   auto const value = [&] {
-    return (network->forward(pass, Grid3::cube(16), {log_nu})[0] * du).sum();
+    return (network->forward(context, Grid3::cube(16), {log_nu})[0] * du).sum();
   };
   value().backward();
   // A step of 1e-8 leaves a rounding error of 1e-13 |value| / 1e-8 and few enough activations that
@@ -129,8 +129,8 @@ TEST(UnetNetwork, HoldsDirichletValuesExactlyInEveryPrecision) {
     auto const network = small_network(Adaptation::yes);
     perturb(*network);
     if (dtype == at::kDouble) network->to(at::kDouble);
-    Pass const pass{.comm = *comm, .dtype = dtype, .total_samples = 2};
-    auto const u = network->forward(pass, Grid3::cube(16), {at::randn({2, 1, 16, 16, 16})})[0];
+    ForwardContext const context{.comm = *comm, .dtype = dtype, .total_samples = 2};
+    auto const u = network->forward(context, Grid3::cube(16), {at::randn({2, 1, 16, 16, 16})})[0];
     EXPECT_TRUE(u.select(2, 0).eq(1.0).all().item<bool>());
     EXPECT_TRUE(u.select(2, 16).eq(0.0).all().item<bool>());
     EXPECT_FALSE(at::equal(u, default_frame(Grid3::cube(16)).lift.expand_as(u)));
@@ -142,8 +142,8 @@ TEST(UnetNetwork, StartsAsTheLift) {
   auto const network = small_network();
   auto const comm = make_self_communicator();
   at::NoGradGuard const no_grad;
-  Pass const pass{.comm = *comm, .total_samples = 2};
-  auto const u = network->forward(pass, Grid3::cube(8), {at::randn({2, 1, 8, 8, 8})})[0];
+  ForwardContext const context{.comm = *comm, .total_samples = 2};
+  auto const u = network->forward(context, Grid3::cube(8), {at::randn({2, 1, 8, 8, 8})})[0];
   EXPECT_TRUE(at::equal(u, default_frame(Grid3::cube(8)).lift.expand_as(u)));
 }
 
@@ -154,7 +154,7 @@ TEST(UnetNetwork, OneStepOnOneGridChangesTheOutputOnAnother) {
   at::manual_seed(7);
   at::Tensor const fine = at::randn({2, 1, 16, 16, 16});
   at::Tensor const coarse = at::avg_pool3d(fine, 2);
-  Pass const frozen{.comm = *comm, .training = false, .total_samples = 2};
+  ForwardContext const frozen{.comm = *comm, .training = false, .total_samples = 2};
   auto const on_fine = [&] {
     at::NoGradGuard const no_grad;
     return network->forward(frozen, Grid3::cube(16), {fine})[0];
@@ -192,10 +192,10 @@ TEST(UnetNetwork, AdaptationAddsTheStatedParametersAndChangesNothingOnEntry) {
   at::NoGradGuard const no_grad;
   for (bool training : {true, false}) {
     for (std::int64_t n : {8, 16, 32}) {
-      Pass const pass{.comm = *comm, .training = training, .total_samples = 2};
+      ForwardContext const context{.comm = *comm, .training = training, .total_samples = 2};
       at::Tensor const log_nu = at::randn({2, 1, n, n, n});
-      EXPECT_TRUE(at::equal(adapted->forward(pass, Grid3::cube(n), {log_nu})[0],
-                            plain->forward(pass, Grid3::cube(n), {log_nu})[0]))
+      EXPECT_TRUE(at::equal(adapted->forward(context, Grid3::cube(n), {log_nu})[0],
+                            plain->forward(context, Grid3::cube(n), {log_nu})[0]))
           << n << (training ? " training" : " evaluation");
     }
   }
@@ -232,8 +232,9 @@ TEST(UnetNetwork, RunsWithEveryNorm) {
     options.norm = norm;
     auto const network = make_network(options, default_frame);
     perturb(*network);
-    Pass const pass{.comm = *comm, .dtype = at::kBFloat16, .total_units = 2, .total_samples = 2};
-    auto const u = network->forward(pass, Grid3::cube(16),
+    ForwardContext const context{
+        .comm = *comm, .dtype = at::kBFloat16, .total_micro_batches = 2, .total_samples = 2};
+    auto const u = network->forward(context, Grid3::cube(16),
                                     {at::randn({1, 1, 16, 16, 16}), at::randn({1, 1, 16, 16, 16})});
     torch::autograd::backward(u, {at::ones_like(u[0]), at::ones_like(u[1])});
     for (auto const& [name, value] : network->named_parameters()) {
@@ -249,8 +250,9 @@ TEST(UnetNetwork, AcceptsAnEmptyUnit) {
   auto const comm = make_self_communicator();
   GradientReducer reducer(*comm, network->parameters(), GradientMode::exact);
   reducer.begin(1);
-  Pass const pass{.comm = *comm, .reducer = &reducer, .dtype = at::kBFloat16, .total_samples = 1};
-  auto const u = network->forward(pass, Grid3::cube(16), {at::zeros({0, 1, 16, 16, 16})});
+  ForwardContext const context{
+      .comm = *comm, .reducer = &reducer, .dtype = at::kBFloat16, .total_samples = 1};
+  auto const u = network->forward(context, Grid3::cube(16), {at::zeros({0, 1, 16, 16, 16})});
   EXPECT_EQ(u[0].sizes(), (std::vector<std::int64_t>{0, 1, 17, 17, 17}));
   torch::autograd::backward(u, {at::zeros_like(u[0])});
 }

@@ -80,7 +80,7 @@ TEST_F(LbfgsHistoryTest, WithoutPairsDescendsBySoMuchASteepestStep) {
   EXPECT_NEAR(descent.d.square().mean().sqrt().item<double>(), 0.25, 1e-15);
   at::Tensor const ratio = descent.d / (diagonal_ * g);
   EXPECT_NEAR(ratio.max().item<double>(), ratio.min().item<double>(), 1e-14);
-  EXPECT_LT(descent.slope, 0.0);
+  EXPECT_LT(descent.gradient, 0.0);
   EXPECT_FALSE(descent.dropped);
 }
 

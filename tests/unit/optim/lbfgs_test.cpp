@@ -101,7 +101,7 @@ TEST_F(LbfgsTest, FindsTheMinimumOfAQuadratic) {
   at::Tensor const expected = at::linalg_solve(a, b);
   for (auto history : {at::kDouble, at::kFloat}) {
     FunctionObjective objective(at::zeros({n}, at::kDouble), quadratic(a, b));
-    // Values are sums of cancelling terms: close to the minimum slopes have to decide.
+    // Values are sums of cancelling terms: close to the minimum gradients have to decide.
     auto method = make(objective, {.pairs = n,
                                    .first_step = 0.01,
                                    .search = {.noise = 1e-12},
@@ -208,7 +208,7 @@ TEST_F(LbfgsTest, SkipsAndCountsPairsWithoutCurvature) {
   FunctionObjective objective(at::zeros({2}, at::kDouble), [](at::Tensor const& x) {
     return Evaluation{x.sum().item<double>(), at::ones_like(x)};
   });
-  auto method = make(objective, {.search = {.most_evaluations = 2}});
+  auto method = make(objective, {.search = {.max_evaluations = 2}});
   EXPECT_EQ(method.iterate().skipped, 1);
   EXPECT_EQ(method.iterate().skipped, 2);
   EXPECT_EQ(method.history().count(), 0);
@@ -257,7 +257,7 @@ TEST_F(LbfgsTest, AnIterationGivenUpInItsSecondSearchIsDoneAgainAsAWhole) {
   for (int k = 0; k < 5; ++k) method.iterate();
   auto const before = method.state();
   blocked = true;
-  left = LineSearchOptions{}.most_evaluations + 1;  // the last but one is back at the start
+  left = LineSearchOptions{}.max_evaluations + 1;  // the last but one is back at the start
   EXPECT_THROW(method.iterate(), std::runtime_error);
   auto const after = method.state();
   ASSERT_EQ(after.size(), before.size()) << "the history is gone";

@@ -15,9 +15,9 @@ namespace {
 
 struct Line {
   std::function<double(double)> value;
-  std::function<double(double)> slope;
+  std::function<double(double)> gradient;
 
-  LinePoint at(double t) const { return {t, value(t), slope(t)}; }
+  LinePoint at(double t) const { return {t, value(t), gradient(t)}; }
 };
 
 /// Asserts the strong Wolfe conditions as the textbook states them.
@@ -27,8 +27,8 @@ void expect_wolfe(Line const& line, LineSearchResult const& result, LineSearchOp
   EXPECT_EQ(result.end, LineEnd::wolfe);
   EXPECT_GT(result.point.t, 0.0);
   EXPECT_EQ(result.point.value, there.value);
-  EXPECT_LE(there.value, start.value + o.decrease * there.t * start.slope);
-  EXPECT_LE(std::abs(there.slope), o.curvature * std::abs(start.slope));
+  EXPECT_LE(there.value, start.value + o.decrease * there.t * start.gradient);
+  EXPECT_LE(std::abs(there.gradient), o.curvature * std::abs(start.gradient));
 }
 
 /// The test functions of More and Thuente 1994, "Line search algorithms with guaranteed sufficient
@@ -46,14 +46,14 @@ std::vector<Line> more_thuente() {
     if (t >= 1 + beta) return t - 1;
     return (t - 1) * (t - 1) / (2 * beta) + beta / 2;
   };
-  auto const base_slope = [](double t) {
+  auto const base_gradient = [](double t) {
     if (t <= 1 - beta) return -1.0;
     return t >= 1 + beta ? 1.0 : (t - 1) / beta;
   };
   using std::numbers::pi;
   Line const third{
       [=](double t) { return base(t) + 2 * (1 - beta) / (l * pi) * std::sin(l * pi / 2 * t); },
-      [=](double t) { return base_slope(t) + (1 - beta) * std::cos(l * pi / 2 * t); }};
+      [=](double t) { return base_gradient(t) + (1 - beta) * std::cos(l * pi / 2 * t); }};
   return {first, second, third};
 }
 
@@ -103,10 +103,10 @@ TEST(LineSearch, BacksOffWhereTheFunctionIsNotFinite) {
 }
 
 TEST(LineSearch, SaysWhenThereIsNoLowerValue) {
-  // The slope at 0 promises a descent that the values do not keep.
+  // The gradient at 0 promises a descent that the values do not keep.
   Line const kink{[](double t) { return t; }, [](double t) { return t == 0.0 ? -1.0 : 1.0; }};
   auto const result = strong_wolfe([&](double t) { return kink.at(t); }, kink.at(0.0), 1.0,
-                                   {.most_evaluations = 12});
+                                   {.max_evaluations = 12});
   EXPECT_EQ(result.end, LineEnd::failed);
   EXPECT_EQ(result.point.t, 0.0);
   EXPECT_EQ(result.evaluations, 12);
@@ -114,14 +114,14 @@ TEST(LineSearch, SaysWhenThereIsNoLowerValue) {
 
 TEST(LineSearch, ReturnsTheBestPointWhenOutOfEvaluations) {
   Line const down{[](double t) { return -t; }, [](double) { return -1.0; }};
-  auto const result = strong_wolfe([&](double t) { return down.at(t); }, down.at(0.0), 1.0,
-                                   {.most_evaluations = 3});
+  auto const result =
+      strong_wolfe([&](double t) { return down.at(t); }, down.at(0.0), 1.0, {.max_evaluations = 3});
   EXPECT_EQ(result.end, LineEnd::decrease);
   EXPECT_EQ(result.point.t, 111.0);  // 1, 1 + 10 * 1, 11 + 10 * 10
   EXPECT_EQ(result.evaluations, 3);
 }
 
-TEST(LineSearch, TrustsSlopesWhereValuesAreNoise) {
+TEST(LineSearch, TrustsGradientsWhereValuesAreNoise) {
   // Values rounded to 1e-6, as float32 gives them: a fall of 1e-9 cannot be seen.
   auto const rounded = [](double x) { return std::round(x * 1e6) / 1e6 + (x < 0 ? 1e-6 : 0.0); };
   Line const faint{[&](double t) { return 1.0 + rounded(1e-9 * ((t - 1) * (t - 1) - 1)); },

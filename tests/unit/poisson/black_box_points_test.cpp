@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Black box multigrid's set-up as GPUs do it, against that of the CPU.
-#include "poisson/black_box_points.hpp"
+#include "poisson/multigrid/black_box_points.hpp"
 
 #include "voxcycle/poisson/boundary.hpp"
 
 #include "multigrid_points.hpp"
-#include "poisson/black_box.hpp"
-#include "poisson/element_matrix.hpp"
-#include "poisson/stencil_points.hpp"
+#include "poisson/multigrid/black_box.hpp"
+#include "poisson/operator/element_matrix.hpp"
+#include "poisson/operator/stencil_points.hpp"
 #include "q1_elements.hpp"
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

@@ -24,7 +24,7 @@ double value(ChebyshevSteps const& steps, double t) {
   return x;
 }
 
-double most(ChebyshevSteps const& steps, Interval const& on) {
+double maximum(ChebyshevSteps const& steps, Interval const& on) {
   double largest = 0.0;
   for (int k = 0; k <= points; ++k) {
     double const t = on.bottom + (on.top - on.bottom) * k / points;
@@ -34,7 +34,7 @@ double most(ChebyshevSteps const& steps, Interval const& on) {
 }
 
 /// What no polynomial of the degree with q(0) = 1 can be below everywhere on the interval.
-double least(int count, Interval const& on) {
+double minimum(int count, Interval const& on) {
   double const ratio = (on.top + on.bottom) / (on.top - on.bottom);
   return 1.0 / std::cosh(count * std::acosh(ratio));
 }
@@ -42,7 +42,7 @@ double least(int count, Interval const& on) {
 TEST(ChebyshevSteps, AreLeastOnTheirInterval) {
   for (int count : {1, 2, 5, 16}) {
     for (Interval const on : {Interval{0.25, 1.0}, Interval{0.01, 1.0}, Interval{0.5, 2.0}}) {
-      EXPECT_NEAR(most(chebyshev_steps(count, on), on), least(count, on), rounding) << count;
+      EXPECT_NEAR(maximum(chebyshev_steps(count, on), on), minimum(count, on), rounding) << count;
     }
   }
 }
@@ -53,13 +53,13 @@ TEST(ChebyshevSteps, OfNetworksReachFurtherDownTheMoreThereAre) {
   for (auto const& [count, bottom] : bottoms) {
     auto const steps = smoothing_steps(count);
     ASSERT_EQ(steps.size(), static_cast<std::size_t>(count));
-    EXPECT_NEAR(most(steps, {bottom, 1.0}), least(count, {bottom, 1.0}), rounding) << count;
+    EXPECT_NEAR(maximum(steps, {bottom, 1.0}), minimum(count, {bottom, 1.0}), rounding) << count;
   }
 }
 
 TEST(ChebyshevSteps, OfNetworksLetNoErrorGrowWhereTheSpectrumEndsALittleLater) {
   for (int count = 1; count <= 16; ++count) {
-    EXPECT_LE(most(smoothing_steps(count), {0.0, 1.04}), 1.0 + rounding) << count;
+    EXPECT_LE(maximum(smoothing_steps(count), {0.0, 1.04}), 1.0 + rounding) << count;
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "poisson/coarsest_polynomial.hpp"
+#include "poisson/multigrid/coarsest_polynomial.hpp"
 
 #include "voxcycle/poisson/boundary.hpp"
 
@@ -44,9 +44,9 @@ at::Tensor preconditioned_spectrum(double share) {
   std::int64_t const count = free.size(0);
   at::Tensor columns = at::empty({count, count}, at::kDouble);
   for (std::int64_t k = 0; k < count; ++k) {
-    at::Tensor unit = at::zeros_like(mask);
-    unit.flatten()[free[k].item<std::int64_t>()] = 1.0;
-    columns[k] = polynomial.solve(unit).flatten().index_select(0, free);
+    at::Tensor micro_batch = at::zeros_like(mask);
+    micro_batch.flatten()[free[k].item<std::int64_t>()] = 1.0;
+    columns[k] = polynomial.solve(micro_batch).flatten().index_select(0, free);
   }
   EXPECT_LT((columns - columns.t()).abs().max().item<double>(),
             1e-12 * columns.abs().max().item<double>());

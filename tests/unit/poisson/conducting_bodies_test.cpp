@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "poisson/conducting_bodies.hpp"
+#include "poisson/multigrid/conducting_bodies.hpp"
 
 #include "voxcycle/core/random.hpp"
 
@@ -134,9 +134,9 @@ TEST(ConductingBodies, TheLargestAreTaken) {
   Grid3 const grid = Grid3::cube(8);
   auto const nu =
       with_conductors(grid, {{2, 2, 2}, {2, 5, 2}, {2, 5, 3}, {5, 2, 2}, {5, 2, 3}, {5, 2, 4}});
-  auto const sizes = [&](Boundary const& boundary, std::int64_t most) {
+  auto const sizes = [&](Boundary const& boundary, std::int64_t maximum) {
     std::vector<std::size_t> all;
-    for (auto const& nodes : nodes_of(find_bodies(nu.data(), grid, boundary, threshold, most))) {
+    for (auto const& nodes : nodes_of(find_bodies(nu.data(), grid, boundary, threshold, maximum))) {
       all.push_back(nodes.size());
     }
     return all;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "poisson/deflation.hpp"
+#include "poisson/multigrid/deflation.hpp"
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/poisson/energy.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Dot products as GPUs add them up, played on the CPU.
-#include "poisson/dot_blocks.hpp"
+#include "poisson/operator/dot_blocks.hpp"
 
 #include <array>
 #include <cmath>
@@ -29,8 +29,8 @@ std::vector<double> parts_of(std::vector<float> const& a, std::vector<float> con
 
 // Samples of one chunk that is hardly filled or full, and of one value more.
 TEST(DotBlocks, AddUpEachSampleByItself) {
-  std::int64_t const least = DotJob<float>{nullptr, nullptr, nullptr, 1}.chunk_size();
-  for (std::int64_t const count : {std::int64_t{1}, least, least + 1}) {
+  std::int64_t const minimum = DotJob<float>{nullptr, nullptr, nullptr, 1}.chunk_size();
+  for (std::int64_t const count : {std::int64_t{1}, minimum, minimum + 1}) {
     std::vector<float> a, b;
     std::array<double, 2> expected{};
     for (std::int64_t i = 0; i < 2 * count; ++i) {
@@ -41,7 +41,7 @@ TEST(DotBlocks, AddUpEachSampleByItself) {
     }
     for (auto order : {Order::upwards, Order::downwards}) {
       auto const parts = parts_of(a, b, count, order);
-      ASSERT_EQ(parts.size(), count > least ? 4U : 2U);
+      ASSERT_EQ(parts.size(), count > minimum ? 4U : 2U);
       std::size_t const half = parts.size() / 2;
       for (std::size_t sample = 0; sample < 2; ++sample) {
         double sum = 0.0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The GPU's energy kernel, played on the CPU block by block, against the CPU's kernel.
-#include "poisson/energy_blocks.hpp"
+#include "poisson/operator/energy_blocks.hpp"
 
 #include "voxcycle/poisson/boundary.hpp"
 #include "voxcycle/poisson/energy.hpp"
@@ -9,7 +9,7 @@
 #include <cmath>
 #include <memory>
 
-#include "poisson/element_matrix.hpp"
+#include "poisson/operator/element_matrix.hpp"
 #include "q1_elements.hpp"
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "../core/variants.hpp"
-#include "poisson/energy_rows.hpp"
+#include "poisson/operator/energy_rows.hpp"
 #include "q1_elements.hpp"
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>

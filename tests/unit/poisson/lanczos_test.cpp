@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "poisson/lanczos.hpp"
+#include "poisson/multigrid/lanczos.hpp"
 
 #include "q1_elements.hpp"
 #include <ATen/ATen.h>

@@ -4,7 +4,7 @@
 
 #include "voxcycle/grid/grid3.hpp"
 
-#include "poisson/node_points.hpp"
+#include "poisson/operator/node_points.hpp"
 #include <ATen/core/Tensor.h>
 
 namespace voxcycle::testing {

@@ -7,8 +7,8 @@
 #include <string>
 #include <tuple>
 
-#include "poisson/level_operator.hpp"
-#include "poisson/transfer.hpp"
+#include "poisson/multigrid/transfer.hpp"
+#include "poisson/operator/level_operator.hpp"
 #include "q1_elements.hpp"
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -146,9 +146,9 @@ TEST(LevelOperator, TopAndDiagonalBoundTheSpectrum) {
     std::int64_t const nodes = op->grid().node_count();
     at::Tensor matrix = at::empty({nodes, nodes}, at::kDouble);
     for (std::int64_t j = 0; j < nodes; ++j) {
-      at::Tensor unit = at::zeros_like(op->diagonal());
-      unit.view({nodes})[j] = 1.0;
-      matrix.select(1, j).copy_(op->apply(unit).flatten());
+      at::Tensor micro_batch = at::zeros_like(op->diagonal());
+      micro_batch.view({nodes})[j] = 1.0;
+      matrix.select(1, j).copy_(op->apply(micro_batch).flatten());
     }
     EXPECT_LT(relative_difference(op->diagonal().flatten(), matrix.diagonal()), rounding);
     at::Tensor const scale = matrix.diagonal().rsqrt();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What GPUs do node by node, played on the CPU.
-#include "poisson/node_points.hpp"
+#include "poisson/operator/node_points.hpp"
 
 #include "voxcycle/poisson/boundary.hpp"
 #include "voxcycle/poisson/energy.hpp"
@@ -8,8 +8,8 @@
 #include <cmath>
 
 #include "multigrid_points.hpp"
-#include "poisson/element_matrix.hpp"
-#include "poisson/row_loops.hpp"
+#include "poisson/operator/element_matrix.hpp"
+#include "poisson/operator/row_loops.hpp"
 #include "q1_elements.hpp"
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

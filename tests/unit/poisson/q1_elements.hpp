@@ -25,14 +25,14 @@ struct Q1Element {
       double const at[3] = {points[q >> 2 & 1], points[q >> 1 & 1], points[q & 1]};
       std::array<std::array<double, 3>, 8> gradient{};
       for (int i = 0; i < 8; ++i) {
-        double value[3], slope[3];
+        double value[3], gradient[3];
         for (int axis = 0; axis < 3; ++axis) {
           bool const high = i >> (2 - axis) & 1;
           value[axis] = high ? at[axis] : 1.0 - at[axis];
-          slope[axis] = (high ? 1.0 : -1.0) / h[axis];
+          gradient[axis] = (high ? 1.0 : -1.0) / h[axis];
         }
-        gradient[i] = {slope[0] * value[1] * value[2], value[0] * slope[1] * value[2],
-                       value[0] * value[1] * slope[2]};
+        gradient[i] = {gradient[0] * value[1] * value[2], value[0] * gradient[1] * value[2],
+                       value[0] * value[1] * gradient[2]};
         load[i] += weight * value[0] * value[1] * value[2];
       }
       for (int i = 0; i < 8; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "poisson/row_loops.hpp"
+#include "poisson/operator/row_loops.hpp"
 
 #include <array>
 #include <vector>
@@ -96,20 +96,20 @@ TEST(SetupLoops, RoundAsTheirFormulasDo) {
       SCOPED_TRACE(::testing::Message() << name << ", " << n);
       auto const a = numbers<double>(n, 1), b = numbers<double>(n, 2), c = numbers<double>(n, 3);
       auto const before = numbers<double>(n, 4);
-      double const least = -1.0, most = 2.0, otherwise = 77.0;
+      double const minimum = -1.0, maximum = 2.0, otherwise = 77.0;
 
       auto sum = before, difference = before, quotient = before, replaced = before;
       std::vector<double> sense(n, 1.0);
       if (n > 0) sense[0] = 0.0;  // what made no sense before stays so
       loops.add(sum.data(), a.data(), n);
       loops.subtract(difference.data(), a.data(), n);
-      loops.divide(quotient.data(), a.data(), least, most, sense.data(), n);
+      loops.divide(quotient.data(), a.data(), minimum, maximum, sense.data(), n);
       loops.replace(replaced.data(), sense.data(), otherwise, n);
       for (std::int64_t k = 0; k < n; ++k) {
         EXPECT_EQ(sum[k], before[k] + a[k]) << k;
         EXPECT_EQ(difference[k], before[k] - a[k]) << k;
         EXPECT_EQ(quotient[k], before[k] / a[k]) << k;
-        bool const good = k > 0 && quotient[k] >= least && quotient[k] <= most;
+        bool const good = k > 0 && quotient[k] >= minimum && quotient[k] <= maximum;
         EXPECT_EQ(sense[k], good ? 1.0 : 0.0) << k;
         EXPECT_EQ(replaced[k], good ? before[k] : otherwise) << k;
       }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Matrices of 27 entries a row as GPUs use them, against the rows of the CPU.
-#include "poisson/stencil_points.hpp"
+#include "poisson/operator/stencil_points.hpp"
 
 #include "voxcycle/poisson/boundary.hpp"
 
 #include "multigrid_points.hpp"
-#include "poisson/black_box.hpp"
-#include "poisson/element_matrix.hpp"
-#include "poisson/level_operator.hpp"
+#include "poisson/multigrid/black_box.hpp"
+#include "poisson/operator/element_matrix.hpp"
+#include "poisson/operator/level_operator.hpp"
 #include "q1_elements.hpp"
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What GPUs do between grids, against the loops of the CPU.
-#include "poisson/transfer_points.hpp"
+#include "poisson/multigrid/transfer_points.hpp"
 
 #include "voxcycle/poisson/boundary.hpp"
 
 #include "multigrid_points.hpp"
-#include "poisson/black_box.hpp"
-#include "poisson/transfer.hpp"
+#include "poisson/multigrid/black_box.hpp"
+#include "poisson/multigrid/transfer.hpp"
 #include "q1_elements.hpp"
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

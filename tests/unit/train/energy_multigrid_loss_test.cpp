@@ -14,7 +14,7 @@ using testing::relative_difference;
 
 constexpr double kRounding = 1e-10;  // float64, sums over 315 nodes and a direct coarse solve
 
-/// What the loss adds to half the normalised energy: value and slope.
+/// What the loss adds to half the normalised energy: value and gradient.
 LossTerms second_half(LossFields const& f) {
   auto const both = make_loss("energy_multigrid", f.problem)->evaluate(f.in);
   auto const energy = make_loss("energy_normalised", f.problem)->evaluate(f.in);
@@ -51,7 +51,7 @@ TEST(EnergyMultigridLoss, SecondHalfIsTheErrorOfOneVCycleInTheNormOfNuOne) {
   }
 }
 
-TEST(EnergyMultigridLoss, ForConstantNuBothHalvesHaveTheSameSlope) {
+TEST(EnergyMultigridLoss, ForConstantNuBothHalvesHaveTheSameGradient) {
   LossFields f({{{3, 4, 5}, {1.0, 0.7, 1.9}}, {}});  // small enough for an exact V-cycle
   f.in.nu = at::full_like(f.in.nu, 7.0);
   auto const energy = make_loss("energy_normalised", f.problem)->evaluate(f.in);

@@ -65,7 +65,7 @@ TEST_P(FrameOfSource, BackpropagatesThroughTheSmoother) {
   at::Tensor const nu = voxels(box), f = sampled ? voxels(box) : at::Tensor();
   NodalFrame const frame = frame_of(boundary, GetParam(), {.smoothing = 4})(box, at::kCPU);
   at::Tensor const mask = frame.mask.to(at::kDouble), lift = frame.lift.to(at::kDouble);
-  Units const x{network_input(nu, f)};
+  MicroBatches const x{network_input(nu, f)};
   auto const value_of = [&](at::Tensor const& n) {
     return smoothed(frame, {lift + mask * n}, x).front().pow(3).sum();
   };
@@ -74,10 +74,10 @@ TEST_P(FrameOfSource, BackpropagatesThroughTheSmoother) {
   value_of(leaf).backward();
   at::Tensor const direction = at::randn_like(n);
   double const step = 1e-5;
-  double const slope =
+  double const gradient =
       (value_of(n + step * direction) - value_of(n - step * direction)).item<double>() /
       (2.0 * step);
-  EXPECT_NEAR((leaf.grad() * direction).sum().item<double>(), slope, difference_error * 1e3);
+  EXPECT_NEAR((leaf.grad() * direction).sum().item<double>(), gradient, difference_error * 1e3);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sources, FrameOfSource,
@@ -101,9 +101,10 @@ TEST(Frame, NestedGridsAreCloserWhereNuJumps) {
     options.coarse = coarse;
     auto const network = make_network(options, Boundary{}, Source{});
     at::NoGradGuard const no_grad;
-    Pass const pass{.comm = *comm, .training = false, .dtype = at::kDouble, .total_samples = 1};
+    ForwardContext const context{
+        .comm = *comm, .training = false, .dtype = at::kDouble, .total_samples = 1};
     network->to(at::kDouble);
-    at::Tensor const u = network->forward(pass, grid, {network_input(nu, {})}).front();
+    at::Tensor const u = network->forward(context, grid, {network_input(nu, {})}).front();
     return energy_and_gradient(u.contiguous(), nu, grid).energy.item<double>();
   };
   at::Tensor const input = network_input(nu, {});
@@ -113,10 +114,10 @@ TEST(Frame, NestedGridsAreCloserWhereNuJumps) {
   auto const three = nested(input, at::kDouble, 3);
   for (int level = 1; level >= 0; --level)
     best = three->smooth(level, three->prolonged(level, best));
-  double const least = energy_and_gradient(best, nu, grid).energy.item<double>();
-  double const by_black_box = energy(CoarseLevels::black_box) - least;
-  EXPECT_LT(by_black_box, 0.01 * least);
-  EXPECT_GT(energy(CoarseLevels::averaged) - least, 20.0 * by_black_box);
+  double const minimum = energy_and_gradient(best, nu, grid).energy.item<double>();
+  double const by_black_box = energy(CoarseLevels::black_box) - minimum;
+  EXPECT_LT(by_black_box, 0.01 * minimum);
+  EXPECT_GT(energy(CoarseLevels::averaged) - minimum, 20.0 * by_black_box);
 }
 
 TEST(Frame, CorrectionsAreInUnitsOfTheSolution) {
@@ -181,8 +182,8 @@ TEST(Frame, SmoothingLowersTheEnergyOfAnUntrainedNetwork) {
                                        .base_channels = 8},
                                       Boundary{}, Source{});
     at::NoGradGuard const no_grad;
-    Pass const pass{.comm = *comm, .training = false, .total_samples = 2};
-    at::Tensor const u = network->forward(pass, grid, {network_input(nu, {})}).front();
+    ForwardContext const context{.comm = *comm, .training = false, .total_samples = 2};
+    at::Tensor const u = network->forward(context, grid, {network_input(nu, {})}).front();
     return energy_and_gradient(u.contiguous(), nu, grid).energy.sum().item<double>();
   };
   for (std::string const name : {"multigrid", "unet"}) {

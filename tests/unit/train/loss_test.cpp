@@ -21,10 +21,10 @@ constexpr double kDifference = 1e-9;
 // Of float32 results against float64 ones: sums of products with unit roundoff 6e-8, residuals of a
 // second difference lose two digits more.
 constexpr double kFloat = 1e-4;
-// What is left of a slope at the solution, relative to the slope at a random field.
+// What is left of a gradient at the solution, relative to the gradient at a random field.
 constexpr double kSolved = 1e-12;
 
-// 120 nodes: on grids this small multigrid is a direct solver, so that the slope of
+// 120 nodes: on grids this small multigrid is a direct solver, so that the gradient of
 // energy_multigrid, which counts its V-cycle as exact, is that of its value.
 Grid3 const kGrid{{3, 4, 5}, {1.0, 0.7, 1.9}};
 
@@ -62,7 +62,7 @@ TEST_P(EveryLoss, GradientEqualsCentralDifferences) {
     LossFields const f(problem);
     auto const loss = make_loss(GetParam(), f.problem);
     at::Tensor const gradient = loss->evaluate(f.in).gradient * f.mask;
-    at::Tensor slopes = at::zeros_like(gradient);
+    at::Tensor gradients = at::zeros_like(gradient);
     for (std::int64_t node = 0; node < kGrid.node_count(); ++node) {
       if (f.mask.flatten()[node].item<double>() == 0.0) continue;
       auto const at_offset = [&](double offset) {
@@ -71,14 +71,14 @@ TEST_P(EveryLoss, GradientEqualsCentralDifferences) {
         moved.u.view({2, -1}).select(1, node).add_(offset);
         return loss->evaluate(moved).values;
       };
-      slopes.view({2, -1}).select(1, node).copy_((at_offset(kStep) - at_offset(-kStep)) /
-                                                 (2 * kStep));
+      gradients.view({2, -1}).select(1, node).copy_((at_offset(kStep) - at_offset(-kStep)) /
+                                                    (2 * kStep));
     }
-    EXPECT_LT(relative_difference(gradient, slopes), kDifference) << text_of(problem);
+    EXPECT_LT(relative_difference(gradient, gradients), kDifference) << text_of(problem);
   }
 }
 
-TEST_P(EveryLoss, IsLeastWithZeroSlopeAtTheSolution) {
+TEST_P(EveryLoss, IsMinimalWithZeroGradientAtTheSolution) {
   for (LossProblem const& problem : problems()) {
     LossFields f(problem);
     f.in.u_ref = from_datum(f.solution(), problem.boundary);
@@ -95,7 +95,7 @@ TEST_P(EveryLoss, IsLeastWithZeroSlopeAtTheSolution) {
 }
 
 TEST_P(EveryLoss, SamplesDoNotSeeEachOther) {
-  // Work and bits must not depend on which samples share a unit.
+  // Work and bits must not depend on which samples share a micro-batch.
   LossFields const f({{{8, 4, 12}, {1.0, 1.0, 1.0}}, {}, kSampled});
   for (auto dtype : {at::kDouble, at::kFloat}) {
     LossInput const both = converted(f.in, dtype);

@@ -17,7 +17,7 @@ using testing::ThrowsMessage;
 TrainOptions options() {
   TrainOptions o;
   o.network.channels = {{4, 16}, {8, 16}, {16, 8}, {32, 8}};
-  o.unit_size = 1;
+  o.micro_batch_size = 1;
   return o;
 }
 
@@ -30,7 +30,7 @@ std::int64_t bytes(TrainOptions const& o, std::int64_t batch, MemoryOptions cons
 }
 
 TEST(PlanMemory, GrowsLinearlyWithTheBatch) {
-  // The loss works on one unit at a time; all else is a sample's share and a fixed part.
+  // The loss works on one micro-batch at a time; all else is a sample's share and a fixed part.
   std::int64_t const one = bytes(options(), 4);
   std::int64_t const two = bytes(options(), 8);
   std::int64_t const three = bytes(options(), 12);
@@ -40,9 +40,9 @@ TEST(PlanMemory, GrowsLinearlyWithTheBatch) {
 
 TEST(PlanMemory, RanksShareTheBatchButNotTheWeights) {
   EXPECT_EQ(bytes(options(), 8, {.ranks = 2}), bytes(options(), 4));
-  // Of five units on two ranks one has three.
+  // Of five micro-batches on two ranks one has three.
   EXPECT_EQ(bytes(options(), 5, {.ranks = 2}), bytes(options(), 3));
-  // Ranks without a unit do not matter.
+  // Ranks without a micro-batch do not matter.
   EXPECT_EQ(bytes(options(), 2, {.ranks = 7}), bytes(options(), 1));
 }
 
@@ -75,7 +75,7 @@ TEST(PlanMemory, ActivationsOfTheFinestLevel) {
   // Kept by 8 channels: input and two convolutions and the activation between them of the encoder,
   // its result, the join, two and one of the decoder and its result, in bf16; and the stem's input.
   auto o = options();
-  o.loss = "supervised";  // its workspace is smaller than any slope
+  o.loss = "supervised";  // its workspace is smaller than any gradient
   auto const account = plan_memory(o, level(4), {}).account;
   std::int64_t const voxels = 4 * 32 * 32 * 32;
   EXPECT_EQ(account.at("activations of 32^3"), 2 * voxels * (1 + 8 * (4 + 1 + 2 + 3 + 1)));

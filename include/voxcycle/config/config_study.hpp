@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/config/config.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace voxcycle {
+
+/// What stands before a key in the sections of a study.
+inline constexpr std::string_view kVary = "vary.";
+inline constexpr std::string_view kCase = "case.";
+
+/// "a | b" as {"a", "b"}, without the blanks around each.
+std::vector<std::string> split_alternatives(std::string const& text);
+
+/// The sections as they stand in a file; "" without a study.
+std::string dump_study(ConfigStudy const& study);
+
+}  // namespace voxcycle

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "comm/micro_batch_gradients.hpp"
+
+#include "voxcycle/core/parallel.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "comm/fixed_point.hpp"
+#include <ATen/ATen.h>
+
+namespace voxcycle {
+namespace {
+
+constexpr std::int64_t kPiece = 1 << 11;
+
+template <class T>
+fixed_point::Loops<T> const& loops() {
+  if constexpr (std::is_same_v<T, float>) {
+    return fixed_point::table().f32;
+  } else {
+    return fixed_point::table().f64;
+  }
+}
+
+class MicroBatchGradientsOnCpu final : public MicroBatchGradients {
+ public:
+  using MicroBatchGradients::MicroBatchGradients;
+
+  void begin(std::int64_t /*micro-batches*/) override {
+    micro_batches_.assign(parameters().size(), {});
+    largest_.assign(parameters().size(), -1);
+  }
+
+  void add(std::size_t parameter, at::Tensor const& gradient) override {
+    // The parameter's dtype and layout, so that all micro-batches and ranks agree on the memory
+    // order.
+    at::Tensor const values = at::empty_like(parameters()[parameter]).copy_(gradient);
+    auto& largest = largest_[parameter];
+    AT_DISPATCH_FLOATING_TYPES(values.scalar_type(), "largest_pattern", [&] {
+      largest = std::max(largest, loops<scalar_t>().largest_pattern(
+                                      values.const_data_ptr<scalar_t>(), values.numel()));
+    });
+    micro_batches_[parameter].push_back(values);
+  }
+
+  std::vector<std::int64_t> largest_patterns() override { return largest_; }
+
+  at::Tensor sums(std::vector<Part> const& parts) override {
+    at::Tensor sums = at::empty({total_size(parts)}, at::kLong);
+    auto* sum = sums.mutable_data_ptr<std::int64_t>();
+    for (auto const& [parameter, exponent] : parts) {
+      std::int64_t const size = parameters()[parameter].numel();
+      AT_DISPATCH_FLOATING_TYPES(parameters()[parameter].scalar_type(), "fixed_point_sum", [&] {
+        add_up<scalar_t>(micro_batches_[parameter], size, std::ldexp(1.0, -exponent), sum);
+      });
+      sum += size;
+    }
+    return sums;
+  }
+
+  std::vector<at::Tensor> gradients(at::Tensor const& sums,
+                                    std::vector<Part> const& parts) override {
+    auto const* sum = sums.const_data_ptr<std::int64_t>();
+    std::vector<at::Tensor> all;
+    for (auto const& [parameter, exponent] : parts) {
+      at::Tensor const& gradient = all.emplace_back(at::empty_like(parameters()[parameter]));
+      double const quantum = std::ldexp(1.0, exponent);
+      AT_DISPATCH_FLOATING_TYPES(gradient.scalar_type(), "to_floating", [&] {
+        auto* const x = gradient.mutable_data_ptr<scalar_t>();
+        parallel_for(gradient.numel(), 1, [&](std::int64_t begin, std::int64_t end) {
+          loops<scalar_t>().to_floating(sum + begin, end - begin, quantum, x + begin);
+        });
+      });
+      sum += gradient.numel();
+    }
+    return all;
+  }
+
+ private:
+  template <class T>
+  static void add_up(std::vector<at::Tensor> const& micro_batches, std::int64_t size, double scale,
+                     std::int64_t* sum) {
+    // Small pieces over all micro-batches, so that the sums stay in cache.
+    parallel_for(size, std::ssize(micro_batches), [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t begin = first; begin < last; begin += kPiece) {
+        std::int64_t const end = std::min(last, begin + kPiece);
+        std::fill(sum + begin, sum + end, 0);
+        for (auto const& micro_batch : micro_batches) {
+          loops<T>().add(micro_batch.const_data_ptr<T>() + begin, end - begin, scale, sum + begin);
+        }
+      }
+    });
+  }
+
+  std::vector<std::vector<at::Tensor>> micro_batches_;  ///< of each parameter, in its layout
+  std::vector<std::int64_t> largest_;
+};
+
+}  // namespace
+
+std::unique_ptr<MicroBatchGradients> make_micro_batch_gradients(
+    std::vector<at::Tensor> const& parameters) {
+  bool const on_gpu = !parameters.empty() && parameters.front().is_cuda();
+  return on_gpu ? make_micro_batch_gradients_on_gpu(parameters)
+                : std::make_unique<MicroBatchGradientsOnCpu>(parameters);
+}
+
+}  // namespace voxcycle

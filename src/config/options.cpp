@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/config/options.hpp"
+
+#include "voxcycle/config/choice.hpp"
+#include "voxcycle/config/model.hpp"
+#include "voxcycle/config/sample_sets.hpp"
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/text.hpp"
+#include "voxcycle/grid/unit_box.hpp"
+#include "voxcycle/io/voxel_file.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include <ATen/Parallel.h>
+
+namespace voxcycle {
+namespace {
+
+constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
+
+/// A decay or momentum: 1 would never forget.
+double decay(Config const& config, std::string const& name) {
+  double const value = config.real(name, 0.0, 1.0);
+  VOXCYCLE_REQUIRE(value < 1.0, name << " = '" << config.text(name)
+                                     << "' is not valid. Give a number >= 0 and < 1.");
+  return value;
+}
+
+/// "DIRECTORY:WEIGHT, ..."
+std::vector<MoreData> more_data(Config const& config) {
+  std::vector<MoreData> all;
+  for (auto const& entry : split_list(config.text("data.more"))) {
+    auto const colon = entry.rfind(':');
+    VOXCYCLE_REQUIRE(colon != std::string::npos && colon > 0,
+                     "data.more: '" << entry << "' has no weight. Write DIRECTORY:WEIGHT.");
+    all.push_back(
+        {entry.substr(0, colon), parse_real("data.more", entry.substr(colon + 1), 1e-12, 1e12)});
+  }
+  return all;
+}
+
+LevelPath custom_path(Config const& config) {
+  LevelPath path;
+  for (auto level : config.integers("cycle.path", 1, kMaxInt))
+    path.push_back(static_cast<int>(level) - 1);
+  return path;
+}
+
+std::vector<LevelPlan> level_plans(Config const& config) {
+  auto const grids = level_grids(config);
+  std::size_t const count = grids.size();
+  auto const steps = config.integers_a_level("cycle.steps", count, 0);
+  auto const epochs = config.reals_a_level("cycle.epochs", count, 0.0, 1e9);
+  auto const seconds = config.reals_a_level("cycle.seconds", count, 0.0, 1e9);
+  auto const patience = config.integers_a_level("cycle.patience", count, 0, kMaxInt);
+  auto const improvement = config.reals_a_level("cycle.improvement", count, 0.0, 1.0);
+  auto const optimizer = config.texts_a_level("train.optimizer", count);
+  auto const batch = config.integers_a_level("cycle.batch", count, 1);
+  auto const rate = config.reals_a_level("cycle.rate", count, 0.0, 1e3);
+  auto const warm_up = config.reals_a_level("cycle.warm_up", count, 0.0, 1.0);
+  auto const old_factor = config.reals_a_level("cycle.old_level_factor", count, 0.0, 1.0);
+  bool const recompute = one_of(config, "train.recompute", {"auto", "yes", "no"}) == "yes";
+  auto const evaluations = config.integers_a_level("cycle.evaluations", count, 1, kMaxInt);
+  std::vector<LevelPlan> plans;
+  for (std::size_t k = 0; k < count; ++k) {
+    plans.push_back({.grid = grids[k],
+                     .budget = {steps[k], epochs[k], seconds[k]},
+                     .stall = {static_cast<int>(patience[k]), improvement[k]},
+                     .batch = batch[k],
+                     .optimizer = optimizer[k],
+                     .rate = rate[k],
+                     .warm_up = warm_up[k],
+                     .old_level_factor = old_factor[k],
+                     .recompute = recompute,
+                     .evaluations = static_cast<int>(evaluations[k])});
+  }
+  return plans;
+}
+
+LbfgsStageOptions lbfgs_options(Config const& config) {
+  using Start = LbfgsStageOptions::Start;
+  using Statistics = LbfgsStageOptions::Statistics;
+  LbfgsStageOptions const options{
+      .samples = config.integer("lbfgs.samples", 0),
+      .pairs = config.integer("lbfgs.pairs", 1, 1 << 20),
+      .start = choose<Start>(config, "lbfgs.start",
+                             {{"adam", Start::adam}, {"identity", Start::identity}}),
+      .statistics =
+          choose<Statistics>(config, "lbfgs.statistics",
+                             {{"batch", Statistics::batch}, {"running", Statistics::running}}),
+      .batch = config.integer("lbfgs.batch", 0),
+      .overlap = config.real("lbfgs.overlap", 0.0, 1.0)};
+  VOXCYCLE_REQUIRE(options.overlap > 0.0 && options.overlap < 1.0,
+                   "lbfgs.overlap = '" << config.text("lbfgs.overlap")
+                                       << "' is not valid. Give a number > 0 and < 1.");
+  return options;
+}
+
+GrfOptions grf_options(Config const& config) {
+  return {.covariance = one_of(config, "data.covariance", covariance_names()),
+          .length = config.real("data.correlation_length", 0.02, 0.5),
+          .variance = config.real("data.variance", 1e-6, 16.0),
+          .band = static_cast<int>(config.integer("data.band", 1, 128))};
+}
+
+InclusionOptions inclusion_options(Config const& config) {
+  auto const [fewest, maximum] = config.range("data.inclusions", 1, 1000);
+  VOXCYCLE_REQUIRE(
+      fewest == std::floor(fewest) && maximum == std::floor(maximum),
+      "data.inclusions = '" << config.text("data.inclusions") << "' are no whole numbers.");
+  return {.shape = one_of(config, "data.shape", inclusion_shape_names()),
+          .count = {static_cast<int>(fewest), static_cast<int>(maximum)},
+          .radius = config.range("data.radius", 1e-3, 0.5),
+          .contrast = config.real("data.contrast", 1e-6, 1e6)};
+}
+
+VoxelArrays open_voxel_file(std::string const& location) {
+  auto const file = std::make_shared<VoxelFile>(location);
+  return {file->grid(), file->samples(),
+          [file](std::int64_t index, std::int64_t first, std::int64_t count) {
+            return file->read(index, first, count);
+          }};
+}
+
+}  // namespace
+
+std::string one_of(Config const& config, std::string const& name,
+                   std::vector<std::string> const& names) {
+  std::map<std::string, std::string> choices;
+  for (auto const& choice : names) choices[choice] = choice;
+  return choose(config, name, choices);
+}
+
+bool yes_or_no(Config const& config, std::string const& name) {
+  return choose<bool>(config, name, {{"yes", true}, {"no", false}});
+}
+
+FamilyOptions family_options(Config const& config) {
+  return {.name = config.text("data.family"),
+          .modes = static_cast<int>(config.integer("data.modes", 1, 6)),
+          .omega_range = config.real("data.omega_range", 1e-6, 100.0),
+          .grf = grf_options(config),
+          .inclusions = inclusion_options(config),
+          .file = {.location = config.text("data.file"), .open = open_voxel_file}};
+}
+
+Boundary boundary_of(Config const& config) {
+  try {
+    return parse_boundary(config.text("problem.boundary"));
+  } catch (Error const& problem) {
+    throw Error(std::string("problem.boundary: ") + problem.what());
+  }
+}
+
+Source source_of(Config const& config) {
+  Source source;
+  try {
+    source = parse_source(config.text("problem.source"));
+  } catch (Error const& problem) {
+    throw Error(std::string("problem.source: ") + problem.what());
+  }
+  VOXCYCLE_REQUIRE(source.is_zero() || boundary_of(config).has_dirichlet(),
+                   "problem.source = '" << config.text("problem.source")
+                                        << "' with zero flux on all six faces has no solution "
+                                           "(what comes in must go out). Give one face of "
+                                           "problem.boundary a value.");
+  return source;
+}
+
+Grid3 level_grid(Config const& config, std::int64_t n) {
+  VOXCYCLE_REQUIRE(n <= kMaxLevel, "a grid of " << n << " voxels along its longest edge is too "
+                                                << "large. Choose at most " << kMaxLevel << '.');
+  auto const& text = config.text("problem.box");
+  auto const parts = split_list(text);
+  std::array<double, 3> edges{};
+  VOXCYCLE_REQUIRE(parts.size() == edges.size(),
+                   "problem.box = '" << text << "' has " << parts.size()
+                                     << " numbers. Give the edges along x, y and z, e.g. "
+                                        "1, 0.5, 0.5.");
+  for (std::size_t axis = 0; axis < edges.size(); ++axis) {
+    edges[axis] = parse_real("problem.box", parts[axis], 1e-6, 1e6);
+  }
+  try {
+    return unit_box(edges, n);
+  } catch (Error const& problem) {
+    throw Error("problem.box = '" + text + "': " + problem.what());
+  }
+}
+
+std::vector<Grid3> level_grids(Config const& config) {
+  std::vector<Grid3> grids;
+  for (auto n : config.integers("cycle.levels", 1, kMaxLevel)) {
+    VOXCYCLE_REQUIRE(grids.empty() || n >= grids.back().level(),
+                     "cycle.levels = '" << config.text("cycle.levels")
+                                        << "' does not grow. List the coarsest level first.");
+    grids.push_back(level_grid(config, n));
+  }
+  VOXCYCLE_REQUIRE(!grids.empty(), "cycle.levels is empty. List at least one grid, e.g. 8, 16.");
+  return grids;
+}
+
+at::ScalarType parse_precision(std::string const& name, std::string const& text) {
+  return choose<at::ScalarType>(
+      name, text, {{"bf16", at::kBFloat16}, {"f32", at::kFloat}, {"f64", at::kDouble}});
+}
+
+TrainOptions train_options(Config const& config) {
+  TrainOptions options;
+  options.directory = config.text("run.directory");
+  options.data = config.text("data.directory");
+  options.start = config.text("train.start");
+  options.levels = level_plans(config);
+  options.path = make_path(config.text("cycle.name"), static_cast<int>(options.levels.size()),
+                           custom_path(config));
+  options.boundary = boundary_of(config);
+  options.source = source_of(config);
+  options.identity = settled(config).identity() + units_line(options.boundary, options.source) +
+                     "threads a process = " + std::to_string(at::get_num_threads()) + "\n";
+  options.network = network_options(config);
+  options.optimizer = {.beta1 = decay(config, "train.beta1"),
+                       .beta2 = decay(config, "train.beta2"),
+                       .epsilon = config.real("train.adam_epsilon", 1e-20, 1.0),
+                       .momentum = decay(config, "train.momentum"),
+                       .muon_momentum = decay(config, "train.muon_momentum"),
+                       .adam_ratio = config.real("train.adam_ratio", 1e-9, 1e3)};
+  options.decay =
+      choose<Decay>(config, "train.decay",
+                    {{"cosine", Decay::cosine}, {"linear", Decay::linear}, {"none", Decay::none}});
+  options.rate_scaling = choose<RateScaling>(
+      config, "train.rate_scaling",
+      {{"none", RateScaling::none}, {"sqrt", RateScaling::sqrt}, {"linear", RateScaling::linear}});
+  options.lbfgs = lbfgs_options(config);
+  options.loss = config.text("train.loss");
+  options.seed = static_cast<std::uint64_t>(config.integer("run.seed"));
+  options.dtype = parse_precision("train.precision", config.text("train.precision"));
+  options.layout = choose<at::MemoryFormat>(config, "train.layout",
+                                            {{"channels_last", at::MemoryFormat::ChannelsLast3d},
+                                             {"default", at::MemoryFormat::Contiguous}});
+  options.reduction = choose<GradientMode>(
+      config, "train.reduction", {{"exact", GradientMode::exact}, {"fast", GradientMode::fast}});
+  options.micro_batch_size = config.integer("train.unit_size", 1, 4096);
+  options.slabs = {.count = static_cast<int>(config.integer("run.space", 1, 1 << 16)),
+                   .above = config.integer("run.space_above", 1)};
+  options.sample_block = config.integer("train.sample_block", 1, 1 << 20);
+  options.average_horizon = config.real("train.average_horizon", 1e-9, 1.0);
+  options.checkpoint_seconds = config.real("train.checkpoint_seconds", 0.0, 1e9);
+  options.keep_best = yes_or_no(config, "train.keep_best");
+  options.keep_stages = yes_or_no(config, "train.keep_stages");
+  if (made_on_the_fly(config)) {
+    options.fresh_samples = [config](Grid3 const& grid) { return fresh_samples(config, grid); };
+  }
+  options.more_data = more_data(config);
+  options.augmentation = choose<Augmentation>(config, "data.augmentation",
+                                              {{"none", Augmentation::none},
+                                               {"reflections", Augmentation::reflections},
+                                               {"all", Augmentation::all}});
+  return options;
+}
+
+}  // namespace voxcycle

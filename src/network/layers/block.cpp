@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/network/block.hpp"
+
+namespace voxcycle {
+
+Block::Block(std::int64_t in, std::int64_t out, Norm norm)
+    : conv1_(register_module("conv1", std::make_shared<Conv>(ConvOptions{.in = in, .out = out}))),
+      norm1_(register_module(
+          "norm1", std::make_shared<NormAct>(NormOptions{.norm = norm, .channels = out}))),
+      conv2_(register_module("conv2", std::make_shared<Conv>(ConvOptions{.in = out, .out = out}))),
+      norm2_(register_module(
+          "norm2", std::make_shared<NormAct>(NormOptions{.norm = norm, .channels = out}))) {}
+
+MicroBatches Block::first(ForwardContext const& context, Fields const& x) {
+  return norm1_->forward(context, x.size() == 1 ? conv1_->forward(context, x[0])
+                                                : conv1_->forward(context, x.at(0), x.at(1)));
+}
+
+MicroBatches Block::second(ForwardContext const& context, MicroBatches const& h) {
+  return norm2_->forward(context, conv2_->forward(context, h));
+}
+
+Fields Block::recomputed(ForwardContext const& context, torch::nn::Module const& layers,
+                         Fields inputs, Before const& before, After const& after) {
+  auto const middle = voxcycle::recomputed(
+      context, layers, inputs, [this, before](ForwardContext const& p, Fields const& in) -> Fields {
+        return {first(p, before(p, in))};
+      });
+  inputs.clear();
+  return voxcycle::recomputed(context, layers, middle,
+                              [this, after](ForwardContext const& p, Fields const& in) {
+                                return after(p, second(p, in[0]));
+                              });
+}
+
+std::vector<Field> Block::plan(BlockOptions const& o, Tape& tape, std::vector<Field> const& inputs,
+                               PlanBefore const& before, PlanAfter const& after) {
+  NormOptions const normalise{.norm = o.norm, .channels = o.out};
+  auto const middle = tape.recomputed(inputs, [=](Tape& t, std::vector<Field> const& in) {
+    auto const x = before(t, in);
+    ConvOptions const conv{.in = o.in, .out = o.out};
+    Field const y =
+        x.size() == 1 ? Conv::plan(conv, t, x[0]) : Conv::plan(conv, t, x.at(0), x.at(1));
+    return std::vector{NormAct::plan(normalise, t, y)};
+  });
+  return tape.recomputed(middle, [=](Tape& t, std::vector<Field> const& in) {
+    Field const y = Conv::plan({.in = o.out, .out = o.out}, t, in[0]);
+    return after(t, NormAct::plan(normalise, t, y));
+  });
+}
+
+Field Block::plan(BlockOptions const& o, Tape& tape, Field const& x) {
+  return plan(o, tape, {x}, [](Tape&, std::vector<Field> const& in) { return in; })[0];
+}
+
+std::string Block::script() const {
+  return R"(
+def forward(self, x: Tensor) -> Tensor:
+    h = self.norm1.forward(self.conv1.forward(x))
+    return self.norm2.forward(self.conv2.forward(h))
+)";
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/network/conv.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/random.hpp"
+#include "voxcycle/core/text.hpp"
+#include "voxcycle/network/channel_join.hpp"
+#include "voxcycle/network/spatial.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <numeric>
+#include <optional>
+
+#include "network/layers/channel_padding.hpp"
+#include "network/layers/norm_loops.hpp"
+#include "network/layers/slab_conv.hpp"
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+namespace voxcycle {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+constexpr auto kChannelsLast = at::MemoryFormat::ChannelsLast3d;
+
+/// [channels] float64. The libraries' own gradient of a bias is slow for transposed convolutions.
+at::Tensor sum_of_voxels(at::Tensor const& y) {
+  return norm_loops::moments(y).narrow(1, 0, y.size(1)).sum(0);
+}
+
+/// Slabs come with their neighbours' planes.
+slab_conv::Geometry geometry(ConvKind kind, ForwardContext const& context) {
+  return {kind, context.in_slabs ? slab_conv::Ends::given : slab_conv::Ends::zeros};
+}
+
+/// y_k = conv(x_k, weight) + bias for every micro-batch k.
+struct ConvFunction : torch::autograd::Function<ConvFunction> {
+  /// @param x      the parts of the first micro-batch, those of the second, ...
+  /// @param parts  tensors that hold the channels of a micro-batch
+  static variable_list forward(AutogradContext* context, at::TensorList x, at::Tensor const& weight,
+                               std::optional<at::Tensor> const& bias, ConvKind kind,
+                               std::size_t parts, ForwardContext const& context) {
+    at::Tensor w = weight.to(context.dtype).contiguous(context.layout);
+    std::optional<at::Tensor> b =
+        bias ? std::optional<at::Tensor>(bias->to(context.dtype)) : std::nullopt;
+    std::int64_t const channels = weight.size(kind == ConvKind::up ? 1 : 0);
+    if (channel_padding::is_wanted(x.front(), w)) {
+      w = channel_padding::filled_up_weight(w);
+      if (b) b = channel_padding::filled_up(*b, 0, channel_padding::filled_up(channels));
+    }
+    variable_list y;
+    for (std::size_t first = 0; first < x.size(); first += parts) {
+      at::Tensor const micro_batch =
+          slab_conv::forward(geometry(kind, context), x.slice(first, parts), w, b);
+      // float64 and empty micro-batches come back in torch's default layout.
+      y.push_back(channel_padding::cut_back(micro_batch, 1, channels).contiguous(context.layout));
+    }
+    variable_list saved(x.begin(), x.end());
+    saved.insert(saved.end(), {weight, w});
+    if (bias) saved.push_back(*bias);
+    context->save_for_backward(saved);
+    context->saved_data["kind"] = static_cast<std::int64_t>(kind);
+    context->saved_data["parts"] = static_cast<std::int64_t>(parts);
+    context->saved_data["bias"] = bias.has_value();
+    context->saved_data["pass"] = as_value(context);
+    return y;
+  }
+
+  static variable_list backward(AutogradContext* context, variable_list const& dy) {
+    auto const kind = static_cast<ConvKind>(context->saved_data["kind"].toInt());
+    auto const parts = static_cast<std::size_t>(context->saved_data["parts"].toInt());
+    bool const has_bias = context->saved_data["bias"].toBool();
+    ForwardContext const context = context_of(context->saved_data["pass"]);
+    auto const saved = context->get_saved_variables();
+    at::TensorList const all(saved);
+    std::size_t const inputs = dy.size() * parts;
+    at::Tensor const& weight = saved[inputs];
+    at::Tensor const& w = saved[inputs + 1];
+    at::Tensor const bias = has_bias ? saved[inputs + 2] : at::Tensor();
+
+    variable_list gradients(inputs + 5);  // inputs, weight, bias, kind, parts, pass
+    at::Tensor dw_sum;
+    at::Tensor db_sum;
+    for (std::size_t k = 0; k < dy.size(); ++k) {
+      auto const x = all.slice(k * parts, parts);
+      auto const dx = gradients.begin() + static_cast<std::ptrdiff_t>(k * parts);
+      bool const needs_dx = context->needs_input_grad(k * parts);
+      if (x.front().size(0) == 0) {
+        if (needs_dx) {
+          std::transform(x.begin(), x.end(), dx, [](auto& part) { return at::zeros_like(part); });
+        }
+        continue;
+      }
+      at::Tensor const gradient = dy[k].contiguous(context.layout);
+      auto found = slab_conv::backward(geometry(kind, context), gradient, x, w, needs_dx);
+      found.w = channel_padding::cut_back_weight(found.w, weight);
+      at::Tensor db = has_bias ? sum_of_voxels(gradient) : at::Tensor();
+      std::move(found.x.begin(), found.x.end(), dx);
+      if (!context.counts()) continue;
+      if (context.reducer != nullptr) {
+        context.reducer->add_micro_batch(weight, found.w);
+        if (has_bias) context.reducer->add_micro_batch(bias, db);
+        continue;
+      }
+      at::Tensor const dw = found.w.to(weight.scalar_type());
+      dw_sum = dw_sum.defined() ? dw_sum + dw : dw;
+      if (has_bias) {
+        db = db.to(weight.scalar_type());
+        db_sum = db_sum.defined() ? db_sum + db : db;
+      }
+    }
+    if (context.reducer != nullptr) {
+      context.reducer->close(weight);
+      if (has_bias) context.reducer->close(bias);
+    }
+    gradients[inputs] = dw_sum;
+    gradients[inputs + 1] = db_sum;
+    return gradients;
+  }
+};
+
+std::array<std::int64_t, 5> weight_shape(ConvOptions const& o) {
+  switch (o.kind) {
+    case ConvKind::same:
+      return {o.out, o.in, 3, 3, 3};
+    case ConvKind::down:
+    case ConvKind::node:
+      return {o.out, o.in, 2, 2, 2};
+    case ConvKind::up:
+      return {o.in, o.out, 2, 2, 2};
+  }
+  throw Error("unknown kind of convolution.");
+}
+
+/// Whether a result depends on planes next to its own.
+bool reaches_beyond(ConvKind kind) {
+  return slab_conv::Geometry(kind).padding > 0;
+}
+
+Grid3 refined(Grid3 const& grid) {
+  auto const& n = grid.voxels;
+  return {{2 * n[0], 2 * n[1], 2 * n[2]}, grid.lengths};
+}
+
+}  // namespace
+
+Conv::Conv(ConvOptions const& options) : options_(options) {
+  // NaN marks values that initialise_uniform has to draw.
+  double const start = options.start == Start::zero ? 0.0 : std::nan("");
+  // Channels last, as convolutions want it: no step then permutes weights or their gradients.
+  weight = register_parameter(
+      "weight", at::full(weight_shape(options), start, at::kFloat).contiguous(kChannelsLast));
+  if (options.bias == Bias::yes) {
+    bias = register_parameter("bias", at::full({options.out}, start, at::kFloat));
+  }
+}
+
+MicroBatches Conv::run(ForwardContext const& context, MicroBatches const& parts_of_micro_batches,
+                       std::size_t parts) {
+  MicroBatches const x = reaches_beyond(options_.kind) ? with_halo(context, parts_of_micro_batches)
+                                                       : parts_of_micro_batches;
+  std::optional<at::Tensor> const b =
+      bias.defined() ? std::optional<at::Tensor>(bias) : std::nullopt;
+  return ConvFunction::apply(at::TensorList(x), weight, b, options_.kind, parts, context);
+}
+
+MicroBatches Conv::forward(ForwardContext const& context, MicroBatches const& x) {
+  return run(context, x, 1);
+}
+
+MicroBatches Conv::forward(ForwardContext const& context, MicroBatches const& a,
+                           MicroBatches const& b) {
+  MicroBatches parts;
+  for (std::size_t k = 0; k < a.size(); ++k) parts.insert(parts.end(), {a[k], b[k]});
+  bool const in_slabs = context.layout == kChannelsLast && slab_conv::goes_in_slabs(parts);
+  return in_slabs ? run(context, parts, 2) : run(context, join_channels(context, a, b), 1);
+}
+
+namespace {
+
+std::int64_t rounded_up(std::int64_t number, std::int64_t multiple) {
+  return (number + multiple - 1) / multiple * multiple;
+}
+
+/// What the libraries need for one micro-batch besides operands and results.
+struct Workspace {
+  std::int64_t forward = 0;
+  std::int64_t backward = 0;
+};
+
+/// Torch's own loops (see convolve), which float64 goes through and a lone float32 sample of few
+/// values, unless convolve takes it past them: the whole micro-batch as a matrix with a column of
+/// kernel values for each voxel, beside plain copies of the features.
+Workspace workspace_of_loops(ConvOptions const& o, Field const& x, Field const& y,
+                             std::int64_t micro_batch) {
+  bool const up = o.kind == ConvKind::up;
+  std::int64_t const taps = o.kind == ConvKind::same ? 27 : 8;
+  std::int64_t const columns = taps * (up ? o.out * x.points : o.in * y.points) * x.value;
+  std::int64_t const plain_x = o.in > 1 ? o.in * x.points * x.value : 0;
+  std::int64_t const plain_dy = o.out > 1 ? o.out * y.points * y.value : 0;
+  bool const forward = up || x.value == 8;
+  return {forward ? micro_batch * (columns + plain_x) : 0,
+          micro_batch * (columns + plain_x + plain_dy)};
+}
+
+/// oneDNN's gradient of bf16 weights: for each thread one sample's features and gradients,
+/// transposed, channels in blocks of 16 and rows of the finer field in tiles of 32 voxels. Found by
+/// measuring (AMX and AVX-512 BF16, oneDNN of torch 2.11), from 32^3 on to within a twentieth.
+Workspace workspace_of_onednn_bf16(ConvOptions const& o, Field const& x, Field const& y,
+                                   int threads) {
+  bool const strides = o.kind == ConvKind::up || o.kind == ConvKind::down;
+  bool const up = o.kind == ConvKind::up;
+  Field const& fine = up ? y : x;
+  Field const& other = up ? x : y;
+  std::int64_t const length = fine.grid.voxels[2];
+  std::int64_t const row =
+      strides ? std::max<std::int64_t>(64, length) : rounded_up(length + 2, 32);
+  std::int64_t const rows = fine.grid.voxels[0] * fine.grid.voxels[1];
+  return {0, threads * fine.value *
+                 (rounded_up(fine.channels, 16) * rows * row +
+                  rounded_up(other.channels, 16) * other.points)};
+}
+
+/// What of a large field a convolution looks at together (slab_conv.hpp), with a plane and a row
+/// more on both sides.
+Field slab_of(Field const& x) {
+  Field part = x;
+  auto& n = part.grid.voxels;
+  n[0] = std::min(n[0], slab_conv::default_planes + 2);
+  n[1] = std::min(n[1], slab_conv::max_in_plane / n[2] + 2);
+  part.points = part.grid.voxel_count();
+  return part;
+}
+
+/// Of one micro-batch, with its channels filled up if bf16 wants that (channel_padding.hpp); 0 if
+/// it has enough.
+std::int64_t padding_of(Field const& x, std::int64_t micro_batch) {
+  std::int64_t const channels = channel_padding::seen(x.channels, x.value);
+  return channels == x.channels ? 0 : micro_batch * channels * x.points * x.value;
+}
+
+Workspace workspace_of(ConvOptions const& o, Field const& x, Field const& y,
+                       Tape::Options const& context) {
+  // Workspaces of cuDNN itself count among those of all libraries.
+  if (context.on_gpu) {
+    std::int64_t const padding =
+        padding_of(x, context.micro_batch) + padding_of(y, context.micro_batch);
+    return {padding, padding};
+  }
+  constexpr std::int64_t few = 20480;
+  bool const lone = context.micro_batch == 1 && o.in * x.grid.voxels[0] * x.grid.voxels[1] <= few;
+  if (x.value == 8 || (x.value == 4 && lone))
+    return workspace_of_loops(o, x, y, context.micro_batch);
+  if (x.value != 2) return {};
+  return x.points < slab_conv::many_voxels
+             ? workspace_of_onednn_bf16(o, x, y, context.threads)
+             : workspace_of_onednn_bf16(o, slab_of(x), slab_of(y), context.threads);
+}
+
+}  // namespace
+
+Field Conv::plan(ConvOptions const& o, Tape& tape, Field const& a, Field const& b) {
+  auto const& context = tape.options();
+  bool const in_slabs =
+      context.on_gpu
+          ? context.micro_batch * channel_padding::seen(o.in, a.value) * a.points > kMaxElements
+          : a.points >= slab_conv::many_voxels;
+  return in_slabs ? plan_parts(o, tape, {a, b}) : plan(o, tape, plan_join(tape, a, b));
+}
+
+Field Conv::plan(ConvOptions const& o, Tape& tape, Field const& x) {
+  return plan_parts(o, tape, {x});
+}
+
+Field Conv::plan_parts(ConvOptions const& o, Tape& tape, std::vector<Field> const& parts) {
+  Field x = parts.front();  // with all channels
+  for (std::size_t k = 1; k < parts.size(); ++k) x.channels += parts[k].channels;
+  VOXCYCLE_REQUIRE(x.channels == o.in,
+                   "memory: a convolution of " << o.in << " channels meets " << x.channels << '.');
+  std::vector<Field> seen = parts;
+  if (reaches_beyond(o.kind)) {
+    for (auto& part : seen) part = plan_halo(tape, part);
+  }
+  Field y;
+  switch (o.kind) {
+    case ConvKind::same:
+      y = tape.features(x.grid, o.out);
+      break;
+    case ConvKind::down:
+      y = tape.features(x.grid.coarsened(), o.out);
+      break;
+    case ConvKind::up:
+      y = tape.features(refined(x.grid), o.out);
+      break;
+    case ConvKind::node:
+      y = tape.nodal(x.grid, tape.options().feature_bytes, o.out);
+      break;
+  }
+  y.in_slabs = x.in_slabs;
+  auto const shape = weight_shape(o);
+  std::int64_t weights = o.bias == Bias::yes ? o.out : 0;
+  weights += std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+  auto const copy = tape.weights(weights);
+  auto const [forward, backward] = workspace_of(o, x, y, tape.options());
+  std::string const name = "workspace of " + x.grid.label();
+  tape.ledger().hold(name, forward);
+  std::vector<Ledger::Held> kept{copy};
+  for (auto const& part : seen) kept.push_back(part.memory);
+  return tape.record(y,
+                     {.inputs = seen,
+                      .kept = std::move(kept),
+                      .weights = weights,
+                      .workspace = [=, &ledger = tape.ledger()] { ledger.hold(name, backward); }});
+}
+
+std::string Conv::script() const {
+  slab_conv::Geometry const g = options_.kind;
+  auto const all_axes = [](std::int64_t n) {
+    auto const text = std::to_string(n);
+    return "[" + text + ", " + text + ", " + text + "]";
+  };
+  return format(
+      "def forward(self, x: Tensor) -> Tensor:\n"
+      "    return torch.convolution(x, self.weight, %s, %s, %s, [1, 1, 1], %s, [0, 0, 0], 1)\n",
+      bias.defined() ? "self.bias" : "None", all_axes(g.stride).c_str(),
+      all_axes(g.padding).c_str(), g.transposed ? "True" : "False");
+}
+
+MicroBatches as_features(ForwardContext const& context, MicroBatches const& fields) {
+  return each(fields, [&](at::Tensor const& x) {
+    at::Tensor const y = x.to(context.dtype).contiguous(context.layout);
+    if (y.size(1) != 1 || context.layout != kChannelsLast) return y;
+    // One channel is plain and channels last at once; strides that only the latter has keep the
+    // convolution from handing back plain features.
+    return y.as_strided(y.sizes(), {y.stride(0), 1, y.stride(2), y.stride(3), y.stride(4)});
+  });
+}
+
+Field plan_features(Tape& tape, Field const& x) {
+  // A lone channel of the right type is plain and channels last at once.
+  bool const as_it_is = x.channels == 1 && tape.options().feature_bytes == x.value;
+  if (as_it_is) return x;
+  Field y = tape.features(x.grid, x.channels);
+  y.in_slabs = x.in_slabs;
+  return y;
+}
+
+void initialise_uniform(torch::nn::Module& module, std::uint64_t seed) {
+  at::NoGradGuard const no_grad;
+  for (auto& entry : module.named_modules("", /*include_self=*/false)) {
+    auto* conv = dynamic_cast<Conv*>(entry.value().get());
+    if (conv == nullptr) continue;
+    auto const& w = conv->weight;
+    // Fan in as torch counts it: input channels (dimension 1) times kernel size.
+    double const bound = 1.0 / std::sqrt(static_cast<double>(w.numel() / w.size(0)));
+    for (auto& parameter : conv->named_parameters()) {
+      at::Tensor& values = parameter.value();
+      if (values.numel() == 0 || !values.flatten()[0].isnan().item<bool>()) continue;
+      std::uint64_t name = seed;
+      for (char c : entry.key() + "." + parameter.key()) {
+        name = hash_bits({name, static_cast<std::uint64_t>(c)});
+      }
+      at::Tensor drawn = at::empty(values.sizes(), at::kFloat);
+      auto* data = drawn.mutable_data_ptr<float>();
+      for (std::int64_t i = 0; i < drawn.numel(); ++i) {
+        double const u = hash_uniform({name, static_cast<std::uint64_t>(i)});
+        data[i] = static_cast<float>(bound * (2.0 * u - 1.0));
+      }
+      values.copy_(drawn);
+    }
+  }
+}
+
+}  // namespace voxcycle

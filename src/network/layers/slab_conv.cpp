@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "network/layers/slab_conv.hpp"
+
+#include "voxcycle/core/error.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "network/layers/channel_padding.hpp"
+#include <ATen/ATen.h>
+
+namespace voxcycle::slab_conv {
+namespace {
+
+constexpr auto kLayout = at::MemoryFormat::ChannelsLast3d;
+
+/// Indices along one axis, 2 for planes or 3 for rows; some may lie outside and are then zero.
+struct Range {
+  std::int64_t begin, end;
+};
+
+at::Tensor part_of(at::Tensor const& x, Range const& range, std::int64_t axis = 2) {
+  std::int64_t const first = std::max<std::int64_t>(range.begin, 0);
+  std::int64_t const last = std::min(range.end, x.size(axis));
+  at::Tensor const inside = x.narrow(axis, first, last - first);
+  std::int64_t const before = first - range.begin, behind = range.end - last;
+  if (before == 0 && behind == 0) return inside;
+  std::vector<std::int64_t> padding(static_cast<std::size_t>(2 * (5 - axis)), 0);
+  padding[padding.size() - 2] = before;
+  padding[padding.size() - 1] = behind;
+  return at::constant_pad_nd(inside, padding).contiguous(kLayout);
+}
+
+/// All channels of x.
+at::Tensor joined(at::TensorList x) {
+  return x.size() == 1 ? x.front() : at::cat(x, 1).contiguous(x.front().suggest_memory_format());
+}
+
+at::Tensor sample_of(at::Tensor const& x, std::int64_t n) {
+  return x.narrow(0, n, 1);
+}
+
+/// All channels of planes of one sample.
+at::Tensor planes_of(at::TensorList x, std::int64_t n, Range const& range) {
+  std::vector<at::Tensor> parts;
+  for (auto const& part : x) parts.push_back(part_of(sample_of(part, n), range));
+  return joined(parts);
+}
+
+/// Writes all channels of planes of one sample.
+void set_planes(std::vector<at::Tensor> const& x, std::int64_t n, Range const& range,
+                at::Tensor const& values) {
+  std::int64_t first = 0;
+  for (auto const& part : x) {
+    std::int64_t const channels = part.size(1);
+    sample_of(part, n)
+        .narrow(2, range.begin, range.end - range.begin)
+        .copy_(values.narrow(1, first, channels));
+    first += channels;
+  }
+}
+
+/// Zeros that the library adds: along the axes that are not cut.
+std::vector<std::int64_t> padding_of(Geometry const& g, int cut_axes) {
+  std::vector<std::int64_t> padding{g.padding_x, g.padding, g.padding};
+  std::fill_n(padding.begin(), cut_axes, 0);
+  return padding;
+}
+
+/// Fields with as many channels as a weight that was filled up for a GPU.
+at::Tensor input_like(Geometry const& g, at::Tensor const& w, at::Tensor const& x) {
+  return x.is_cuda() ? channel_padding::filled_up(x, 1, w.size(g.transposed ? 0 : 1)) : x;
+}
+at::Tensor output_like(Geometry const& g, at::Tensor const& w, at::Tensor const& y) {
+  return y.is_cuda() ? channel_padding::filled_up(y, 1, w.size(g.transposed ? 1 : 0)) : y;
+}
+
+/// Whether oneDNN adds zeros along x to fields in bf16. Around few planes it then fails, in torch
+/// 2.11, on processors with AVX-512 BF16 but no AMX: ours take their place there.
+bool onednn_adds_zeros(Geometry const& g, at::Tensor const& field, int cut_axes) {
+  return cut_axes == 0 && g.padding_x > 0 && field.is_cpu() && field.scalar_type() == at::kBFloat16;
+}
+at::Tensor with_zeros(Geometry const& g, at::Tensor const& x) {
+  return part_of(x, {-g.padding_x, x.size(2) + g.padding_x});
+}
+
+/// Whether its convolution reads memory that nobody wrote: that of one plane of one channel.
+bool reads_beyond(Geometry const& g, at::Tensor const& x, int cut_axes) {
+  return x.size(1) == 1 && x.size(2) == 1 && onednn_adds_zeros(g, x, cut_axes);
+}
+/// Whether its weight gradient is garbage: that of two planes of results.
+bool is_garbled(Geometry const& g, at::Tensor const& gradient, int cut_axes) {
+  return gradient.size(2) == 2 && onednn_adds_zeros(g, gradient, cut_axes);
+}
+
+at::Tensor convolve(Geometry const& g, at::Tensor const& field, at::Tensor const& w,
+                    std::optional<at::Tensor> const& b, int cut_axes) {
+  at::Tensor const x = input_like(g, w, field);
+  if (reads_beyond(g, x, cut_axes)) {
+    return convolve(g, with_zeros(g, x), w, b, 1);
+  }
+  std::vector<std::int64_t> const stride(3, g.stride), padding = padding_of(g, cut_axes);
+  // torch takes a lone float32 sample of few values (n c x y <= 20480) past oneDNN, through a loop
+  // many times slower.
+  bool const past_onednn = x.size(0) == 1 && x.scalar_type() == at::kFloat && x.device().is_cpu();
+  if (past_onednn && !g.transposed && at::hasMKLDNN()) {
+    return at::mkldnn_convolution(x, w, b, padding, stride, {1, 1, 1}, 1);
+  }
+  return at::convolution(x, w, b, stride, padding, {1, 1, 1}, g.transposed, {0, 0, 0}, 1);
+}
+
+struct Wanted {
+  bool x, w;
+};
+
+struct Slopes {
+  at::Tensor x, w;
+};
+
+Slopes differentiate(Geometry const& g, at::Tensor const& gradient, at::Tensor const& x,
+                     at::Tensor const& w, int cut_axes, Wanted wanted) {
+  if (wanted.w && is_garbled(g, gradient, cut_axes)) {
+    Slopes found;
+    if (wanted.x) found.x = differentiate(g, gradient, x, w, cut_axes, {.x = true, .w = false}).x;
+    found.w = differentiate(g, gradient, with_zeros(g, x), w, 1, {.x = false, .w = true}).w;
+    return found;
+  }
+  std::vector<std::int64_t> const stride(3, g.stride), padding = padding_of(g, cut_axes);
+  auto [dx, dw, db] = at::convolution_backward(
+      output_like(g, w, gradient), input_like(g, w, x), w, at::OptionalIntArrayRef(), stride,
+      padding, {1, 1, 1}, g.transposed, {0, 0, 0}, 1, {wanted.x, wanted.w, false});
+  if (wanted.x) dx = channel_padding::cut_back(dx, 1, x.size(1));
+  return {dx, dw};
+}
+
+/// What one slab reads and writes.
+struct Slab {
+  Range x, y;
+};
+
+/// [0, count) in ranges of `part` or a few more: oneDNN's weight gradients crash on some slabs of
+/// one plane, as would be left of the 129 planes of the nodes of 128 voxels.
+std::vector<Range> cut(std::int64_t count, std::int64_t part) {
+  std::int64_t const parts = std::max<std::int64_t>(1, count / part);
+  std::vector<Range> ranges;
+  for (std::int64_t k = 0; k < parts; ++k) {
+    ranges.push_back({count * k / parts, count * (k + 1) / parts});
+  }
+  return ranges;
+}
+
+/// The parts of one sample along one axis. Without overlap each index of x belongs to one.
+std::vector<Slab> slabs_of(Geometry const& g, std::int64_t padding, std::int64_t x_size,
+                           std::int64_t y_size, std::int64_t part) {
+  std::vector<Slab> slabs;
+  std::int64_t const count = g.transposed ? x_size : y_size;
+  for (Range const& one : cut(count, part)) {
+    Range const other{one.begin * g.stride - padding,
+                      (one.end - 1) * g.stride + g.kernel - padding};
+    slabs.push_back(g.transposed ? Slab{one, other} : Slab{other, one});
+  }
+  return slabs;
+}
+
+bool overlap(Geometry const& g) {
+  return g.kernel > g.stride;
+}
+
+std::int64_t voxels_of(at::Tensor const& x) {
+  return x.size(2) * x.size(3) * x.size(4);
+}
+
+std::vector<std::int64_t> output_sizes(Geometry const& g, at::Tensor const& x,
+                                       at::Tensor const& w) {
+  std::vector<std::int64_t> sizes{x.size(0), g.transposed ? w.size(1) : w.size(0)};
+  for (int axis = 2; axis < 5; ++axis) {
+    std::int64_t const n = x.size(axis);
+    std::int64_t const padding = axis == 2 ? g.padding_x : g.padding;
+    sizes.push_back(g.transposed ? (n - 1) * g.stride + g.kernel
+                                 : (n + 2 * padding - g.kernel) / g.stride + 1);
+  }
+  return sizes;
+}
+
+}  // namespace
+
+Geometry::Geometry(ConvKind kind, Ends ends) {
+  switch (kind) {
+    case ConvKind::same:
+      kernel = 3;
+      padding = 1;
+      break;
+    case ConvKind::down:
+      kernel = stride = 2;
+      break;
+    case ConvKind::up:
+      kernel = stride = 2;
+      transposed = true;
+      break;
+    case ConvKind::node:
+      kernel = 2;
+      padding = 1;
+      break;
+  }
+  padding_x = ends == Ends::given ? 0 : padding;
+}
+
+at::Tensor forward_whole(Geometry const& g, at::TensorList x, at::Tensor const& w,
+                         std::optional<at::Tensor> const& b) {
+  return convolve(g, joined(x), w, b, 0);
+}
+
+at::Tensor forward_in_slabs(Geometry const& g, at::TensorList x, at::Tensor const& w,
+                            std::optional<at::Tensor> const& b, std::int64_t planes) {
+  at::Tensor const& like = x.front();
+  at::Tensor y = at::empty(output_sizes(g, like, w), like.options().memory_format(kLayout));
+  auto const slabs = slabs_of(g, g.padding_x, like.size(2), y.size(2), planes);
+  for (std::int64_t n = 0; n < y.size(0); ++n) {
+    for (auto const& slab : slabs) {
+      set_planes({y}, n, slab.y, convolve(g, planes_of(x, n, slab.x), w, b, 1));
+    }
+  }
+  return y;
+}
+
+std::vector<at::Tensor> input_gradient_in_slabs(Geometry const& g, at::Tensor const& gradient,
+                                                at::TensorList x, at::Tensor const& w,
+                                                std::int64_t planes) {
+  std::vector<at::Tensor> dx;
+  for (auto const& part : x) {
+    dx.push_back(at::empty(part.sizes(), part.options().memory_format(kLayout)));
+  }
+  auto const part_of_gradient = [&](std::int64_t n, Slab const& slab) {
+    return differentiate(g, part_of(sample_of(gradient, n), slab.y), planes_of(x, n, slab.x), w, 1,
+                         {.x = true, .w = false})
+        .x;
+  };
+  std::int64_t const count = x.front().size(2);
+  for (std::int64_t n = 0; n < gradient.size(0); ++n) {
+    if (!overlap(g)) {
+      for (auto const& slab : slabs_of(g, g.padding_x, count, gradient.size(2), planes)) {
+        set_planes(dx, n, slab.x, part_of_gradient(n, slab));
+      }
+      continue;
+    }
+    // Plane i of x meets planes i + padding - kernel + 1 ... i + padding of y. These in turn reach
+    // kernel - 1 planes beyond the slab on both sides, where their sums lack terms: cut off.
+    std::int64_t const beyond = g.kernel - 1;
+    for (Range const& range : cut(count, planes)) {
+      auto const& [a, b] = range;
+      Slab const slab{{a - beyond, b + beyond}, {a + g.padding_x - beyond, b + g.padding_x}};
+      set_planes(dx, n, range, part_of_gradient(n, slab).narrow(2, beyond, b - a));
+    }
+  }
+  return dx;
+}
+
+at::Tensor weight_gradient_in_slabs(Geometry const& g, at::Tensor const& gradient, at::TensorList x,
+                                    at::Tensor const& w, std::int64_t planes, std::int64_t rows) {
+  auto const type = w.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  at::Tensor dw = at::zeros_like(w, w.options().dtype(type));
+  at::Tensor const& like = x.front();
+  auto const slabs = slabs_of(g, g.padding_x, like.size(2), gradient.size(2), planes);
+  auto const strips = slabs_of(g, g.padding, like.size(3), gradient.size(3), rows);
+  for (std::int64_t n = 0; n < gradient.size(0); ++n) {
+    for (auto const& slab : slabs) {
+      if (gradient.is_cuda() && slabs.size() == 1 && strips.size() == 1) {
+        std::vector<at::Tensor> sample;
+        for (auto const& part : x) sample.push_back(sample_of(part, n));
+        dw.add_(
+            differentiate(g, sample_of(gradient, n), joined(sample), w, 0, {.x = false, .w = true})
+                .w);
+        continue;
+      }
+      at::Tensor const x_slab = planes_of(x, n, slab.x);
+      at::Tensor const y_slab = part_of(sample_of(gradient, n), slab.y);
+      if (gradient.is_cuda() && strips.size() == 1) {
+        dw.add_(differentiate(g, y_slab, x_slab, w, 1, {.x = false, .w = true}).w);
+        continue;
+      }
+      for (auto const& strip : strips) {
+        at::Tensor const x_part = part_of(x_slab, strip.x, 3).contiguous(kLayout);
+        at::Tensor const y_part = part_of(y_slab, strip.y, 3).contiguous(kLayout);
+        dw.add_(differentiate(g, y_part, x_part, w, 2, {.x = false, .w = true}).w);
+      }
+    }
+  }
+  return dw;
+}
+
+std::int64_t planes_in_sum(std::int64_t planes, std::int64_t plane_voxels) {
+  std::int64_t const parts = (planes * plane_voxels + max_in_sum - 1) / max_in_sum;
+  return std::max<std::int64_t>(1, planes / parts);
+}
+
+bool goes_in_slabs(at::TensorList x) {
+  at::Tensor const& first = x.front();
+  std::int64_t channels = 0;
+  for (auto const& part : x) channels += part.size(1);
+  std::int64_t const seen = channel_padding::seen(channels, first.element_size());
+  std::int64_t const elements = first.size(0) * seen * voxels_of(first);
+  // Slabs are cut out of channels-last fields without copies.
+  return std::all_of(x.begin(), x.end(), [&](at::Tensor const& part) {
+    bool const is_large = part.is_cuda() ? elements > kMaxElements : voxels_of(part) >= many_voxels;
+    return part.size(0) > 0 && part.is_contiguous(kLayout) && is_large;
+  });
+}
+
+at::Tensor forward(Geometry const& g, at::TensorList x, at::Tensor const& w,
+                   std::optional<at::Tensor> const& b) {
+  return goes_in_slabs(x) ? forward_in_slabs(g, x, w, b, default_planes)
+                          : forward_whole(g, x, w, b);
+}
+
+Gradients backward(Geometry const& g, at::Tensor const& gradient, at::TensorList x,
+                   at::Tensor const& w, bool needs_x) {
+  Gradients found;
+  if (goes_in_slabs(x)) {
+    std::int64_t const rows = std::max<std::int64_t>(8, max_in_plane / gradient.size(4));
+    if (needs_x) found.x = input_gradient_in_slabs(g, gradient, x, w, default_planes);
+    found.w = weight_gradient_in_slabs(g, gradient, x, w, default_planes, rows);
+    return found;
+  }
+  at::Tensor const& summed = g.transposed ? x.front() : gradient;
+  bool const sums_in_slabs = gradient.is_cuda() && summed.size(0) * voxels_of(summed) > max_in_sum;
+  Slopes whole;
+  if (needs_x || !sums_in_slabs) {
+    whole = differentiate(g, gradient, joined(x), w, 0, {.x = needs_x, .w = !sums_in_slabs});
+  }
+  found.w = whole.w;
+  if (sums_in_slabs) {
+    std::int64_t const planes = planes_in_sum(summed.size(2), summed.size(3) * summed.size(4));
+    found.w = weight_gradient_in_slabs(g, gradient, x, w, planes, summed.size(3));
+  }
+  std::vector<std::int64_t> channels;
+  for (auto const& part : x) channels.push_back(part.size(1));
+  if (needs_x) found.x = at::split_with_sizes(whole.x, channels, 1);
+  return found;
+}
+
+}  // namespace voxcycle::slab_conv

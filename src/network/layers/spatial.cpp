@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/network/spatial.hpp"
+
+#include "voxcycle/comm/halo.hpp"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+namespace voxcycle {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+/// A linear map between fields of a group, and its transpose in the backward pass.
+using Map = at::Tensor (*)(Communicator const&, at::Tensor const&);
+template <Map Forward, Map Transposed>
+struct SpatialFunction : torch::autograd::Function<SpatialFunction<Forward, Transposed>> {
+  static at::Tensor forward(AutogradContext* context, at::Tensor const& x,
+                            Communicator const* spatial, at::MemoryFormat layout) {
+    context->saved_data["space"] = reinterpret_cast<std::int64_t>(spatial);
+    context->saved_data["layout"] = static_cast<std::int64_t>(layout);
+    return Forward(*spatial, x);
+  }
+  static variable_list backward(AutogradContext* context, variable_list const& gradients) {
+    auto const& spatial =
+        *reinterpret_cast<Communicator const*>(context->saved_data["space"].toInt());
+    auto const layout = static_cast<at::MemoryFormat>(context->saved_data["layout"].toInt());
+    return {Transposed(spatial, gradients.at(0).contiguous(layout)), {}, {}};
+  }
+};
+
+template <Map Forward, Map Transposed>
+MicroBatches mapped(ForwardContext const& context, MicroBatches const& x) {
+  if (!context.in_slabs) return x;
+  return each(x, [&](at::Tensor const& micro_batch) {
+    return SpatialFunction<Forward, Transposed>::apply(micro_batch, context.spatial,
+                                                       context.layout);
+  });
+}
+
+}  // namespace
+
+ForwardContext pass_on(ForwardContext const& context, Grid3 const& grid) {
+  ForwardContext here = context;
+  here.in_slabs = context.spatial != nullptr && context.slabs.cut(grid);
+  return here;
+}
+
+MicroBatches with_halo(ForwardContext const& context, MicroBatches const& slabs) {
+  return mapped<voxcycle::with_halo, halo_added>(context, slabs);
+}
+
+MicroBatches own_slabs(ForwardContext const& context, MicroBatches const& whole) {
+  return mapped<own_planes, gathered_planes>(context, whole);
+}
+
+MicroBatches gathered(ForwardContext const& context, MicroBatches const& slabs) {
+  return mapped<gathered_planes, own_planes>(context, slabs);
+}
+
+MicroBatches gathered_nodes(ForwardContext const& context, MicroBatches const& slabs) {
+  return mapped<voxcycle::gathered_nodes, own_nodes>(context, slabs);
+}
+
+Field plan_halo(Tape& tape, Field const& slab) {
+  if (!slab.in_slabs) return slab;
+  Grid3 with_ends = slab.grid;
+  with_ends.voxels[0] += 2;
+  Field made = tape.features(with_ends, slab.channels);
+  made.in_slabs = true;
+  return tape.record(made, {.inputs = {slab}});
+}
+
+Field plan_own_slab(Tape& tape, Field const& whole, Grid3 const& slab) {
+  if (slab == whole.grid) return whole;
+  Field made = tape.features(slab, whole.channels);
+  made.in_slabs = true;
+  return tape.record(made, {.inputs = {whole}});
+}
+
+Field plan_gathered(Tape& tape, Field const& slab, Grid3 const& whole) {
+  if (!slab.in_slabs) return slab;
+  return tape.record(tape.features(whole, slab.channels), {.inputs = {slab}});
+}
+
+Field plan_gathered_nodes(Tape& tape, Field const& slab, Grid3 const& whole) {
+  if (!slab.in_slabs) return slab;
+  return tape.record(tape.nodal(whole, slab.value, slab.channels), {.inputs = {slab}});
+}
+
+}  // namespace voxcycle

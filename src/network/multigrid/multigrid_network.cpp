@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/network/multigrid_network.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/text.hpp"
+#include "voxcycle/network/block.hpp"
+#include "voxcycle/network/spatial.hpp"
+
+#include <iterator>
+#include <utility>
+
+#include "network/multigrid/level_equation.hpp"
+#include "network/multigrid/multigrid_script.hpp"
+#include <ATen/ATen.h>
+
+namespace voxcycle {
+namespace {
+
+/// A correction that is added as it is begins with nothing; a direction that is nothing would stay
+/// so.
+ConvOptions head_options(NetworkOptions const& options, std::int64_t channels) {
+  bool const proposes = options.directions > 0;
+  return {.kind = ConvKind::node,
+          .in = channels,
+          .out = proposes ? options.directions : 1,
+          .bias = Bias::yes,
+          .start = proposes ? Start::uniform : Start::zero};
+}
+
+}  // namespace
+
+/// The block of grid n; `child` is the number of channels of grid n/2, 0 on the coarsest.
+class MultigridNetwork::Level : public torch::nn::Module, public Scripted {
+ public:
+  Level(NetworkOptions const& options, std::int64_t channels, std::int64_t child) {
+    Norm const norm = options.norm;
+    stem =
+        register_module("stem", conv({.in = options.inputs, .out = channels, .bias = Bias::yes}));
+    enc = register_module("enc", std::make_shared<Block>(channels, channels, norm));
+    if (child > 0 || options.directions == 0) {
+      head = register_module("head", conv(head_options(options, channels)));
+    }
+    if (child == 0) return;
+    down = register_module("down", conv({.kind = ConvKind::down,
+                                         .in = channels,
+                                         .out = child,
+                                         .bias = Bias::yes,
+                                         .start = Start::zero}));
+    up = register_module(
+        "up", conv({.kind = ConvKind::up, .in = child, .out = channels, .bias = Bias::yes}));
+    dec = register_module("dec", std::make_shared<Block>(2 * channels, channels, norm));
+  }
+  bool coarsest() const { return down == nullptr; }
+
+  /// What run_level does before its recursion.
+  /// @param from_finer  empty on the finest level
+  MicroBatches encode(ForwardContext const& context, MicroBatches const& x,
+                      MicroBatches const& from_finer) {
+    auto const features = [this](ForwardContext const& p, Fields const& in) -> Fields {
+      MicroBatches const y = stem->forward(p, as_features(p, in[0]));
+      return {in[1].empty() ? y : each(y, in[1], [](auto& a, auto& b) { return a + b; })};
+    };
+    return enc->recomputed(context, *this, {x, from_finer}, features)[0];
+  }
+
+  /// What run_level does after it: features and the head's output.
+  /// @param coarse  features of the coarser level
+  std::pair<MicroBatches, MicroBatches> decode(ForwardContext const& context, MicroBatches h,
+                                               MicroBatches coarse) {
+    auto const with_coarse = [this](ForwardContext const& p, Fields const& in) -> Fields {
+      return {in[0], up->forward(p, in[1])};
+    };
+    auto const y =
+        dec->recomputed(context, *this, two_fields(std::move(h), std::move(coarse)), with_coarse,
+                        [this](ForwardContext const& p, MicroBatches const& g) {
+                          return Fields{g, head->forward(p, g)};
+                        });
+    return {y[0], y[1]};
+  }
+
+  std::string script() const override {
+    std::string text = R"(
+def encode(self, x: Tensor, finer: Optional[Tensor]) -> Tensor:
+    h = self.stem.forward(x)
+    if finer is not None:
+        h = h + finer
+    return self.enc.forward(h)
+)";
+    if (coarsest()) return text;
+    return text + R"(
+def decode(self, h: Tensor, g: Tensor) -> Tensor:
+    return self.dec.forward(torch.cat([h, self.up.forward(g)], 1))
+)";
+  }
+
+  std::shared_ptr<Conv> stem, head, down, up;
+  std::shared_ptr<Block> enc, dec;
+
+ private:
+  static std::shared_ptr<Conv> conv(ConvOptions const& options) {
+    return std::make_shared<Conv>(options);
+  }
+};
+
+/// What a level hands to the finer one.
+struct MultigridNetwork::Output {
+  MicroBatches u;  ///< solution on the nodes of this level
+  MicroBatches g;  ///< decoded features on its voxels
+};
+
+namespace {
+
+/// Whether grid n doubles the finest level: smoothing steps alone can do there.
+bool is_above_blocks(NetworkOptions const& options, std::int64_t n) {
+  auto const finest = options.channels.rbegin()->first;
+  while (n > finest && n % 2 == 0) n /= 2;
+  return n == finest;
+}
+
+void require_blocks(NetworkOptions const& options) {
+  VOXCYCLE_REQUIRE(!options.channels.empty(), "network: no levels. Set network.channels.");
+  std::int64_t coarser = 0;
+  for (auto const& [n, channels] : options.channels) {
+    VOXCYCLE_REQUIRE(channels > 0, "network: level " << n << " has no channels.");
+    VOXCYCLE_REQUIRE(coarser == 0 || n == 2 * coarser,
+                     "network: level " << n << " does not double level " << coarser
+                                       << ". List every level from the coarsest on.");
+    coarser = n;
+  }
+}
+
+/// @throws Error saying which levels would do: each doubles the one before.
+void require_level(NetworkOptions const& options, Grid3 const& grid) {
+  auto const n = grid.level();
+  auto const& channels = options.channels;
+  if (channels.count(n) == 1) return;
+  bool const goes_on = is_above_blocks(options, n);
+  if (goes_on && options.smoothing > 0) return;
+  std::vector<std::string> levels;
+  for (auto level = n;; level /= 2) {
+    levels.insert(levels.begin(), std::to_string(level));
+    bool const was_last = goes_on ? level == 2 * channels.rbegin()->first : level < 8;
+    if (was_last || level % 2 != 0) break;
+  }
+  throw Error("network: no level for grid " + grid.label() +
+              (goes_on ? ". Add " : ". Levels double, so let them be ") + join(levels) +
+              (goes_on ? " to network.channels, or have network.smoothing steps there alone."
+                       : " in network.channels."));
+}
+
+/// Of a grid above the coarsest level, to that level.
+int halvings_to_coarsest(NetworkOptions const& options, Grid3 const& grid) {
+  int halvings = 0;
+  for (auto n = grid.level(); n > options.channels.begin()->first; n /= 2) ++halvings;
+  return halvings;
+}
+
+MicroBatches pooled(MicroBatches const& x) {
+  return each(x, [](at::Tensor const& micro_batch) {
+    return at::avg_pool3d(micro_batch, {2, 2, 2});
+  });
+}
+
+}  // namespace
+
+MultigridNetwork::MultigridNetwork(NetworkOptions const& options,
+                                   std::shared_ptr<FrameCache> frames)
+    : Network(std::move(frames)), options_(options) {
+  require_blocks(options_);
+  std::int64_t child = 0;
+  for (auto const& [n, channels] : options_.channels) {
+    auto level = std::make_shared<Level>(options_, channels, child);
+    levels_[n] = module().register_module("level" + std::to_string(n), level);
+    child = channels;
+  }
+  initialise_uniform(module(), options_.seed);
+}
+
+MultigridNetwork::~MultigridNetwork() = default;
+
+void MultigridNetwork::require_fits(NetworkOptions const& options, Grid3 const& grid) {
+  require_blocks(options);
+  require_valid(grid);
+  require_level(options, grid);
+  std::int64_t const coarsest = options.channels.begin()->first;
+  int const halvings = halvings_to_coarsest(options, grid);
+  VOXCYCLE_REQUIRE(grid.divisible(halvings), "network: grid "
+                                                 << grid.label() << " cannot be halved " << halvings
+                                                 << " times down to level " << coarsest
+                                                 << ". Every axis must be a multiple of "
+                                                 << (1L << halvings) << '.');
+}
+
+std::vector<LevelParameters> MultigridNetwork::levels(Grid3 const& grid) const {
+  std::vector<LevelParameters> all;
+  for (auto const& [n, level] : levels_) {
+    if (n > grid.level()) break;
+    LevelParameters entry{n, {}, {}};
+    for (auto const& parameter : level->named_parameters()) {
+      entry.parameters.push_back(parameter.value());
+      entry.names.push_back("level" + std::to_string(n) + "." + parameter.key());
+    }
+    all.push_back(std::move(entry));
+  }
+  return all;
+}
+
+MicroBatches MultigridNetwork::solution(ForwardContext const& context, LevelEquation& equation,
+                                        Grid3 const& grid, MicroBatches const& x) {
+  if (levels_.count(grid.level()) == 1) return run_level(context, equation, grid, x, {}).u;
+  MicroBatches const coarse = solution(context, equation, grid.coarsened(), pooled(x));
+  return equation.smoothed(grid, equation.prolonged(grid, coarse), x);
+}
+
+MultigridNetwork::Output MultigridNetwork::run_level(ForwardContext const& context,
+                                                     LevelEquation& equation, Grid3 const& grid,
+                                                     MicroBatches const& x,
+                                                     MicroBatches const& from_finer) {
+  auto& level = *levels_.at(grid.level());
+  auto const& frame = frames()->at(context, grid);
+  ForwardContext const here = pass_on(context, grid);
+  MicroBatches h = level.encode(here, own_slabs(here, x), from_finer);
+
+  MicroBatches u;
+  MicroBatches g;
+  MicroBatches head;
+  if (level.coarsest()) {
+    g = std::move(h);
+    if (level.head) head = level.head->forward(here, g);
+    u = equation.coarsest(grid, x);
+  } else {
+    bool const whole_below = !pass_on(context, grid.coarsened()).in_slabs;
+    MicroBatches below = level.down->forward(here, h);
+    if (whole_below) below = gathered(here, below);
+    Output coarse = run_level(context, equation, grid.coarsened(), pooled(x), below);
+    below.clear();
+    if (whole_below) coarse.g = own_slabs(here, coarse.g);
+    std::tie(g, head) = level.decode(here, std::move(h), std::move(coarse.g));
+    u = equation.prolonged(grid, coarse.u);
+  }
+  if (from_finer.empty()) g.clear();  // nobody asks for them
+  if (head.empty()) return {equation.smoothed(grid, u, x), g};
+  head = gathered_nodes(here, head);
+  if (options_.directions > 0) return {equation.corrected(grid, u, head), g};
+  double const scale = frame.size * options_.correction_scale / static_cast<double>(grid.level());
+  u = each(u, head, [&](at::Tensor const& base, at::Tensor const& correction) {
+    return at::addcmul(base, frame.mask, correction.to(base.scalar_type()).contiguous(), scale);
+  });
+  return {equation.smoothed(grid, u, x), g};
+}
+
+namespace {
+
+/// What run_level hands to the finer level.
+struct PlannedOutput {
+  Field u, g;
+};
+
+/// run_level line by line.
+PlannedOutput plan_level(NetworkOptions const& options, Tape& tape, PlannedEquation const& equation,
+                         Grid3 const& grid, Field const& x, Field const& from_finer) {
+  auto const here = options.channels.find(grid.level());
+  std::int64_t const channels = here->second;
+  auto const planned = [&](ConvOptions const& conv, Field const& in) {
+    return Conv::plan(conv, tape, in);
+  };
+  tape.meet(grid);
+  Grid3 const slab = tape.options().slabs.part_of(grid);
+  Field own = x;
+  if (tape.options().slabs.cut(grid)) {
+    own = tape.voxels(slab, options.inputs);
+    own.in_slabs = true;
+  }
+  auto const features = [=](Tape& t, std::vector<Field> const& in) {
+    Field const y = Conv::plan({.in = options.inputs, .out = channels, .bias = Bias::yes}, t,
+                               plan_features(t, in[0]));
+    return std::vector{in[1].exists() ? t.sum(y, in[1]) : y};
+  };
+  Field const h =
+      Block::plan({channels, channels, options.norm}, tape, {own, from_finer}, features)[0];
+  ConvOptions const to_nodes = head_options(options, channels);
+
+  Field u;
+  Field g;
+  Field head;
+  if (here == options.channels.begin()) {
+    g = h;
+    if (options.directions == 0) head = planned(to_nodes, g);
+    u = equation.coarsest(grid);
+  } else {
+    std::int64_t const child = std::prev(here)->second;
+    Field const pooled = tape.voxels(grid.coarsened(), options.inputs);
+    Grid3 const coarser = grid.coarsened();
+    bool const whole_below = !tape.options().slabs.cut(coarser);
+    Field below =
+        planned({.kind = ConvKind::down, .in = channels, .out = child, .bias = Bias::yes}, h);
+    if (whole_below) below = plan_gathered(tape, below, coarser);
+    PlannedOutput coarse = plan_level(options, tape, equation, coarser, pooled, below);
+    below = {};
+    if (whole_below) coarse.g = plan_own_slab(tape, coarse.g, slab.coarsened());
+    auto const with_coarse = [=](Tape& t, std::vector<Field> const& in) {
+      ConvOptions const up{.kind = ConvKind::up, .in = child, .out = channels, .bias = Bias::yes};
+      return std::vector{in[0], Conv::plan(up, t, in[1])};
+    };
+    auto const decoded = Block::plan({2 * channels, channels, options.norm}, tape, {h, coarse.g},
+                                     with_coarse, [=](Tape& t, Field const& y) {
+                                       return std::vector{y, Conv::plan(to_nodes, t, y)};
+                                     });
+    g = decoded[0];
+    head = decoded[1];
+    u = equation.prolonged(grid, coarse.u);
+  }
+  if (!head.exists()) return {equation.smoothed(u, x), g};
+  head = plan_gathered_nodes(tape, head, grid);
+  if (options.directions > 0) return {equation.corrected(u, head), g};
+  u = plan_correction(tape, u, head);
+  return {equation.smoothed(u, x), g};
+}
+
+/// MultigridNetwork::solution line by line.
+Field plan_solution(NetworkOptions const& options, Tape& tape, PlannedEquation const& equation,
+                    Grid3 const& grid, Field const& x) {
+  if (options.channels.count(grid.level()) == 1) {
+    return plan_level(options, tape, equation, grid, x, {}).u;
+  }
+  equation.meet(grid);
+  Field const coarse = plan_solution(options, tape, equation, grid.coarsened(),
+                                     tape.voxels(grid.coarsened(), options.inputs));
+  return equation.smoothed(equation.prolonged(grid, coarse), x);
+}
+
+}  // namespace
+
+Field MultigridNetwork::plan(NetworkOptions const& options, Tape& tape, Grid3 const& grid,
+                             Field const& x) {
+  require_level(options, grid);
+  PlannedEquation const equation(tape, grid, halvings_to_coarsest(options, grid) + 1);
+  return plan_solution(options, tape, equation, grid, x);
+}
+
+MicroBatches MultigridNetwork::forward(ForwardContext const& context, Grid3 const& grid,
+                                       MicroBatches const& x) {
+  require_fits(options_, grid);
+  context.slabs.require_fits(grid);
+  auto const equation =
+      equation_of(context, *frames(), grid, x, halvings_to_coarsest(options_, grid) + 1);
+  return solution(context, *equation, grid, x);
+}
+
+std::string MultigridNetwork::script() const {
+  return multigrid_script(options_);
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/network/nodal_frame.hpp"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+namespace voxcycle {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+struct SmoothFunction : torch::autograd::Function<SmoothFunction> {
+  static at::Tensor forward(AutogradContext* context, at::Tensor const& u, at::Tensor const& x,
+                            FieldSmoother const* smoother) {
+    context->save_for_backward({x});
+    context->saved_data["smoother"] = reinterpret_cast<std::int64_t>(smoother);
+    return smoother->smooth(u.contiguous(), x);
+  }
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    auto const* smoother =
+        reinterpret_cast<FieldSmoother const*>(context->saved_data["smoother"].toInt());
+    at::Tensor const x = context->get_saved_variables().at(0);
+    return {smoother->transposed(gradients.at(0).contiguous(), x), {}, {}};
+  }
+};
+
+}  // namespace
+
+MicroBatches smoothed(NodalFrame const& frame, MicroBatches const& u, MicroBatches const& x) {
+  if (frame.smoother == nullptr) return u;
+  return each(u, x, [&](at::Tensor const& micro_batch, at::Tensor const& input) {
+    // No sample: nothing to smooth, and coarser levels stay in the backward pass.
+    return micro_batch.size(0) == 0
+               ? micro_batch
+               : SmoothFunction::apply(micro_batch, input, frame.smoother.get());
+  });
+}
+
+Field plan_smoothed(Tape& tape, Field const& u, Field const& x) {
+  if (!tape.options().smoother) return u;
+  auto const smooth = [&ledger = tape.ledger(), &smoother = tape.options().smoother, grid = u.grid,
+                       micro_batch = tape.options().micro_batch] {
+    smoother(ledger, grid, micro_batch);
+  };
+  Field const made = tape.nodal(u.grid, u.value);
+  smooth();
+  return tape.record(made, {.inputs = {u}, .kept = {x.memory}, .workspace = smooth});
+}
+
+Field plan_correction(Tape& tape, Field const& base, Field const& head) {
+  Field correction{.grid = head.grid, .channels = 1, .points = head.points, .value = base.value};
+  // One micro-batch's head in the solution's type; backward masks and scales its gradient.
+  auto const of_micro_batch = [&tape, correction](std::int64_t copies) {
+    return tape.of_micro_batch(correction, copies);
+  };
+  correction = tape.record(correction, {.inputs = {head}, .workspace = [=] { of_micro_batch(2); }});
+  auto const passing = of_micro_batch(1);
+  return tape.sum(base, correction);
+}
+
+at::ScalarType solution_type(ForwardContext const& context) {
+  return context.dtype == at::kDouble ? at::kDouble : at::kFloat;
+}
+
+NodalFrame const& FrameCache::at(ForwardContext const& context, Grid3 const& grid) {
+  auto const type = solution_type(context);
+  auto [place, is_new] = frames_.try_emplace({grid.name(), type, context.device.str()});
+  if (is_new) {
+    auto& frame = place->second = make_(grid, context.device);
+    frame.lift = frame.lift.to(type);
+    frame.mask = frame.mask.to(type);
+  }
+  return place->second;
+}
+
+bool has_steps(NodalFrame const& frame) {
+  at::Tensor const fixed = frame.mask == 0;
+  for (int axis = 2; axis < 5; ++axis) {
+    std::int64_t const pairs = fixed.size(axis) - 1;
+    auto const first = [&](at::Tensor const& x) { return x.narrow(axis, 0, pairs); };
+    auto const second = [&](at::Tensor const& x) { return x.narrow(axis, 1, pairs); };
+    at::Tensor const differ = first(frame.lift) != second(frame.lift);
+    if ((first(fixed) & second(fixed) & differ).any().item<bool>()) return true;
+  }
+  return false;
+}
+
+MicroBatches FrameCache::with_dirichlet_values(ForwardContext const& context, Grid3 const& grid,
+                                               MicroBatches const& u) {
+  auto const& frame = at(context, grid);
+  auto [place, is_new] = has_steps_.try_emplace(grid.name());
+  if (is_new) place->second = has_steps(frame);
+  if (!place->second) return u;
+  at::Tensor const fixed = frame.mask == 0;
+  return each(
+      u, [&](at::Tensor const& micro_batch) { return at::where(fixed, frame.lift, micro_batch); });
+}
+
+}  // namespace voxcycle

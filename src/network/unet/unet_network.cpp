@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/network/unet_network.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/text.hpp"
+#include "voxcycle/network/block.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include <ATen/ATen.h>
+
+namespace voxcycle {
+namespace {
+
+constexpr std::int64_t kMaxDepth = 16;
+constexpr std::int64_t kMaxChannels = std::int64_t{1} << 20;
+
+std::shared_ptr<Conv> conv(ConvOptions const& options) {
+  return std::make_shared<Conv>(options);
+}
+
+MicroBatches sum(MicroBatches const& a, MicroBatches const& b) {
+  return each(a, b, [](at::Tensor const& x, at::Tensor const& y) { return x + y; });
+}
+
+/// x + conv( leaky(norm( conv(x) )) ); the second convolution starts at zero.
+class Residual : public torch::nn::Module, public Scripted {
+ public:
+  Residual(std::int64_t channels, Norm norm)
+      : conv1_(register_module("conv1", conv({.in = channels, .out = channels}))),
+        norm_(register_module(
+            "norm", std::make_shared<NormAct>(NormOptions{.norm = norm, .channels = channels}))),
+        conv2_(register_module(
+            "conv2",
+            conv({.in = channels, .out = channels, .bias = Bias::yes, .start = Start::zero}))) {}
+  MicroBatches forward(ForwardContext const& context, MicroBatches const& x) {
+    return sum(x, conv2_->forward(context, norm_->forward(context, conv1_->forward(context, x))));
+  }
+  std::string script() const override {
+    return R"(
+def forward(self, x: Tensor) -> Tensor:
+    return x + self.conv2.forward(self.norm.forward(self.conv1.forward(x)))
+)";
+  }
+
+ private:
+  std::shared_ptr<Conv> conv1_;
+  std::shared_ptr<NormAct> norm_;
+  std::shared_ptr<Conv> conv2_;
+};
+
+void require_sizes(NetworkOptions const& options) {
+  VOXCYCLE_REQUIRE(options.depth >= 1 && options.depth <= kMaxDepth,
+                   "network: depth " << options.depth << " is out of range. Set network.depth to "
+                                     << "1 ... " << kMaxDepth << '.');
+  std::int64_t const channels = options.base_channels;
+  VOXCYCLE_REQUIRE(channels >= 1 && channels <= (kMaxChannels >> options.depth),
+                   "network: " << channels << " channels, doubled " << options.depth
+                               << " times, are out of range. Lower network.base_channels or "
+                               << "network.depth.");
+}
+
+/// Whether the norm looks at each sample and channel of the coarsest features alone.
+bool has_lone_channels(NetworkOptions const& options) {
+  return options.norm == Norm::instance ||
+         (options.norm == Norm::group &&
+          (options.base_channels << options.depth) <= NormOptions{}.groups);
+}
+
+std::string extra_name(std::int64_t level) {
+  return "extra" + std::to_string(level);
+}
+
+}  // namespace
+
+/// Encoder and decoder between stem and head.
+class UnetNetwork::Core : public torch::nn::Module, public Scripted {
+ public:
+  Core(std::int64_t depth, std::int64_t channels, Norm norm) : depth_(depth) {
+    for (std::int64_t k = 0; k <= depth; ++k, channels *= 2) {
+      auto const number = std::to_string(k);
+      enc_.push_back(
+          register_module("enc" + number, std::make_shared<Block>(channels, channels, norm)));
+      if (k == depth) break;
+      down_.push_back(register_module(
+          "down" + number,
+          conv({.kind = ConvKind::down, .in = channels, .out = 2 * channels, .bias = Bias::yes})));
+      up_.push_back(register_module(
+          "up" + number,
+          conv({.kind = ConvKind::up, .in = 2 * channels, .out = channels, .bias = Bias::yes})));
+      dec_.push_back(
+          register_module("dec" + number, std::make_shared<Block>(2 * channels, channels, norm)));
+    }
+  }
+
+  MicroBatches forward(ForwardContext const& context, MicroBatches const& x, std::int64_t k = 0) {
+    auto const at = static_cast<std::size_t>(k);
+    MicroBatches h = enc_[at]->recomputed(
+        context, *this, {x}, [](ForwardContext const&, Fields const& in) { return in; })[0];
+    if (k == depth_) return h;
+    MicroBatches coarse = forward(context, down_[at]->forward(context, h), k + 1);
+    auto const with_coarse = [this, at](ForwardContext const& p, Fields const& in) -> Fields {
+      return {in[0], up_[at]->forward(p, in[1])};
+    };
+    return dec_[at]->recomputed(context, *this, two_fields(std::move(h), std::move(coarse)),
+                                with_coarse)[0];
+  }
+
+  std::string script() const override {
+    std::string text = "def forward(self, x: Tensor) -> Tensor:\n    h0 = self.enc0.forward(x)\n";
+    for (long k = 1; k <= depth_; ++k) {
+      text += format("    h%ld = self.enc%ld.forward(self.down%ld.forward(h%ld))\n", k, k, k - 1,
+                     k - 1);
+    }
+    text += format("    g = h%ld\n", static_cast<long>(depth_));
+    for (long k = depth_ - 1; k >= 0; --k) {
+      text += format("    g = self.dec%ld.forward(torch.cat([h%ld, self.up%ld.forward(g)], 1))\n",
+                     k, k, k);
+    }
+    return text + "    return g\n";
+  }
+
+ private:
+  std::int64_t depth_;
+  std::vector<std::shared_ptr<Block>> enc_, dec_;
+  std::vector<std::shared_ptr<Conv>> down_, up_;
+};
+
+/// The layers that one level brings.
+class UnetNetwork::Extra : public torch::nn::Module, public Scripted {
+ public:
+  Extra(std::int64_t channels, Norm norm)
+      : before(register_module("before", std::make_shared<Residual>(channels, norm))),
+        after(register_module("after", std::make_shared<Residual>(channels, norm))) {}
+  std::string script() const override { return ""; }  // its two parts are called one by one
+  std::shared_ptr<Residual> before, after;
+};
+
+UnetNetwork::UnetNetwork(NetworkOptions const& options, std::shared_ptr<FrameCache> frames)
+    : Network(std::move(frames)), options_(options) {
+  require_sizes(options_);
+  std::int64_t const channels = options_.base_channels;
+  stem_ = module().register_module(
+      "stem", conv({.in = options_.inputs, .out = channels, .bias = Bias::yes}));
+  core_ = module().register_module("core",
+                                   std::make_shared<Core>(options_.depth, channels, options_.norm));
+  head_ = module().register_module("head", conv({.kind = ConvKind::node,
+                                                 .in = channels,
+                                                 .out = 1,
+                                                 .bias = Bias::yes,
+                                                 .start = Start::zero}));
+  if (options_.adaptation == Adaptation::yes) {
+    VOXCYCLE_REQUIRE(!options_.cycle_levels.empty(),
+                     "network: adaptation without levels. Set cycle.levels.");
+    for (std::size_t k = 1; k < options_.cycle_levels.size(); ++k) {
+      auto const level = options_.cycle_levels[k];
+      extras_[level] = module().register_module(extra_name(level),
+                                                std::make_shared<Extra>(channels, options_.norm));
+    }
+  }
+  initialise_uniform(module(), options_.seed);
+}
+
+UnetNetwork::~UnetNetwork() = default;
+
+void UnetNetwork::require_fits(NetworkOptions const& options, Grid3 const& grid) {
+  require_sizes(options);
+  require_valid(grid);
+  int fitting = 0;
+  while (fitting < options.depth && grid.divisible(fitting + 1)) ++fitting;
+  VOXCYCLE_REQUIRE(fitting == options.depth,
+                   "network: level "
+                       << grid.label() << " cannot be halved " << options.depth
+                       << " times (the coarsest features would be smaller than a "
+                       << "voxel or cut one). "
+                       << (fitting > 0 ? "Set network.depth to " + std::to_string(fitting) +
+                                             " or less, or u"
+                                       : std::string("U"))
+                       << "se a grid that can be halved so often.");
+  bool const one_voxel = grid.level() >> options.depth == 1;
+  VOXCYCLE_REQUIRE(!one_voxel || !has_lone_channels(options),
+                   "network: level " << grid.label() << " halved " << options.depth
+                                     << " times is one voxel, which " << to_string(options.norm)
+                                     << " norm turns into zero. Lower network.depth or use another "
+                                     << "network.norm.");
+  if (options.adaptation == Adaptation::no) return;
+  auto const& known = options.cycle_levels;
+  VOXCYCLE_REQUIRE(std::find(known.begin(), known.end(), grid.level()) != known.end(),
+                   "network: level " << grid.label() << " has no layers of its own, as "
+                                     << "network.adaptation asks for. Add it to cycle.levels and "
+                                     << "train it.");
+}
+
+std::vector<LevelParameters> UnetNetwork::levels(Grid3 const& grid) const {
+  std::int64_t const finest = grid.level();
+  LevelParameters own{finest, {}, {}};
+  auto const add = [](LevelParameters& to, std::string const& prefix,
+                      torch::nn::Module const& module) {
+    for (auto const& parameter : module.named_parameters()) {
+      to.parameters.push_back(parameter.value());
+      to.names.push_back(prefix + "." + parameter.key());
+    }
+  };
+  add(own, "stem", *stem_);
+  add(own, "core", *core_);
+  add(own, "head", *head_);
+  std::vector<LevelParameters> all;
+  for (auto const& [level, extra] : extras_) {
+    if (level > finest) break;
+    LevelParameters entry{level, {}, {}};
+    add(level == finest ? own : entry, extra_name(level), *extra);
+    if (level < finest) all.push_back(std::move(entry));
+  }
+  all.push_back(std::move(own));
+  return all;
+}
+
+MicroBatches UnetNetwork::forward(ForwardContext const& context, Grid3 const& grid,
+                                  MicroBatches const& x) {
+  require_fits(options_, grid);
+  VOXCYCLE_REQUIRE(context.spatial == nullptr,
+                   "network: a unet is not shared out in slabs. Set run.space = 1.");
+  auto const& frame = frames()->at(context, grid);
+  auto const beyond = extras_.upper_bound(grid.level());
+  MicroBatches h = stem_->forward(context, as_features(context, x));
+  for (auto place = beyond; place != extras_.begin();) {
+    h = (--place)->second->before->forward(context, h);
+  }
+  MicroBatches g = core_->forward(context, h);
+  for (auto place = extras_.begin(); place != beyond; ++place) {
+    g = place->second->after->forward(context, g);
+  }
+  MicroBatches const u = each(head_->forward(context, g), [&](at::Tensor const& n) {
+    return at::addcmul(frame.lift, frame.mask, n.to(solution_type(context)).contiguous(),
+                       frame.size);
+  });
+  return smoothed(frame, u, x);
+}
+
+namespace {
+
+/// Residual::forward.
+Field plan_residual(std::int64_t channels, Norm norm, Tape& tape, Field const& x) {
+  Field const h = NormAct::plan({.norm = norm, .channels = channels}, tape,
+                                Conv::plan({.in = channels, .out = channels}, tape, x));
+  return tape.sum(x, Conv::plan({.in = channels, .out = channels, .bias = Bias::yes}, tape, h));
+}
+
+/// Core::forward of grid n / 2^k and coarser ones.
+Field plan_core(NetworkOptions const& options, Tape& tape, Field const& x, std::int64_t k) {
+  std::int64_t const channels = x.channels;
+  Field const h = Block::plan({channels, channels, options.norm}, tape, x);
+  if (k == options.depth) return h;
+  ConvOptions const down{
+      .kind = ConvKind::down, .in = channels, .out = 2 * channels, .bias = Bias::yes};
+  Field const coarse = plan_core(options, tape, Conv::plan(down, tape, h), k + 1);
+  ConvOptions const up{
+      .kind = ConvKind::up, .in = 2 * channels, .out = channels, .bias = Bias::yes};
+  return Block::plan({2 * channels, channels, options.norm}, tape, {h, coarse},
+                     [=](Tape& t, std::vector<Field> const& in) {
+                       return std::vector{in[0], Conv::plan(up, t, in[1])};
+                     })[0];
+}
+
+}  // namespace
+
+Field UnetNetwork::plan(NetworkOptions const& options, Tape& tape, Grid3 const& grid,
+                        Field const& x) {
+  std::int64_t const channels = options.base_channels;
+  tape.meet(grid);
+  std::vector<std::int64_t> extras;  // coarsest first
+  if (options.adaptation == Adaptation::yes) {
+    auto const& levels = options.cycle_levels;
+    std::copy_if(levels.begin() + 1, levels.end(), std::back_inserter(extras),
+                 [&](std::int64_t level) { return level <= grid.level(); });
+  }
+  Field h = Conv::plan({.in = options.inputs, .out = channels, .bias = Bias::yes}, tape,
+                       plan_features(tape, x));
+  for (std::size_t k = 0; k < extras.size(); ++k) {
+    h = plan_residual(channels, options.norm, tape, h);
+  }
+  Field g = plan_core(options, tape, h, 0);
+  for (std::size_t k = 0; k < extras.size(); ++k) {
+    g = plan_residual(channels, options.norm, tape, g);
+  }
+  Field const lift{.grid = grid,
+                   .channels = 1,
+                   .points = grid.node_count(),
+                   .value = tape.options().solution_bytes};
+  Field const u = plan_correction(
+      tape, lift,
+      Conv::plan({.kind = ConvKind::node, .in = channels, .out = 1, .bias = Bias::yes}, tape, g));
+  return plan_smoothed(tape, u, x);
+}
+
+std::string UnetNetwork::script() const {
+  std::string before;  // the finest outermost
+  std::string after;
+  for (auto const& [level, extra] : extras_) {
+    auto const n = std::to_string(level);
+    auto const line = [&](std::string const& h, std::string const& part) {
+      return "    if n >= " + n + ":\n        " + h + " = self." + extra_name(level) + "." + part +
+             ".forward(" + h + ")\n";
+    };
+    before = line("h", "before") + before;
+    after += line("g", "after");
+  }
+  std::string known = "True";
+  std::string levels;
+  if (options_.adaptation == Adaptation::yes) {
+    std::vector<std::string> numbers;
+    for (auto level : options_.cycle_levels) numbers.push_back(std::to_string(level));
+    levels = join(numbers);
+    known = "n in [" + levels + "]";
+  }
+  long const parts = 1L << options_.depth;
+  long const too_coarse = has_lone_channels(options_) ? parts : 0;
+  return format(R"(
+def require_fits(self, nx: int, ny: int, nz: int) -> None:
+    n = max(max(nx, ny), nz)
+    assert nx %% %ld == 0 and ny %% %ld == 0 and nz %% %ld == 0, ("network: grid {}x{}x{} cannot be "
+        "halved %ld times. Every axis must be a multiple of %ld.").format(nx, ny, nz)
+    assert %s, ("network: grid {}x{}x{} has no layers of its own. Its largest number of voxels "
+        "along an axis must be one of %s.").format(nx, ny, nz)
+    assert n > %ld, ("network: grid {}x{}x{} is too coarse for its normalisation. Some axis must "
+        "have more than %ld voxels.").format(nx, ny, nz)
+
+def forward(self, x: Tensor) -> Tensor:
+    n = max(max(x.size(2), x.size(3)), x.size(4))
+    h = self.stem.forward(x)
+)",
+                parts, parts, parts, static_cast<long>(options_.depth), parts, known.c_str(),
+                levels.c_str(), too_coarse, too_coarse) +
+         before + "    g = self.core.forward(h)\n" + after +
+         "    u = self.frame.lift(x) + self.frame.mask(x) * self.frame.size * "
+         "self.head.forward(g)\n"
+         "    return self.frame.smooth(u, x)\n";
+}
+
+}  // namespace voxcycle

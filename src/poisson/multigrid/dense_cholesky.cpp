@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "poisson/multigrid/dense_cholesky.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/poisson/parallel.hpp"
+
+#include <cmath>
+
+#include <ATen/ATen.h>
+
+namespace voxcycle {
+namespace {
+
+// A = L L^T in place of A's lower triangle. @return whether A is positive definite.
+bool factorise(double* a, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    double* const row = a + i * n;
+    for (std::int64_t j = 0; j < i; ++j) {
+      double const* const other = a + j * n;
+      row[j] = (row[j] - lane_dot(row, other, j)) / other[j];
+    }
+    double const pivot = row[i] - lane_dot(row, row, i);
+    if (!(pivot > 0.0)) {
+      return false;
+    }
+    row[i] = std::sqrt(pivot);
+  }
+  return true;
+}
+
+// x becomes (L L^T)^-1 x.
+void substitute(double const* factor, double* x, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    double const* const row = factor + i * n;
+    x[i] = (x[i] - lane_dot(row, x, i)) / row[i];
+  }
+  for (std::int64_t i = n; i-- > 0;) {
+    double const* const row = factor + i * n;
+    x[i] /= row[i];
+    for (std::int64_t j = 0; j < i; ++j) {
+      x[j] -= row[j] * x[i];
+    }
+  }
+}
+
+}  // namespace
+
+DenseCholesky::DenseCholesky(at::Tensor matrices, at::Device device, char const* what)
+    : factor_(std::move(matrices)) {
+  std::int64_t const n = factor_.size(1);
+  for (std::int64_t sample = 0; sample < factor_.size(0); ++sample) {
+    VOXCYCLE_REQUIRE(factorise(factor_[sample].mutable_data_ptr<double>(), n),
+                     what << " of sample " << sample
+                          << " is not positive definite (multigrid needs nu > 0 everywhere, and "
+                             "voxels whose edges do not differ by many orders of magnitude). Check "
+                             "the coefficient and the spacing.");
+  }
+  if (device.is_cpu()) return;
+  inverse_ = at::cholesky_inverse(factor_).to(device, /*non_blocking=*/true);
+  factor_.reset();
+}
+
+at::Tensor DenseCholesky::solve(at::Tensor b) const {
+  if (inverse_.defined()) return at::bmm(inverse_, b.unsqueeze(2)).squeeze(2);
+  std::int64_t const n = factor_.size(1);
+  auto const* const factor = factor_.const_data_ptr<double>();
+  auto* const values = b.mutable_data_ptr<double>();
+  parallel_for(b.size(0), n * n, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t sample = begin; sample < end; ++sample) {
+      substitute(factor + sample * n * n, values + sample * n, n);
+    }
+  });
+  return b;
+}
+
+}  // namespace voxcycle

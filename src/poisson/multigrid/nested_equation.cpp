@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/poisson/nested_equation.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/poisson/smoother.hpp"
+
+#include <memory>
+#include <utility>
+
+#include "poisson/multigrid/coarsest_solver.hpp"
+#include "poisson/operator/level_operator.hpp"
+#include "poisson/operator/stencil_offsets.hpp"
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+namespace voxcycle {
+
+static_assert((NestedEquation::max_voxels + 1) * (NestedEquation::max_voxels + 1) *
+                  (NestedEquation::max_voxels + 1) <=
+              CoarsestSolver::node_limit);
+
+struct NestedEquation::Level {
+  Grid3 grid;
+  Smoother smoother;
+  std::optional<at::Tensor> b;
+  std::unique_ptr<Transfer> from_coarser;  // none on the coarsest
+};
+
+namespace {
+
+/// K^-1 b with the exact Dirichlet values.
+at::Tensor direct_solution(LevelOperator const& op, Boundary const& boundary, at::Tensor const& nu,
+                           std::optional<at::Tensor> const& b) {
+  // Made on the host: a GPU would wait for it longer than for the copy.
+  at::Tensor const start = lift(op.grid(), boundary, nu.scalar_type())
+                               .to(nu.device(), /*non_blocking=*/true)
+                               .expand({nu.size(0), -1, -1, -1, -1})
+                               .contiguous();
+  at::Tensor r = op.apply(start).neg_();
+  if (b) r.add_(*b);
+  CoarsestSolver const solver(*op.entries(), free_node_mask(op.grid(), boundary, at::kDouble));
+  return start + solver.solve(r);
+}
+
+}  // namespace
+
+NestedEquation::NestedEquation(Grid3 const& grid, Boundary const& boundary, at::Tensor const& nu,
+                               std::optional<at::Tensor> const& b, Options const& options)
+    : boundary_(boundary) {
+  at::NoGradGuard const no_grad;
+  VOXCYCLE_REQUIRE(
+      options.levels > 0 && grid.divisible(options.levels - 1),
+      "grid " << grid.label() << " cannot be halved " << options.levels - 1 << " times.");
+  auto op = make_voxel_operator(grid, nu);
+  std::optional<at::Tensor> load;
+  if (b) load = b->expand({nu.size(0), -1, -1, -1, -1}).contiguous();
+  for (int left = options.levels; left > 0; --left) {
+    Coarsening coarse;
+    std::optional<at::Tensor> coarse_load;
+    if (left > 1) {
+      coarse = op->coarsened(CoarseOperator::black_box);
+      if (load) coarse_load = coarse.transfer->restricted(*load);
+    } else {
+      coarsest_ = direct_solution(*op, boundary, nu, load);
+    }
+    Grid3 const here = op->grid();
+    Smoother smoother(std::move(op), free_node_mask(here, boundary, nu.options()), options.steps);
+    levels_.push_back({here, std::move(smoother), load, std::move(coarse.transfer)});
+    op = std::move(coarse.op);
+    load = coarse_load;
+  }
+}
+
+NestedEquation::~NestedEquation() = default;
+NestedEquation::NestedEquation(NestedEquation&&) noexcept = default;
+
+at::Tensor NestedEquation::coarsest() const {
+  return coarsest_;
+}
+
+at::Tensor NestedEquation::prolonged(int level, at::Tensor const& u) const {
+  Level const& fine = levels_.at(level);
+  at::Tensor x = at::zeros(fine.grid.node_shape(u.size(0)), u.options());
+  fine.from_coarser->add_prolonged(x, u);
+  set_dirichlet_values(x, fine.grid, boundary_);
+  return x;
+}
+
+at::Tensor NestedEquation::restricted(int level, at::Tensor const& gradient) const {
+  return levels_.at(level).from_coarser->restricted(gradient);
+}
+
+at::Tensor NestedEquation::smooth(int level, at::Tensor const& u) const {
+  Level const& here = levels_.at(level);
+  return here.smoother.smooth(u, here.b);
+}
+
+at::Tensor NestedEquation::smooth_change(int level, at::Tensor const& v) const {
+  return levels_.at(level).smoother.smooth(v);
+}
+
+at::Tensor NestedEquation::residual(int level, at::Tensor const& u) const {
+  Level const& here = levels_.at(level);
+  return here.smoother.residual(u, here.b);
+}
+
+at::Tensor NestedEquation::product(int level, at::Tensor const& v) const {
+  return levels_.at(level).smoother.product(v);
+}
+
+at::Tensor NestedEquation::transposed(int level, at::Tensor const& gradient) const {
+  return levels_.at(level).smoother.transposed(gradient);
+}
+
+namespace {
+
+void plan_levels(BookedFields const& at, std::int64_t micro_batch, int levels, bool has_load,
+                 std::vector<Ledger::Held>& held) {
+  held.push_back(at.nodes(has_load ? 2 : 1));  // Jacobi weights, load
+  if (levels == 1) {
+    held.push_back(at.nodes());  // the coarsest solution
+    return;
+  }
+  at.common().nodes(3);  // mask, made in float64
+  auto const coarse = at.coarsened();
+  held.push_back(coarse.nodes(weight_count + coupling_count));
+  BookedFields const of_micro_batch{coarse.ledger, coarse.grid, micro_batch, coarse.bytes};
+  of_micro_batch.nodes(4);  // while the largest eigenvalue is looked for
+  plan_levels(coarse, micro_batch, levels - 1, has_load, held);
+}
+
+}  // namespace
+
+std::vector<Ledger::Held> NestedEquation::plan(BookedFields const& fine, std::int64_t micro_batch,
+                                               int levels, bool has_load) {
+  std::vector<Ledger::Held> held;
+  held.push_back(fine.voxels());  // nu
+  plan_levels(fine, micro_batch, levels, has_load, held);
+  return held;
+}
+
+void NestedEquation::plan_smoothing(BookedFields const& micro_batch) {
+  auto const load = micro_batch.nodes();
+  auto const steps = micro_batch.nodes(2);  // update d, and K x; x is the result
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/poisson/multigrid.hpp"
+
+#include <memory>
+
+#include "poisson/multigrid/transfer.hpp"
+#include "poisson/operator/stencil_rows.hpp"
+#include <ATen/core/Tensor.h>
+
+namespace voxcycle {
+
+struct Coarsening;
+
+/// The stiffness matrix of one grid of a multigrid hierarchy, on all nodes.
+class LevelOperator {
+ public:
+  explicit LevelOperator(Grid3 const& grid) : grid_(grid) {}
+  virtual ~LevelOperator() = default;
+  LevelOperator(LevelOperator const&) = delete;
+  LevelOperator& operator=(LevelOperator const&) = delete;
+
+  Grid3 const& grid() const { return grid_; }
+
+  virtual at::Tensor apply(at::Tensor const& x) const = 0;  ///< [B, 1, nodes] to the same
+  virtual at::Tensor diagonal() const = 0;                  ///< [B, 1, nodes]
+  /// About the largest eigenvalue of D^-1 K with D = diag K, of each sample: [B or 1], float64
+  virtual at::Tensor top() const = 0;
+  virtual bool top_is_bound() const = 0;  ///< whether no eigenvalue exceeds it for certain
+  virtual std::unique_ptr<StencilSource> entries() const = 0;
+  virtual Coarsening coarsened(CoarseOperator kind) const = 0;
+
+ private:
+  Grid3 grid_;
+};
+
+/// The next coarser grid: its operator and the way there and back.
+struct Coarsening {
+  std::unique_ptr<LevelOperator> op;
+  std::unique_ptr<Transfer> transfer;
+};
+
+/// K(nu) itself. @param nu voxels [B, 1, nx, ny, nz], contiguous. @throws Error if it is not.
+std::unique_ptr<LevelOperator> make_voxel_operator(Grid3 const& grid, at::Tensor const& nu);
+
+/// Noise in [-0.5, 0.5), the same wherever and whenever it is made and for every sample.
+at::Tensor noise_like(at::Tensor const& field);
+
+/// P^T K P with operator-dependent interpolation P, as 13 couplings a node.
+Coarsening coarsen_black_box(StencilSource const& fine);
+
+}  // namespace voxcycle

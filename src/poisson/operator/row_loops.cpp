@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "poisson/operator/row_loops.hpp"
+
+#include "voxcycle/core/instruction_set.hpp"
+
+namespace voxcycle::row_loops {
+
+Table const& table() {
+  return from_best(baseline::table, avx2::table, avx512::table);
+}
+
+}  // namespace voxcycle::row_loops

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/report/html.hpp"
+
+#include "voxcycle/core/text.hpp"
+
+#include <cmath>
+
+namespace voxcycle::html {
+
+std::string escape(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (char const c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      case '\n':
+      case '\t':
+        out += c;
+        break;
+      default: {
+        auto const code = static_cast<unsigned char>(c);
+        if (code < 0x20 || code == 0x7f) {
+          out += "\xef\xbf\xbd";
+        } else {
+          out += c;
+        }
+      }
+    }
+  }
+  return out;
+}
+
+std::string percent(double fraction) {
+  double const value = 100 * fraction;
+  if (!std::isfinite(value)) return "–";
+  double const size = std::abs(value);
+  if (size == 0) return "0 %";
+  if (size >= 1e6) return format("%.2e %%", value);
+  if (size >= 99.95) return format("%.0f %%", value);
+  if (size < 1e-4) return format("%.1e %%", value);
+  return format("%#.3g %%", value);
+}
+
+std::string grid(std::string_view text) {
+  std::string out;
+  for (std::size_t at = text.find("^3"); at != std::string_view::npos; at = text.find("^3")) {
+    out += escape(text.substr(0, at)) + "³";
+    text.remove_prefix(at + 2);
+  }
+  return out + escape(text);
+}
+
+std::string element(std::string_view name, std::string_view attributes, std::string_view content) {
+  std::string out = "<";
+  out += name;
+  if (!attributes.empty()) out += ' ';
+  out += attributes;
+  out += '>';
+  out += content;
+  out += "</";
+  out += name;
+  out += ">\n";
+  return out;
+}
+
+std::string page(std::string_view title, std::string_view body) {
+  std::string const head =
+      "<meta charset='utf-8'/>\n"
+      "<meta name='viewport' content='width=device-width, initial-scale=1'/>\n" +
+      element("title", "", title) + element("style", "", style_sheet);
+  return "<!DOCTYPE html>\n" +
+         element("html", "lang='en'", element("head", "", head) + element("body", "", body));
+}
+
+}  // namespace voxcycle::html

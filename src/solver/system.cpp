@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "solver/system.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/poisson/energy.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "solver/axis_modes.hpp"
+#include "solver/field_sums.hpp"
+#include <ATen/ATen.h>
+
+namespace voxcycle {
+namespace {
+
+// A pure zero-flux load must sum to zero; this share of the sum of magnitudes is rounding, of a
+// source that was stored in float32, and is taken off.
+constexpr double compatibility_tolerance = 1e-6;
+
+// Residuals between this and its inverse have room in float32, and their squares in float64.
+constexpr double min_plain = 0x1p-40;
+
+// A power of two near `size`; 1 where that is near enough, or nothing is.
+double unit_near(double size) {
+  bool const plain = size >= min_plain && size <= 1.0 / min_plain;
+  if (plain || !(size > 0.0 && std::isfinite(size))) return 1.0;
+  return std::exp2(std::floor(std::log2(size)));
+}
+
+// Of K's diagonal: eight voxels of the largest nu in a node.
+double diagonal_bound(Grid3 const& grid, double largest_nu) {
+  Grid3 const voxel{{1, 1, 1}, {grid.spacing(0), grid.spacing(1), grid.spacing(2)}};
+  at::Tensor const nu = at::full({1, 1, 1, 1, 1}, largest_nu, at::kDouble);
+  return 8.0 * stiffness_diagonal(nu, voxel).max().item<double>();
+}
+
+// The least number c with v^T K v >= c v^T v for nu = 1 and all v on free nodes (of zero mean if
+// there is no Dirichlet face). K's modes are products of the axes' (see AxisModes), with
+// eigenvalues k_x m_y m_z + m_x k_y m_z + m_x m_y k_z relative to the nodes' weights. m is a linear
+// function of k, so that the least lies where each axis has its lowest or its highest mode.
+double min_eigenvalue(Problem const& problem) {
+  std::array<AxisModes, 3> axes;
+  double min_weight = 1.0;
+  for (int axis = 0; axis < 3; ++axis) {
+    axes[axis] = axis_modes(problem.grid, problem.boundary, axis);
+    if (axes[axis].half_first || axes[axis].half_last) min_weight /= 2.0;
+  }
+  double minimum = std::numeric_limits<double>::infinity();
+  if (axes[0].count * axes[1].count * axes[2].count == 0) return minimum;  // no free nodes
+  auto const look_from = [&](std::array<std::size_t, 3> const& lowest) {
+    for (std::size_t corner = 0; corner < 8; ++corner) {
+      std::array<double, 3> k{}, m{};
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        bool const highest = (corner >> axis & 1) != 0;
+        auto const mode = highest ? axes[axis].k.size() - 1 : lowest[axis];
+        k[axis] = axes[axis].k[mode];
+        m[axis] = axes[axis].m[mode];
+      }
+      minimum = std::min(minimum, k[0] * m[1] * m[2] + m[0] * k[1] * m[2] + m[0] * m[1] * k[2]);
+    }
+  };
+  if (problem.boundary.has_dirichlet()) {
+    look_from({0, 0, 0});
+  } else {
+    for (auto const& lowest : {std::array<std::size_t, 3>{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}) {
+      look_from(lowest);
+    }
+  }
+  return minimum * min_weight;
+}
+
+double largest_magnitude(at::Tensor const& field) {
+  auto const [minimum, maximum] = field.aminmax();
+  return std::max(-minimum.item<double>(), maximum.item<double>());
+}
+
+double largest_value(Boundary const& boundary) {
+  double largest = 0.0;
+  for (Face const& face : boundary.faces) {
+    if (face.kind == FaceKind::dirichlet) largest = std::max(largest, std::abs(face.value));
+  }
+  return largest;
+}
+
+void require_elliptic(double min_nu, double largest_nu) {
+  VOXCYCLE_REQUIRE(min_nu > 0 && std::isfinite(largest_nu),
+                   "nu has values that are not positive and finite (the equation is not "
+                   "elliptic). Check the coefficient.");
+}
+
+// Calls body(axis, index of the node plane) for every Dirichlet face.
+template <class Body>
+void for_each_dirichlet_plane(Problem const& problem, Body const& body) {
+  for (int axis = 0; axis < 3; ++axis) {
+    for (int side = 0; side < 2; ++side) {
+      if (problem.boundary.face(axis, side).kind == FaceKind::dirichlet) {
+        body(axis, side == 0 ? 0 : problem.grid.voxels[axis]);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+System::System(Problem const& problem, at::Tensor const& nu, std::optional<at::Tensor> const& b)
+    : boundary_(problem.boundary),
+      datum_(datum_of(boundary_)),
+      problem_{problem.grid, from_datum(boundary_)},
+      nu_(nu),
+      floating_(!problem.boundary.has_dirichlet()) {
+  require_valid(problem.grid);
+  require_voxels();
+  auto const [minimum, maximum] = nu_.aminmax();
+  min_nu_ = minimum.item<double>();
+  require_elliptic(min_nu_, maximum.item<double>());
+  if (b) set_load(*b);
+  diagonal_bound_ = diagonal_bound(problem_.grid, maximum.item<double>());
+  double const of_load = b ? largest_magnitude(load_) : 0.0;
+  unit_ = unit_near(std::max(of_load, diagonal_bound_ * largest_value(problem_.boundary)));
+  if (unit_ == 1.0) return;
+  if (b) load_ = load_ / unit_;
+  for (Face& face : problem_.boundary.faces) face.value /= unit_;
+}
+
+void System::set_load(at::Tensor const& b) {
+  Grid3 const& grid = problem_.grid;
+  auto const shape = grid.node_shape();
+  VOXCYCLE_REQUIRE(b.sizes() == at::IntArrayRef(shape) && b.scalar_type() == at::kDouble,
+                   "load has shape " << b.sizes() << " and type " << b.scalar_type()
+                                     << ", expected " << at::IntArrayRef(shape)
+                                     << " in float64. Make it with load_of_source.");
+  load_ = b.to(nu_.device()).contiguous();
+  double const total = field_sum(load_);
+  double const magnitude = field_sum(load_.abs());
+  VOXCYCLE_REQUIRE(std::isfinite(magnitude),
+                   "load has values that are not finite. Check the source.");
+  VOXCYCLE_REQUIRE(!floating_ || std::abs(total) <= compatibility_tolerance * magnitude,
+                   "load sums to " << total
+                                   << " but all six faces are zero-flux, so no solution exists. "
+                                      "Balance the source or fix a value on one face.");
+}
+
+at::Tensor System::in_units(at::Tensor const& u) const {
+  return unit_ == 1.0 ? u.contiguous() : u.contiguous() / unit_;
+}
+
+at::Tensor System::shifted(at::Tensor const& u) const {
+  return in_units(from_datum(u, boundary_));
+}
+
+void System::unshift(at::Tensor& u) const {
+  if (datum_ == 0.0 && unit_ == 1.0) return;
+  u.mul_(unit_).add_(datum_);
+  set_dirichlet_values(u, problem_.grid, boundary_);
+}
+
+at::Tensor System::apply(at::Tensor const& p) const {
+  at::Tensor result = apply_stiffness(p, nu_, problem_.grid);
+  clear_dirichlet(result);
+  return result;
+}
+
+at::Tensor System::residual(at::Tensor const& u) const {
+  at::Tensor r = apply_stiffness(u, nu_, problem_.grid).neg_();
+  if (load_.defined()) {
+    r.add_(load_);
+  }
+  project(r);
+  return r;
+}
+
+// A row of K has 27 entries, whose magnitudes sum to about twice the diagonal. The diagonal is only
+// made if its bound does not do: fields are dear.
+double System::norm_of_terms(at::Tensor const& u, double enough) const {
+  double const bound = diagonal_bound_ * std::sqrt(field_dot(u, u));
+  if (bound < enough) return bound;
+  at::Tensor const terms = stiffness_diagonal(nu_, problem_.grid).mul_(u);
+  return std::sqrt(field_dot(terms, terms));
+}
+
+bool System::is_rounding(double residual_norm, at::Tensor const& u) const {
+  constexpr double share = 16.0 * std::numeric_limits<double>::epsilon();
+  return residual_norm <= share * norm_of_terms(u, residual_norm / share);
+}
+
+double System::ErrorBound::at(double residual_norm) const {
+  double const of_u = factor * (residual_norm + rounding);
+  return of_u < 1.0 ? of_u / (1.0 - of_u) : std::numeric_limits<double>::infinity();
+}
+
+double System::ErrorBound::residual_at(double error) const {
+  return error / (1.0 + error) / factor - rounding;
+}
+
+System::ErrorBound System::error_bound(double residual_norm, at::Tensor const& u) const {
+  constexpr double share = 2.0 * std::numeric_limits<double>::epsilon();
+  double const rounding = share * norm_of_terms(u, 0.1 * residual_norm / share);
+  double const minimum = min_nu_ * min_eigenvalue(problem_);
+  if (std::isinf(minimum) || residual_norm + rounding == 0.0) return {};
+  double const energy = energy_and_gradient(u, nu_, problem_.grid).energy.item<double>();
+  return {rounding, 1.0 / std::sqrt(2.0 * energy * minimum)};
+}
+
+void System::project(at::Tensor& r) const {
+  clear_dirichlet(r);
+  if (floating_) {
+    remove_mean(r);
+  }
+}
+
+at::Tensor System::lifted() const {
+  return lift(problem_.grid, problem_.boundary, nu_.options());
+}
+
+void System::require_fits(char const* name, at::Tensor const& start,
+                          at::Tensor const& lifted) const {
+  bool fits = start.sizes() == lifted.sizes() && start.scalar_type() == at::kDouble;
+  if (fits) {
+    for_each_dirichlet_plane(problem_, [&](int axis, std::int64_t index) {
+      fits = fits && at::equal(start.select(2 + axis, index), lifted.select(2 + axis, index));
+    });
+  }
+  VOXCYCLE_REQUIRE(fits, name << " does not have the boundary values of the problem (they would "
+                                 "never change). Start from lift + mask * anything, in float64.");
+}
+
+void System::require_voxels() const {
+  Grid3 const& grid = problem_.grid;
+  at::IntArrayRef const voxels(grid.voxels.data(), 3);
+  VOXCYCLE_REQUIRE(nu_.dim() == 5 && nu_.size(0) == 1 && nu_.size(1) == 1 &&
+                       nu_.sizes().slice(2) == voxels && nu_.scalar_type() == at::kDouble,
+                   "nu has shape " << nu_.sizes() << " and type " << nu_.scalar_type()
+                                   << ", expected [1, 1, " << grid.name()
+                                   << "] in float64. Reference solves take one sample.");
+}
+
+void System::clear_dirichlet(at::Tensor& field) const {
+  for_each_dirichlet_plane(
+      problem_, [&](int axis, std::int64_t index) { field.select(2 + axis, index).zero_(); });
+}
+
+}  // namespace voxcycle

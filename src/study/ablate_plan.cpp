@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/study/ablate_plan.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/text.hpp"
+#include "voxcycle/train/agreement.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <sstream>
+
+namespace voxcycle {
+namespace {
+
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+constexpr std::size_t kLongestName = 120;  // of a directory; file systems allow 255 bytes
+
+/// "loss" for train.loss where no other varied key ends so, else "train.loss".
+std::string short_name(std::string const& key, std::vector<ConfigAlternatives> const& vary) {
+  auto const last = [](std::string const& name) { return name.substr(name.find('.') + 1); };
+  auto const alike = std::count_if(vary.begin(), vary.end(),
+                                   [&](auto const& other) { return last(other.key) == last(key); });
+  return alike == 1 ? last(key) : key;
+}
+
+/// Every combination of alternatives, the last key fastest.
+std::vector<Settings> cross_product(std::vector<ConfigAlternatives> const& vary) {
+  std::vector<Settings> all{{}};
+  for (auto const& [key, values] : vary) {
+    std::vector<Settings> longer;
+    for (auto const& settings : all) {
+      for (auto const& value : values) {
+        longer.push_back(settings);
+        longer.back().emplace_back(key, value);
+      }
+    }
+    all = std::move(longer);
+  }
+  return all;
+}
+
+enum class Seed { named, left_out };
+
+std::string label_of(PlannedRun const& run, std::vector<ConfigAlternatives> const& vary,
+                     Seed seed) {
+  std::vector<std::string> parts;
+  if (!run.case_name.empty()) parts.push_back(run.case_name);
+  for (auto const& [key, value] : run.settings) {
+    if (seed == Seed::left_out && key == "run.seed") continue;
+    parts.push_back(short_name(key, vary) + " " + (value.empty() ? "(empty)" : value));
+  }
+  return join(parts);
+}
+
+/// e.g. "half_v,loss=energy,seed=2": letters, digits and a few signs that no shell minds.
+std::string directory_name(PlannedRun const& run, std::vector<ConfigAlternatives> const& vary) {
+  std::vector<std::string> parts;
+  if (!run.case_name.empty()) parts.push_back(run.case_name);
+  for (auto const& [key, value] : run.settings) {
+    std::string plain;
+    for (unsigned char c : value) {
+      bool const kept = std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-';
+      if (kept) {
+        plain += static_cast<char>(c);
+      } else if (!plain.empty() && plain.back() != '-') {
+        plain += '-';
+      }
+    }
+    parts.push_back(short_name(key, vary) + "=" + plain);
+  }
+  return join(parts, ",");
+}
+
+/// Names that are too long, or the same after the loss of their special characters, get a hash of
+/// what they stand for.
+void make_distinct(std::vector<PlannedRun>& runs, std::string const& root) {
+  std::set<std::string> twice;
+  std::set<std::string> seen;
+  for (auto const& run : runs) {
+    if (!seen.insert(run.directory).second) twice.insert(run.directory);
+  }
+  for (auto& run : runs) {
+    if (run.directory.size() > kLongestName || twice.count(run.directory) == 1) {
+      run.directory = run.directory.substr(0, kLongestName - 18) + "~" + text_hash(run.label);
+    }
+    run.directory = root + "/" + run.directory;
+  }
+}
+
+void require_distinct_keys(ConfigStudy const& study) {
+  for (auto const& one : study.cases) {
+    for (auto const& [key, value] : one.settings) {
+      for (auto const& alternatives : study.vary) {
+        VOXCYCLE_REQUIRE(key != alternatives.key,
+                         key << " stands in [vary] and in [case." << one.name
+                             << "] (only one of them could hold). Keep one.");
+      }
+    }
+  }
+}
+
+/// A value given with the command would lose against those of the study.
+void require_not_overridden(Config const& config) {
+  auto const require = [&](std::string const& key, std::string const& in, std::string const& cure) {
+    VOXCYCLE_REQUIRE(!config.overridden(key), "--" << key << " has no effect: " << key
+                                                   << " stands in [" << in << "]. Give --" << cure
+                                                   << '.' << key << " instead.");
+  };
+  for (auto const& alternatives : config.study().vary) {
+    require(alternatives.key, "vary", "vary");
+  }
+  for (auto const& one : config.study().cases) {
+    for (auto const& [key, value] : one.settings) {
+      require(key, "case." + one.name, "case." + one.name);
+    }
+  }
+}
+
+void require_baseline(std::string const& baseline, std::vector<ConfigCase> const& cases) {
+  if (baseline.empty()) return;
+  std::vector<std::string> names;
+  for (auto const& one : cases) names.push_back(one.name);
+  VOXCYCLE_REQUIRE(std::find(names.begin(), names.end(), baseline) != names.end(),
+                   "ablate.baseline = '" << baseline << "' is no case of this config. "
+                                         << (names.empty() ? "Leave it empty: there are no cases"
+                                                           : "Choose one of " + join(names))
+                                         << '.');
+}
+
+}  // namespace
+
+std::vector<PlannedRun> plan_study(Config const& config) {
+  auto const& study = config.study();
+  VOXCYCLE_REQUIRE(!study.vary.empty() || !study.cases.empty(),
+                   "the config describes no study. Add a section [vary] with lines like "
+                   "'run.seed = 1 | 2', or sections [case.NAME]; configs/ablation.cfg is one.");
+  require_distinct_keys(study);
+  require_not_overridden(config);
+  require_baseline(config.text("ablate.baseline"), study.cases);
+  auto const cases = study.cases.empty() ? std::vector<ConfigCase>{{}} : study.cases;
+  std::vector<PlannedRun> runs;
+  for (auto const& one : cases) {
+    for (auto const& settings : cross_product(study.vary)) {
+      PlannedRun run;
+      run.number = static_cast<int>(runs.size()) + 1;
+      run.case_name = one.name;
+      run.settings = settings;
+      run.config = config;
+      run.config.forget_study();
+      for (auto const& [key, value] : one.settings) run.config.set(key, value);
+      for (auto const& [key, value] : settings) run.config.set(key, value);
+      run.label = label_of(run, study.vary, Seed::named);
+      run.group = label_of(run, study.vary, Seed::left_out);
+      run.directory = directory_name(run, study.vary);
+      runs.push_back(std::move(run));
+    }
+  }
+  make_distinct(runs, config.text("ablate.directory"));
+  bool const spectra = config.text("ablate.spectrum_samples") != "0";
+  for (auto& run : runs) {
+    run.config.set("run.directory", run.directory);
+    if (spectra) run.config.set("train.keep_stages", "yes");
+  }
+  return runs;
+}
+
+std::string data_identity(Config const& config) {
+  std::istringstream lines(config.dump());
+  std::string section;
+  std::string text;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("[")) section = line;
+    bool const of_data = section == "[data]" || section == "[problem]" ||
+                         (section == "[cycle]" && line.starts_with("levels ="));
+    if (of_data && !line.starts_with("#")) text += line + "\n";
+  }
+  return text;
+}
+
+}  // namespace voxcycle

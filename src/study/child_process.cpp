@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/study/child_process.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/host.hpp"
+#include "voxcycle/core/memory.hpp"
+#include "voxcycle/core/text.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace voxcycle {
+namespace {
+
+/// What a process holds that has only loaded its libraries and met the others.
+constexpr std::int64_t kMinOfProcess = std::int64_t{128} << 20;
+
+/// Options of env for variables by which a launcher tells this process which of its processes it
+/// is: what it starts itself must not take itself for that. Settings stay.
+std::string without_identity() {
+  if (!has_launcher()) return "";
+  using Prefixes = std::vector<std::string_view>;
+  Prefixes const tell{"PMIX_",     "PMI_",           "OMPI_COMM_WORLD_", "OMPI_UNIVERSE_SIZE",
+                      "OMPI_APP_", "OMPI_MCA_orte_", "OMPI_MCA_ess",     "OMPI_MCA_pmix"};
+  Prefixes const set{"PMIX_LIBDIR", "PMIX_MCA_"};
+  std::string options;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    std::string_view const variable(*entry);
+    auto const name = variable.substr(0, variable.find('='));
+    auto const is_among = [&](Prefixes const& prefixes) {
+      return std::any_of(prefixes.begin(), prefixes.end(),
+                         [&](auto const prefix) { return name.starts_with(prefix); });
+    };
+    if (is_among(tell) && !is_among(set)) options.append(" -u ").append(name);
+  }
+  return options;
+}
+
+/// What a shell reports for a command that it cannot start.
+constexpr int kNotStarted = 127;
+/// Between two looks at a child that is waited for; a signal handler's work is seen as fast.
+constexpr std::chrono::milliseconds kPause{20};
+
+/// The child's side of the fork: only calls that are safe there.
+[[noreturn]] void become_command(char const* command, int log, pid_t parent) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGUSR1);
+  if (::getppid() != parent) ::_exit(kNotStarted);  // it died before it could be watched
+  ::signal(SIGPIPE, SIG_DFL);
+  int const empty = ::open("/dev/null", O_RDONLY);
+  ::dup2(empty, STDIN_FILENO);
+  ::dup2(log, STDOUT_FILENO);
+  ::dup2(log, STDERR_FILENO);
+  ::execl("/bin/sh", "sh", "-c", command, static_cast<char*>(nullptr));
+  ::_exit(kNotStarted);
+}
+
+}  // namespace
+
+ChildProcess::ChildProcess(std::string const& command, std::string const& log) {
+  int const file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  VOXCYCLE_REQUIRE(file >= 0, "cannot write " << log << " (" << std::strerror(errno)
+                                              << "). Choose another directory.");
+  pid_t const parent = ::getpid();
+  pid_ = ::fork();
+  int const problem = errno;
+  if (pid_ == 0) become_command(command.c_str(), file, parent);
+  ::close(file);
+  VOXCYCLE_REQUIRE(
+      pid_ > 0, "no process can be started (" << std::strerror(problem) << "). Run fewer at once.");
+  ::setpgid(pid_, pid_);  // whichever of the two is first
+}
+
+ChildProcess::ChildProcess(ChildProcess&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)), status_(other.status_) {}
+
+ChildProcess::~ChildProcess() {
+  if (pid_ < 0) return;
+  request_stop();
+  wait();
+}
+
+std::optional<int> ChildProcess::poll() {
+  int status = 0;
+  if (!status_ && ::waitpid(pid_, &status, WNOHANG) == pid_) {
+    status_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  return status_;
+}
+
+int ChildProcess::wait() {
+  while (!poll()) std::this_thread::sleep_for(kPause);
+  return *status_;
+}
+
+void ChildProcess::request_stop() {
+  if (!poll()) ::kill(pid_, SIGUSR1);
+}
+
+std::vector<std::int64_t> parse_process_counts(std::string const& name, std::string const& list) {
+  std::vector<std::int64_t> counts;
+  for (auto const& part : split_list(list)) {
+    auto const count = parse_number<std::int64_t>(part);
+    VOXCYCLE_REQUIRE(count > 0, name << ": '" << part
+                                     << "' is no number of processes. Give whole numbers from 1, "
+                                        "e.g. 1,2,3.");
+    counts.push_back(*count);
+  }
+  VOXCYCLE_REQUIRE(!counts.empty(), name << " is empty. Give numbers of processes, e.g. 1,2,3.");
+  return counts;
+}
+
+std::string shell_word(std::string const& text) {
+  std::string result = "'";
+  for (char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
+
+void require_started(std::int64_t started, std::int64_t wanted) {
+  VOXCYCLE_REQUIRE(started == wanted, "the launcher started "
+                                          << started << " processes that know "
+                                          << "of each other instead of " << wanted
+                                          << ". Give one that starts MPI programs, with {} for "
+                                             "their number.");
+}
+
+void require_room(std::string const& launcher, std::int64_t processes) {
+  std::int64_t const maximum = std::max(std::int64_t{1}, machine_memory_bytes() / kMinOfProcess);
+  VOXCYCLE_REQUIRE(launcher != kLauncher || processes <= maximum,
+                   processes << " processes need more memory before their first step than the "
+                             << format_bytes(static_cast<double>(machine_memory_bytes()))
+                             << " of this machine. Ask for at most " << maximum
+                             << ", or name a launcher that uses several machines (--launcher, "
+                                "ablate.launcher), e.g. 'srun --mpi=pmix -n {}'.");
+}
+
+std::string own_command(std::string launcher, std::int64_t processes, int threads,
+                        std::vector<std::string> const& arguments) {
+  require_room(launcher, processes);
+  VOXCYCLE_REQUIRE(
+      !launcher.empty() || processes == 1,
+      "no launcher is given for " << processes << " processes. Give one, e.g. 'mpirun -n {}'.");
+  if (!launcher.empty()) {
+    auto const place = launcher.find("{}");
+    VOXCYCLE_REQUIRE(place != std::string::npos,
+                     "the launcher '" << launcher << "' has no {} for the number of processes.");
+    launcher.replace(place, 2, std::to_string(processes));
+    launcher += ' ';
+  }
+  std::string command = "exec env" + without_identity() +
+                        " OMP_NUM_THREADS=" + std::to_string(threads) + ' ' + launcher +
+                        shell_word(std::filesystem::read_symlink("/proc/self/exe").string());
+  for (auto const& argument : arguments) command += ' ' + shell_word(argument);
+  return command;
+}
+
+std::string last_lines(std::string const& path, std::size_t maximum) {
+  std::ifstream in(path);
+  std::deque<std::string> lines;
+  for (std::string line; std::getline(in, line);) {
+    lines.push_back(line);
+    if (lines.size() > maximum) lines.pop_front();
+  }
+  std::string text;
+  for (auto const& line : lines) text += line + '\n';
+  return text;
+}
+
+}  // namespace voxcycle

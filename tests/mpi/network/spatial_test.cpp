@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/network/spatial.hpp"
+
+#include "voxcycle/comm/process_grid.hpp"
+#include "voxcycle/grid/micro_batches.hpp"
+
+#include <algorithm>
+
+#include "../../unit/network/networks.hpp"
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
+
+namespace voxcycle {
+namespace {
+
+constexpr std::int64_t kSamples = 3;  // two micro-batches
+constexpr double kRounding = 1e-11;   // float64 through some 30 layers
+
+struct Outcome {
+  at::Tensor u;  ///< of this rank's micro-batches
+  std::vector<at::Tensor> gradients, statistics;
+};
+
+struct Options {
+  Norm norm = Norm::sync_batch;
+  bool recompute = false;
+  at::MemoryFormat layout = at::MemoryFormat::ChannelsLast3d;
+  std::int64_t finest_block = 24;  ///< 12: the finest grid has no features
+};
+
+/// Grids of 24 and perhaps 12 voxels in slabs, those of 6 and 3 whole; a second input.
+Outcome pass_over(ProcessGrid const& process_grid, Options const& options) {
+  std::map<std::int64_t, std::int64_t> channels{{3, 8}, {6, 6}, {12, 4}, {24, 3}};
+  channels.erase(channels.upper_bound(options.finest_block), channels.end());
+  auto const network = make_network({.inputs = 2, .channels = channels, .norm = options.norm},
+                                    testing::default_frame);
+  testing::perturb(*network);
+  network->to(at::kDouble);
+  at::manual_seed(4);
+  at::Tensor const x = at::randn({kSamples, 2, 24, 24, 24}, at::kDouble);
+  at::Tensor const du = at::randn({kSamples, 1, 25, 25, 25}, at::kDouble);
+  MicroBatches micro_batches;
+  std::vector<at::Tensor> gradients;
+  for (auto const& micro_batch :
+       micro_batches_of_rank(kSamples, 2, process_grid.groups(), process_grid.group())) {
+    micro_batches.push_back(x.narrow(0, micro_batch.begin, micro_batch.size()).contiguous());
+    gradients.push_back(du.narrow(0, micro_batch.begin, micro_batch.size()));
+  }
+  if (micro_batches.empty()) {
+    micro_batches.push_back(x.narrow(0, 0, 0));
+    gradients.push_back(du.narrow(0, 0, 0));
+  }
+  GradientReducer reducer(process_grid.all, network->parameters(), GradientMode::exact);
+  ForwardContext const context{.comm = process_grid.all,
+                               .spatial = process_grid.spatial.get(),
+                               .slabs = process_grid.slabs,
+                               .reducer = &reducer,
+                               .dtype = at::kDouble,
+                               .layout = options.layout,
+                               .total_micro_batches = micro_batch_count(kSamples, 2),
+                               .total_samples = kSamples,
+                               .recompute = options.recompute};
+  reducer.begin(context.total_micro_batches * process_grid.slabs.count);
+  auto const u = network->forward(context, Grid3::cube(24), micro_batches);
+  Outcome outcome;
+  outcome.u = at::cat(u).detach();
+  torch::autograd::backward(u, gradients);
+  reducer.finish();
+  for (auto const& p : network->parameters()) outcome.gradients.push_back(p.grad());
+  outcome.statistics = network->buffers();
+  return outcome;
+}
+
+void expect_close(std::vector<at::Tensor> const& found, std::vector<at::Tensor> const& expected,
+                  std::string const& what) {
+  EXPECT_EQ(found.size(), expected.size());
+  for (std::size_t k = 0; k < std::min(found.size(), expected.size()); ++k) {
+    EXPECT_TRUE(found[k].defined() && expected[k].defined()) << what << ' ' << k;
+    if (!found[k].defined() || !expected[k].defined()) continue;
+    double const scale = expected[k].abs().max().item<double>();
+    EXPECT_LE((found[k] - expected[k]).abs().max().item<double>(), kRounding * (1.0 + scale))
+        << what << ' ' << k;
+  }
+}
+
+class Space : public ::testing::Test {
+ protected:
+  /// All ranks in one group.
+  Slabs together() const { return {.count = all_->size(), .above = all_->size() > 3 ? 12 : 6}; }
+
+  std::unique_ptr<Communicator> all_ = make_mpi_communicator();
+  std::unique_ptr<Communicator> self_ = make_self_communicator();
+};
+
+TEST_F(Space, SharedOutASampleIsWhatOneProcessMakesOfIt) {
+  ProcessGrid const process_grid(*all_, together());
+  for (auto norm : {Norm::sync_batch, Norm::group, Norm::instance, Norm::none}) {
+    for (bool recompute : {false, true}) {
+      for (auto layout : {at::MemoryFormat::ChannelsLast3d, at::MemoryFormat::Contiguous}) {
+        if (layout == at::MemoryFormat::Contiguous && (recompute || norm == Norm::none)) continue;
+        Options const options{norm, recompute, layout};
+        auto const shared = pass_over(process_grid, options);
+        auto const alone = pass_over(*self_, options);
+        auto const what = to_string(norm) + (recompute ? " recomputed" : "");
+        expect_close({shared.u}, {alone.u}, what + " u");
+        expect_close(shared.gradients, alone.gradients, what + " gradient");
+        expect_close(shared.statistics, alone.statistics, what + " statistics");
+      }
+    }
+  }
+}
+
+TEST_F(Space, GridsAboveTheFinestBlockAreWholeOnEveryProcess) {
+  ProcessGrid const process_grid(*all_, together());
+  Options const options{.finest_block = 12};
+  auto const shared = pass_over(process_grid, options);
+  auto const alone = pass_over(*self_, options);
+  expect_close({shared.u}, {alone.u}, "u");
+  expect_close(shared.gradients, alone.gradients, "gradient");
+  expect_close(shared.statistics, alone.statistics, "statistics");
+}
+
+TEST_F(Space, GroupsGiveTheSameBitsAsOneOfThem) {
+  Slabs const parts{.count = all_->size() % 2 == 0 ? 2 : all_->size(), .above = 6};
+  ProcessGrid const process_grid(*all_, parts);
+  auto const group = all_->split(process_grid.group());
+  auto const together = pass_over(process_grid, {});
+  auto const alone = pass_over(ProcessGrid(*group, parts), {});
+  for (std::size_t k = 0; k < alone.gradients.size(); ++k) {
+    EXPECT_TRUE(at::equal(together.gradients[k], alone.gradients[k])) << k;
+  }
+  for (std::size_t k = 0; k < alone.statistics.size(); ++k) {
+    EXPECT_TRUE(at::equal(together.statistics[k], alone.statistics[k])) << k;
+  }
+}
+
+TEST_F(Space, EveryRankOfAGroupHasTheSameSolution) {
+  ProcessGrid const process_grid(*all_, together());
+  auto const u = pass_over(process_grid, {}).u;
+  auto const all = all_->all_gather(u);
+  for (auto const& one : all.unbind(0)) EXPECT_TRUE(at::equal(one, u));
+}
+
+}  // namespace
+}  // namespace voxcycle

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/config/config.hpp"
+
+#include "voxcycle/core/atomic_file.hpp"
+#include "voxcycle/core/error.hpp"
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+namespace voxcycle {
+namespace {
+
+/// What an operation says when it throws; "" if it does not.
+template <class Operation>
+std::string error_of(Operation const& operation) {
+  try {
+    operation();
+  } catch (Error const& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string config_file(std::string const& text) {
+  std::string const path = std::string(VOXCYCLE_TEST_SCRATCH) + "/config.cfg";
+  write_file_atomically(path, text);
+  return path;
+}
+
+TEST(Config, FileAndCommandLineReplaceDefaults) {
+  Config config;
+  EXPECT_EQ(config.text("cycle.name"), "half_v");
+  config.read_file(config_file("# comment\n[cycle]\nname = w\nsteps = 10, 20\n[run]\nseed = 7\n"));
+  EXPECT_EQ(config.text("cycle.name"), "w");
+  EXPECT_EQ(config.integer("run.seed"), 7);
+  config.set("cycle.name", "f");
+  EXPECT_EQ(config.text("cycle.name"), "f");
+}
+
+TEST(Config, TakesWhatEditorsLeaveInFiles) {
+  Config config;
+  config.read_file(config_file("\xEF\xBB\xBF[cycle]\r\nname = w\r\n[case.plain]\r\n"));
+  EXPECT_EQ(config.text("cycle.name"), "w");
+  ASSERT_EQ(config.study().cases.size(), 1U);
+  EXPECT_EQ(config.study().cases[0].name, "plain");
+}
+
+TEST(Config, TellsADefaultThatWasGiven) {
+  Config config;
+  EXPECT_FALSE(config.given("cycle.name"));
+  config.set("cycle.name", Config().text("cycle.name"));
+  EXPECT_TRUE(config.given("cycle.name"));
+  EXPECT_TRUE(config.overridden("cycle.name"));
+  config.read_file(config_file("[run]\nseed = 1\n"));
+  EXPECT_TRUE(config.given("run.seed"));
+  EXPECT_FALSE(config.overridden("run.seed"));
+  EXPECT_FALSE(config.given("run.threads"));
+}
+
+TEST(Config, UnknownKeysNameTheNearestValidOnes) {
+  Config config;
+  auto const text = error_of([&] { config.set("cycle.step", "3"); });
+  EXPECT_NE(text.find("'cycle.step'"), std::string::npos) << text;
+  EXPECT_NE(text.find("cycle.steps"), std::string::npos) << text;
+  auto const in_file = error_of([&] { config.read_file(config_file("[trian]\nloss = energy\n")); });
+  EXPECT_NE(in_file.find("train.loss"), std::string::npos) << in_file;
+  EXPECT_NE(in_file.find("config.cfg"), std::string::npos) << in_file;
+}
+
+TEST(Config, ValuesOutOfRangeNameTheKeyAndTheRange) {
+  Config config;
+  for (auto const* value : {"-1", "abc", "1e99999", "", "3x", "nan"}) {
+    config.set("run.seed", value);
+    auto const text = error_of([&] { config.integer("run.seed"); });
+    EXPECT_NE(text.find("run.seed"), std::string::npos) << value;
+  }
+  config.set("network.correction_scale", "nan");
+  EXPECT_NE(error_of([&] { config.real("network.correction_scale", 0, 1); }), "");
+  config.set("data.modes", "9");
+  EXPECT_NE(error_of([&] { config.integer("data.modes", 1, 6); }).find("<= 6"), std::string::npos);
+}
+
+TEST(Config, ListsHoldOneEntryOrOneALevel) {
+  Config config;
+  config.set("cycle.steps", "5");
+  EXPECT_EQ(config.integers_a_level("cycle.steps", 3, 1), (std::vector<std::int64_t>{5, 5, 5}));
+  config.set("cycle.steps", "5, 6,7");
+  EXPECT_EQ(config.integers_a_level("cycle.steps", 3, 1), (std::vector<std::int64_t>{5, 6, 7}));
+  EXPECT_NE(error_of([&] { config.integers_a_level("cycle.steps", 2, 1); }), "");
+  config.set("network.channels", "4:8, 8:16");
+  EXPECT_EQ(config.integer_map("network.channels"),
+            (std::map<std::int64_t, std::int64_t>{{4, 8}, {8, 16}}));
+  config.set("network.channels", "4=8");
+  EXPECT_NE(error_of([&] { config.integer_map("network.channels"); }), "");
+}
+
+TEST(Config, DumpReadsBackAsItself) {
+  Config config;
+  config.set("cycle.steps", "11, 12, 13");
+  Config again;
+  again.read_file(config_file(config.dump()));
+  EXPECT_EQ(again.dump(), config.dump());
+}
+
+TEST(Config, IdentityLeavesOutPlaces) {
+  Config config;
+  auto const before = config.identity();
+  config.set("run.directory", "elsewhere");
+  EXPECT_EQ(config.identity(), before);
+  config.set("cycle.rate", "1e-2");
+  EXPECT_NE(config.identity(), before);
+}
+
+TEST(Config, RefusesMissingAndMalformedFiles) {
+  Config config;
+  EXPECT_NE(error_of([&] { config.read_file("no/such/file.cfg"); }), "");
+  EXPECT_NE(error_of([&] { config.read_file(config_file("[cycle\nsteps\n")); }), "");
+}
+
+}  // namespace
+}  // namespace voxcycle

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/study/child_process.hpp"
+
+#include "voxcycle/core/atomic_file.hpp"
+#include "voxcycle/core/error.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace voxcycle {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Far longer than any of these shells takes on a busy machine.
+constexpr auto kPatience = 20s;
+
+std::string scratch(std::string const& name) {
+  std::filesystem::create_directories(VOXCYCLE_TEST_SCRATCH);
+  return std::string(VOXCYCLE_TEST_SCRATCH) + "/" + name;
+}
+
+bool appears(std::string const& path) {
+  auto const end = std::chrono::steady_clock::now() + kPatience;
+  while (!std::filesystem::exists(path)) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(10ms);
+  }
+  return true;
+}
+
+/// Makes `begun`, waits, and makes `stopped` and ends with 5 when asked to stop.
+std::string patient_command(std::string const& begun, std::string const& stopped) {
+  return "trap 'touch " + stopped + "; exit 5' USR1; touch " + begun +
+         "; while true; do sleep 0.05; done";
+}
+
+TEST(ChildProcess, OutputGoesToTheLogAndTheStatusComesBack) {
+  auto const log = scratch("output.txt");
+  EXPECT_EQ(ChildProcess("echo out; echo err >&2; cat; exit 7", log).wait(), 7);
+  EXPECT_EQ(read_file(log), "out\nerr\n");
+  EXPECT_EQ(ChildProcess("true", log).wait(), 0);
+  EXPECT_EQ(read_file(log), "");
+  EXPECT_EQ(ChildProcess("kill -9 $$", log).wait(), 128 + SIGKILL);
+}
+
+TEST(ChildProcess, RefusesALogThatCannotBe) {
+  EXPECT_THROW(ChildProcess("true", scratch("nowhere") + "/log"), Error);
+}
+
+TEST(ChildProcess, StopsWhenAsked) {
+  auto const begun = scratch("begun-1");
+  auto const stopped = scratch("stopped-1");
+  std::filesystem::remove(begun);
+  std::filesystem::remove(stopped);
+  ChildProcess child(patient_command(begun, stopped), scratch("log-1"));
+  ASSERT_TRUE(appears(begun));
+  EXPECT_FALSE(child.poll());
+  child.request_stop();
+  EXPECT_EQ(child.wait(), 5);
+  EXPECT_EQ(child.poll(), 5);
+  EXPECT_TRUE(std::filesystem::exists(stopped));
+}
+
+TEST(ChildProcess, StopsWithItsObjectAndWithItsParent) {
+  for (bool const parent_dies : {false, true}) {
+    auto const begun = scratch("begun-2");
+    auto const stopped = scratch("stopped-2");
+    std::filesystem::remove(begun);
+    std::filesystem::remove(stopped);
+    auto const start_and_leave = [&] {
+      ChildProcess const child(patient_command(begun, stopped), scratch("log-2"));
+      EXPECT_TRUE(appears(begun));
+      if (parent_dies) ::raise(SIGKILL);
+    };
+    if (parent_dies) {
+      pid_t const parent = ::fork();
+      if (parent == 0) start_and_leave();
+      ::waitpid(parent, nullptr, 0);
+    } else {
+      start_and_leave();
+    }
+    EXPECT_TRUE(appears(stopped)) << (parent_dies ? "parent" : "object");
+  }
+}
+
+TEST(ChildProcess, IsOutOfReachOfSignalsToThisGroup) {
+  auto const log = scratch("group.txt");
+  ChildProcess("ps -o pgid= -p $$", log).wait();
+  EXPECT_NE(std::stoi(read_file(log)), ::getpgrp());
+}
+
+TEST(ShellWord, ComesThroughTheShellAsItIs) {
+  auto const log = scratch("word.txt");
+  std::string const nasty = "a b  c'd\"e$HOME`ls`\\n*;|&<>()#~";
+  ChildProcess("printf %s " + shell_word(nasty), log).wait();
+  EXPECT_EQ(read_file(log), nasty);
+}
+
+TEST(OwnCommand, PutsTheNumberOfProcessesIntoTheLauncher) {
+  auto const command = own_command("mpirun -n {} --x", 3, 2, {"train", "a b"});
+  EXPECT_EQ(command.rfind("exec env OMP_NUM_THREADS=2 mpirun -n 3 --x '/", 0), 0) << command;
+  EXPECT_NE(command.find("' 'train' 'a b'"), std::string::npos) << command;
+  EXPECT_EQ(own_command("", 1, 4, {}).rfind("exec env OMP_NUM_THREADS=4 '/", 0), 0);
+  EXPECT_THROW(own_command("mpirun", 2, 1, {}), Error);
+  EXPECT_THROW(own_command(kLauncher, 1 << 20, 1, {}), Error);  // 128 TiB
+  EXPECT_NO_THROW(own_command("srun -n {}", 1 << 20, 1, {}));
+}
+
+TEST(LastLines, AreAllOfAShortFile) {
+  auto const path = scratch("lines.txt");
+  write_file_atomically(path, "1\n2\n3\n");
+  EXPECT_EQ(last_lines(path, 2), "2\n3\n");
+  EXPECT_EQ(last_lines(path, 9), "1\n2\n3\n");
+  EXPECT_EQ(last_lines(scratch("none.txt"), 2), "");
+}
+
+}  // namespace
+}  // namespace voxcycle
