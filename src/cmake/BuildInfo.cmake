@@ -8,7 +8,7 @@ if(GIT)
   endif()
 endif()
 file(CONFIGURE OUTPUT ${OUTPUT} CONTENT [[
-#include "voxcycle/cli/build_info.hpp"
+#include "voxcycle/core/build_info.hpp"
 
 namespace voxcycle::build_info {
 
