@@ -19,7 +19,7 @@ template <class T, class Compute>
 struct Loops {
   /// sums[c] = sum of x, sums[channels + c] = sum of x^2.
   void (*moments)(T const* x, std::int64_t rows, std::int64_t channels, double* sums);
-  /// y = leaky(a x + b) with leak for negative values; y may be x.
+  /// y = leaky(a x + b), leaky(t) = t where t > 0, else leak t; y may be x.
   void (*forward)(T const* x, std::int64_t rows, std::int64_t channels, Compute const* a,
                   Compute const* b, Compute leak, T* y);
   /// With g = dy * leaky'(a x + b): sums[c] = sum of g, sums[channels + c] = sum of g (x - mean).
