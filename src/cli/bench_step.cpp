@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/comm/device_choice.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/median.hpp"
@@ -11,7 +12,6 @@
 #include <vector>
 
 #include "cli/bench.hpp"
-#include "cli/device_choice.hpp"
 #include "cli/memory_check.hpp"
 #include "cli/slow_precision.hpp"
 #include "cli/step_profile.hpp"
@@ -59,7 +59,7 @@ std::int64_t rounds_of(Invocation const& call, StepTrial& trial) {
   constexpr double max_seconds = 60.0;
   double const step = seconds_of([&] { trial.step(); });
   auto const fitting = static_cast<std::int64_t>(max_seconds / step);
-  return -largest_of(call.comm, -std::clamp<std::int64_t>(fitting, 1, bench_repeats(call)));
+  return -call.comm.largest(-std::clamp<std::int64_t>(fitting, 1, bench_repeats(call)));
 }
 
 void take_turns(std::vector<Contender>& contenders, std::int64_t rounds, Communicator const& comm) {
@@ -124,7 +124,7 @@ int bench_step(Invocation const& call) {
   auto const names =
       split_list(call.has("reduction") ? call.flags.at("reduction") : std::string("exact"));
   VOXCYCLE_REQUIRE(!names.empty(), "--reduction is empty. Choose exact, fast or exact,fast.");
-  DeviceChoice place(call.config, call.comm);
+  DeviceChoice place(device_options(call.config), call.comm);
   auto options = train_options(call.config);
   options.device = place.device();
   warn_of_slow_precision(options, call.comm);
@@ -148,7 +148,7 @@ int bench_step(Invocation const& call) {
     warm_up(contenders.back());
     if (contenders.size() > 1) return;
     predicted = planned.bytes;
-    peak = largest_of(call.comm, peak_bytes(place.device()));
+    peak = call.comm.largest(peak_bytes(place.device()));
   };
   for (auto const& name : names) {
     variant.reduction = parse_reduction(name);
