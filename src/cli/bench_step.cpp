@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/comm/device_choice.hpp"
+#include "voxcycle/comm/largest.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/median.hpp"
@@ -59,7 +60,7 @@ std::int64_t rounds_of(Invocation const& call, StepTrial& trial) {
   constexpr double max_seconds = 60.0;
   double const step = seconds_of([&] { trial.step(); });
   auto const fitting = static_cast<std::int64_t>(max_seconds / step);
-  return -call.comm.largest(-std::clamp<std::int64_t>(fitting, 1, bench_repeats(call)));
+  return -largest_of(call.comm, -std::clamp<std::int64_t>(fitting, 1, bench_repeats(call)));
 }
 
 void take_turns(std::vector<Contender>& contenders, std::int64_t rounds, Communicator const& comm) {
@@ -148,7 +149,7 @@ int bench_step(Invocation const& call) {
     warm_up(contenders.back());
     if (contenders.size() > 1) return;
     predicted = planned.bytes;
-    peak = call.comm.largest(peak_bytes(place.device()));
+    peak = largest_of(call.comm, peak_bytes(place.device()));
   };
   for (auto const& name : names) {
     variant.reduction = parse_reduction(name);
