@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/comm/device_choice.hpp"
+#include "voxcycle/config/options.hpp"
 #include "voxcycle/core/median.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/network/conv.hpp"
