@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/comm/device_choice.hpp"
+#include "voxcycle/config/options.hpp"
 #include "voxcycle/core/median.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/network/conv.hpp"
@@ -8,7 +10,6 @@
 #include <vector>
 
 #include "cli/bench.hpp"
-#include "cli/device_choice.hpp"
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 
@@ -132,7 +133,7 @@ int bench_conv(Invocation const& call) {
   Size const size{bench_number(call, "grid", 32), bench_number(call, "batch", 2),
                   bench_repeats(call)};
   std::int64_t const channels = bench_number(call, "channels", 16);
-  DeviceChoice place(call.config, call.comm);
+  DeviceChoice place(device_options(call.config), call.comm);
   if (call.comm.rank() == 0) {
     std::printf(
         "milliseconds of forward and of forward with backward; speed-up of bf16 over the last "

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/comm/device_choice.hpp"
+#include "voxcycle/config/options.hpp"
 #include "voxcycle/core/median.hpp"
 #include "voxcycle/core/parallel.hpp"
 #include "voxcycle/evaluate/evaluation.hpp"
@@ -7,7 +9,6 @@
 #include <cstring>
 
 #include "cli/bench.hpp"
-#include "cli/device_choice.hpp"
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
@@ -39,7 +40,7 @@ void copy_bytes(at::Tensor const& from, at::Tensor const& to) {
 
 int bench_energy(Invocation const& call) {
   std::int64_t const n = bench_number(call, "grid", 128);
-  DeviceChoice const place(call.config, call.comm);
+  DeviceChoice const place(device_options(call.config), call.comm);
   at::Device const device = place.device();
   auto const dtype = call.config.text("train.precision") == "f64" ? at::kDouble : at::kFloat;
   Grid3 const grid = Grid3::cube(n);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/comm/device_choice.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/median.hpp"
 #include "voxcycle/evaluate/evaluation.hpp"
@@ -10,14 +11,13 @@
 #include <vector>
 
 #include "cli/bench.hpp"
-#include "cli/device_choice.hpp"
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
 namespace voxcycle {
 
 int bench_loss(Invocation const& call) {
-  DeviceChoice const place(call.config, call.comm);
+  DeviceChoice const place(device_options(call.config), call.comm);
   at::Device const device = place.device();
   auto const options = train_options(call.config);
   std::int64_t const n = bench_number(call, "grid", 32);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/comm/device_choice.hpp"
+#include "voxcycle/config/options.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/median.hpp"
 #include "voxcycle/core/text.hpp"
@@ -12,7 +14,6 @@
 #include <vector>
 
 #include "cli/bench.hpp"
-#include "cli/device_choice.hpp"
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
@@ -127,7 +128,7 @@ std::string measure(BenchField const& field, Problem const& problem, CoarseOpera
 int bench_reference(Invocation const& call) {
   std::int64_t const n = bench_number(call, "grid", 128);
   Problem const problem{Grid3::cube(n), Boundary{}};
-  DeviceChoice const place(call.config, call.comm);
+  DeviceChoice const place(device_options(call.config), call.comm);
   std::vector<std::string> lines;
   bool const show = call.comm.rank() == 0;
   if (show) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/comm/device_choice.hpp"
+#include "voxcycle/comm/largest.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/median.hpp"
@@ -11,7 +13,6 @@
 #include <vector>
 
 #include "cli/bench.hpp"
-#include "cli/device_choice.hpp"
 #include "cli/memory_check.hpp"
 #include "cli/slow_precision.hpp"
 #include "cli/step_profile.hpp"
@@ -124,7 +125,7 @@ int bench_step(Invocation const& call) {
   auto const names =
       split_list(call.has("reduction") ? call.flags.at("reduction") : std::string("exact"));
   VOXCYCLE_REQUIRE(!names.empty(), "--reduction is empty. Choose exact, fast or exact,fast.");
-  DeviceChoice place(call.config, call.comm);
+  DeviceChoice place(device_options(call.config), call.comm);
   auto options = train_options(call.config);
   options.device = place.device();
   warn_of_slow_precision(options, call.comm);

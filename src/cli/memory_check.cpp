@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/memory_check.hpp"
 
+#include "voxcycle/comm/largest.hpp"
 #include "voxcycle/config/options.hpp"
-#include "voxcycle/config/sample_sets.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/memory.hpp"
@@ -64,12 +64,6 @@ void require_small_tensors(TrainOptions const& options, Grid3 const& finest,
 
 }  // namespace
 
-std::int64_t largest_of(Communicator const& comm, std::int64_t number) {
-  at::Tensor value = at::full({1}, number, at::kLong);
-  comm.all_reduce(value, ReduceOperation::max);
-  return value.item<std::int64_t>();
-}
-
 MemoryFrame memory_frame(Config const& config, Communicator const& comm, std::int64_t gpu_bytes) {
   bool const on_gpu = gpu_bytes > 0;
   double const chosen = config.real("run.memory_limit", 0.0, 1e6) * kGib;
@@ -86,7 +80,7 @@ MemoryOptions training_memory(Config const& config, TrainOptions const& options,
   int const groups = comm.size() / options.slabs.processes(plan.grid);
   return {.ranks = comm.size(),
           .threads = at::get_num_threads(),
-          .held_out = sample_count(config, "held_out", plan.grid),
+          .held_out = sample_count(dataset_options(config), "held_out", plan.grid),
           .batches_ahead = batches_ahead(plan.grid, {.batch = plan.batch, .ranks = groups}),
           .program_bytes = frame.program};
 }

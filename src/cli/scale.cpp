@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // voxcycle scale: a training step over numbers of processes: strong, weak, and in space.
 #include "voxcycle/cli/command.hpp"
+#include "voxcycle/comm/threads.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
@@ -20,7 +21,6 @@
 #include "cli/bench.hpp"
 #include "cli/memory_check.hpp"
 #include "cli/output_files.hpp"
-#include "cli/threads.hpp"
 #include <ATen/Parallel.h>
 #include <boost/property_tree/json_parser.hpp>
 #include <boost/property_tree/ptree.hpp>

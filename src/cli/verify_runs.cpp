@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/verify_runs.hpp"
 
+#include "voxcycle/comm/device_choice.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
@@ -12,7 +13,6 @@
 #include <filesystem>
 #include <sstream>
 
-#include "cli/device_choice.hpp"
 #include <ATen/Parallel.h>
 
 namespace voxcycle {
@@ -38,7 +38,7 @@ std::vector<StepRecord> read_records(std::string const& path) {
 int run_verify_worker(Invocation const& call) {
   require_started(call.comm.size(),
                   parse_number<std::int64_t>(call.flags.at("processes")).value_or(0));
-  DeviceChoice place(call.config, call.comm);
+  DeviceChoice place(device_options(call.config), call.comm);
   TrainOptions options = train_options(call.config);
   options.device = place.device();
   options.restart = call.has("fresh") ? Restart::fresh : Restart::resume;
