@@ -8,18 +8,13 @@
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/memory.hpp"
 #include "voxcycle/core/text.hpp"
-#include "voxcycle/core/timer.hpp"
 #include "voxcycle/study/ablate_results.hpp"
-#include "voxcycle/study/child_process.hpp"
+#include "voxcycle/study/runner.hpp"
 #include "voxcycle/train/checkpoint.hpp"
-#include "voxcycle/train/stop_signal.hpp"
 #include "voxcycle/train/trainer.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
-#include <list>
-#include <thread>
 
 #include <ATen/Parallel.h>
 
@@ -27,8 +22,6 @@ namespace voxcycle {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::chrono::milliseconds kPause{50};
 
 /// The identity of the run that the directory holds; "" if it cannot be told.
 std::string identity_in(std::string const& directory) {
@@ -77,7 +70,7 @@ class Session {
                         ". Remove it, or choose another ablate.directory.");
           break;
         default:
-          waiting_.push_back(&run);
+          open_.push_back(&run);
       }
     }
     if (finished_ > 0) {
@@ -85,43 +78,16 @@ class Session {
     }
   }
 
-  bool busy() const { return !active_.empty(); }
-
-  void start_what_fits() {
-    while (!waiting_.empty() && active_.size() < static_cast<std::size_t>(options_.jobs)) {
-      start(*waiting_.front());
-      waiting_.pop_front();
-    }
+  RunsResult train() {
+    result_.stopped = run_all(
+        open_.size(), static_cast<std::size_t>(options_.jobs),
+        [&](std::size_t number) { return begin(*open_[number]); },
+        [&](EndedRun const& ended) { conclude(*open_[ended.number], ended); });
+    return result_;
   }
-
-  void collect() {
-    for (auto at = active_.begin(); at != active_.end();) {
-      auto const status = at->child.poll();
-      if (!status) {
-        ++at;
-        continue;
-      }
-      conclude(*at, *status);
-      at = active_.erase(at);
-    }
-  }
-
-  void request_stop() {
-    waiting_.clear();
-    for (auto& one : active_) one.child.request_stop();
-    result_.stopped = true;
-  }
-
-  RunsResult const& result() const { return result_; }
 
  private:
-  struct Active {
-    PlannedRun const& run;
-    ChildProcess child;
-    Timer timer;
-  };
-
-  void start(PlannedRun const& run) {
+  ProgramRun begin(PlannedRun const& run) const {
     auto const config = run.directory + "/config.cfg";
     // Also of a run that goes on: places, threads and memory may be others now.
     write_file_atomically(config, run.config.dump());
@@ -130,11 +96,10 @@ class Session {
     if (auto const limit = memory_limit(run); !limit.empty()) {
       arguments.insert(arguments.end(), {"--run.memory_limit", limit});
     }
-    auto const command = own_command(options_.processes > 1 ? options_.launcher : "",
-                                     options_.processes, threads_, arguments);
     log_info(format("run %d starts: %s; its output is in %s", run.number, run.label.c_str(),
                     output_of(run).c_str()));
-    active_.push_back({run, ChildProcess(command, output_of(run)), {}});
+    return {arguments, output_of(run), options_.processes > 1 ? options_.launcher : "",
+            options_.processes, threads_};
   }
 
   /// GiB a process where several runs share this machine's memory, which each would take for its
@@ -147,22 +112,21 @@ class Session {
     return format("%.6g", usable_memory_bytes() / runs / kGib);
   }
 
-  void conclude(Active const& one, int status) {
-    auto const& run = one.run;
+  void conclude(PlannedRun const& run, EndedRun const& ended) {
     if (progress_of(run) == RunProgress::finished) {
       ++finished_;
       result_.gained = true;
       log_info(format("%zu of %zu: run %d, %s, after %s: %s", finished_, total_, run.number,
-                      run.label.c_str(), format_seconds(one.timer.seconds()).c_str(),
+                      run.label.c_str(), format_seconds(ended.seconds).c_str(),
                       final_figures(run).c_str()));
-    } else if (result_.stopped) {
-      result_.gained = result_.gained || status == kStopped;
+    } else if (ended.stopped) {
+      result_.gained = result_.gained || ended.status == kStopped;
       log_info(format("run %d, %s, is stopped", run.number, run.label.c_str()));
     } else {
       // A run that ends unfinished without an error was stopped by somebody else.
-      fail(run,
-           format("it ended with status %d. The end of %s:\n", status, output_of(run).c_str()) +
-               last_lines(output_of(run)));
+      fail(run, format("it ended with status %d. The end of %s:\n", ended.status,
+                       output_of(run).c_str()) +
+                    last_lines(output_of(run)));
     }
   }
 
@@ -175,8 +139,7 @@ class Session {
   std::size_t total_;
   std::size_t finished_ = 0;
   int threads_ = 1;
-  std::list<PlannedRun const*> waiting_;
-  std::list<Active> active_;
+  std::vector<PlannedRun const*> open_;
   RunsResult result_;
 };
 
@@ -216,19 +179,7 @@ RunProgress progress_of(PlannedRun const& run) {
 }
 
 RunsResult train_runs(std::vector<PlannedRun> const& runs, RunsOptions const& options) {
-  StopSignal const stop;
-  Session session(runs, options);
-  session.start_what_fits();
-  while (session.busy()) {
-    std::this_thread::sleep_for(kPause);
-    if (!session.result().stopped && stop.requested()) {
-      log_info("stopping all runs with a checkpoint");
-      session.request_stop();
-    }
-    session.collect();
-    if (!session.result().stopped) session.start_what_fits();
-  }
-  return session.result();
+  return Session(runs, options).train();
 }
 
 }  // namespace voxcycle

@@ -25,9 +25,8 @@ struct Abscissa {
 };
 
 Abscissa time_abscissa(double longest) {
-  if (longest < 180) return {"time", "training time, s", &StudyPoint::seconds, 1};
-  if (longest < 3 * 3600) return {"time", "training time, min", &StudyPoint::seconds, 60};
-  return {"time", "training time, h", &StudyPoint::seconds, 3600};
+  auto const [name, seconds] = svg::time_unit(longest);
+  return {"time", std::string("training time, ") + name, &StudyPoint::seconds, seconds};
 }
 
 Abscissa work_abscissa(double maximum) {
@@ -103,18 +102,15 @@ int color_of(std::size_t group) {
 }
 
 svg::Series main_line(std::vector<StudyGroup> const& groups, std::size_t k) {
-  svg::Series line{groups[k].label, color_of(k), true, false, {}};
+  svg::Series line{name_of(groups[k]), color_of(k), true, false, {}};
   line.dash = static_cast<int>(k) / svg::kColors % svg::kDashes;
   return line;
 }
 
 std::string legend_of(std::vector<StudyGroup> const& groups) {
-  std::string entries;
-  for (std::size_t k = 0; k < groups.size(); ++k) {
-    entries += element("span", "",
-                       svg::legend_swatch(main_line(groups, k)) + html::escape(name_of(groups[k])));
-  }
-  return element("div", "class='legend'", entries);
+  std::vector<svg::Series> lines;
+  for (std::size_t k = 0; k < groups.size(); ++k) lines.push_back(main_line(groups, k));
+  return svg::legend(lines);
 }
 
 std::string error_chart(std::vector<StudyGroup> const& groups, StudyMetric metric,
@@ -146,7 +142,7 @@ std::string error_chart(std::vector<StudyGroup> const& groups, StudyMetric metri
   chart.x = x_axis(chart.series);
   if (chart.x.logarithmic) chart.x_label += ", logarithmic";
   chart.y = y_axis(groups, metric);
-  return element("figure", "class='chart'", element("h3", "", name) + svg::render(chart));
+  return svg::figure(chart, "");
 }
 
 std::string charts_against(std::vector<StudyGroup> const& groups, Abscissa const& x) {
@@ -173,12 +169,11 @@ std::string render_study_curves(std::vector<StudyGroup> const& all) {
   for (auto const& group : all) {
     if (!group.curve.empty()) groups.push_back(group);
   }
-  std::string content = element("h2", "", "Held-out errors along the runs");
+  std::string const title = "Held-out errors along the runs";
   if (groups.empty()) {
-    return element("section", "",
-                   content + element("p", "class='quiet'", "No run is finished yet."));
+    return html::section(title, element("p", "class='quiet'", "No run is finished yet."));
   }
-  content += legend_of(groups);
+  std::string content = legend_of(groups);
   auto const time = time_abscissa(largest(groups, &StudyPoint::seconds));
   double const max_work = largest(groups, &StudyPoint::work);
   if (max_work > 0) {
@@ -195,7 +190,7 @@ std::string render_study_curves(std::vector<StudyGroup> const& all) {
       "Where runs differ only in their seed, the full line is their mean and the thin lines are "
       "the runs. Arrows at the upper edge: errors beyond it. Untrained networks stand at the left "
       "edge of a logarithmic axis.");
-  return element("section", "", content);
+  return html::section(title, content);
 }
 
 }  // namespace voxcycle

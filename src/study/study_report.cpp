@@ -28,17 +28,6 @@ char const* metric_name(StudyMetric metric) {
   return "";
 }
 
-std::string render_summary(Study const& study) {
-  std::string rows;
-  for (auto const& [name, value] : study.summary) {
-    rows +=
-        element("tr", "",
-                element("th", "scope='row'", escape(name)) + element("td", "", html::grid(value)));
-  }
-  return element("section", "",
-                 element("h2", "", "What was run") + element("table", "class='summary'", rows));
-}
-
 std::string render_missing(Study const& study) {
   std::string items;
   std::size_t missing = 0;
@@ -106,11 +95,6 @@ bool goes_on_after_the_finest(StudyGroup const& group) {
 }
 
 std::string render_table(Study const& study, std::vector<StudyGroup> const& groups) {
-  std::string head;
-  for (char const* name : {"cycle or case", "seeds", "grid", "relative L2", "energy gap",
-                           "energy norm", "training", "voxels", "to target", "speed-up"}) {
-    head += element("th", "scope='col'", name);
-  }
   double fastest = NAN;
   for (auto const& group : groups) fastest = std::fmax(fastest, group.speedup);
   std::string rows;
@@ -185,13 +169,12 @@ std::string render_table(Study const& study, std::vector<StudyGroup> const& grou
         "is 100 %) and three times what the run began with. The charts' scales are those of the "
         "other evaluations.";
   }
-  return element("section", "",
-                 element("h2", "", "Final figures") +
-                     element("div", "class='scroll'",
-                             element("table", "class='errors'",
-                                     element("thead", "", element("tr", "", head)) +
-                                         element("tbody", "", rows))) +
-                     element("p", "class='quiet'", note));
+  return html::section(
+      "Final figures",
+      html::error_table({"cycle or case", "seeds", "grid", "relative L2", "energy gap",
+                         "energy norm", "training", "voxels", "to target", "speed-up"},
+                        rows) +
+          element("p", "class='quiet'", note));
 }
 
 }  // namespace
@@ -204,12 +187,8 @@ std::string render_study(Study const& study) {
   body += render_table(study, groups);
   body += render_study_curves(groups);
   body += render_study_spectra(groups);
-  if (!study.summary.empty()) body += render_summary(study);
-  if (!study.config.empty()) {
-    body += element("details", "",
-                    element("summary", "", "Configuration of the study") +
-                        element("pre", "", escape(study.config)));
-  }
+  body += html::summary(study.summary);
+  body += html::folded("Configuration of the study", study.config);
   return html::page(title, body);
 }
 

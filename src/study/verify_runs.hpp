@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/cli/command.hpp"
-#include "voxcycle/study/child_process.hpp"
+#include "voxcycle/study/runner.hpp"
+#include "voxcycle/study/verify.hpp"
 
 #include <cstdint>
 #include <string>
@@ -26,7 +26,7 @@ struct StepRecord {
 /// The short trainings of voxcycle verify, each of them child processes.
 class VerifyRuns {
  public:
-  explicit VerifyRuns(Invocation const& call);
+  VerifyRuns(Config const& config, VerifyOptions const& options);
 
   /// One training on `processes`. @throws Error naming its log if it fails.
   std::vector<StepRecord> run(std::int64_t processes, std::string const& reduction) const;
@@ -38,12 +38,8 @@ class VerifyRuns {
   std::vector<StepRecord> session(std::string const& name, std::int64_t processes,
                                   std::vector<std::string> const& more) const;
 
-  std::string scratch_;
-  std::string launcher_ = kLauncher;
-  std::string steps_ = "5";
+  ScratchRuns runs_;
+  std::string steps_;
 };
-
-/// What the child processes do: train, and write one line a step to the file of --worker.
-int run_verify_worker(Invocation const& call);
 
 }  // namespace voxcycle

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "voxcycle/core/median.hpp"
 #include "voxcycle/core/parallel.hpp"
 #include "voxcycle/evaluate/evaluation.hpp"
 #include "voxcycle/poisson/energy.hpp"
 
 #include <cstring>
 
-#include "cli/bench.hpp"
-#include "cli/device_choice.hpp"
+#include "bench/measure.hpp"
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
@@ -37,11 +35,10 @@ void copy_bytes(at::Tensor const& from, at::Tensor const& to) {
 
 }  // namespace
 
-int bench_energy(Invocation const& call) {
-  std::int64_t const n = bench_number(call, "grid", 128);
-  DeviceChoice const place(call.config, call.comm);
-  at::Device const device = place.device();
-  auto const dtype = call.config.text("train.precision") == "f64" ? at::kDouble : at::kFloat;
+BenchResult bench_energy(BenchOptions const& o) {
+  std::int64_t const n = o.grid.value_or(128);
+  at::Device const device = o.device;
+  auto const dtype = o.config.text("train.precision") == "f64" ? at::kDouble : at::kFloat;
   Grid3 const grid = Grid3::cube(n);
   at::Tensor const u = at::rand({1, 1, n + 1, n + 1, n + 1}, dtype).to(device);
   at::Tensor const nu = at::rand({1, 1, n, n, n}, dtype).add_(0.5).to(device);
@@ -51,26 +48,22 @@ int bench_energy(Invocation const& call) {
   at::Tensor const from = at::ones({bytes / 2}, at::kByte).to(device);
   at::Tensor const to = at::ones({bytes / 2}, at::kByte).to(device);
   int const calls = device.is_cuda() ? 20 : 1;
-  std::vector<double> kernel, copied;
-  std::int64_t const repeats = bench_repeats(call);
-  for (int k = 0; k < repeats + kBenchWarmUps; ++k) {
-    double const a = seconds_a_call(device, calls, [&] { energy_and_gradient(u, nu, grid); });
-    double const b = seconds_a_call(device, calls, [&] { copy_bytes(from, to); });
-    if (k < kBenchWarmUps) continue;
-    kernel.push_back(a);
-    copied.push_back(b);
-  }
-  return bench_report(call, {{"bench", json::text("energy")},
-                             {"device", json::text(place.name())},
-                             {"grid", std::to_string(n)},
-                             {"precision", json::text(precision_name(dtype))},
-                             {"threads", std::to_string(at::get_num_threads())},
-                             {"repeats", std::to_string(repeats)},
-                             {"seconds_median", json::number(median(kernel))},
-                             {"copy_seconds_median", json::number(median(copied))},
-                             {"ratio_to_copy", json::number(median(kernel) / median(copied))},
-                             {"gigabytes_a_second",
-                              json::number(static_cast<double>(bytes) / median(kernel) / 1e9)}});
+  std::int64_t const repeats = bench_repeats(o);
+  auto const seconds = medians(repeats, [&]() -> std::vector<double> {
+    return {seconds_a_call(device, calls, [&] { energy_and_gradient(u, nu, grid); }),
+            seconds_a_call(device, calls, [&] { copy_bytes(from, to); })};
+  });
+  double const kernel = seconds[0], copied = seconds[1];
+  return {{{"bench", json::text("energy")},
+           {"device", json::text(o.device_name)},
+           {"grid", std::to_string(n)},
+           {"precision", json::text(precision_name(dtype))},
+           {"threads", std::to_string(at::get_num_threads())},
+           {"repeats", std::to_string(repeats)},
+           {"seconds_median", json::number(kernel)},
+           {"copy_seconds_median", json::number(copied)},
+           {"ratio_to_copy", json::number(kernel / copied)},
+           {"gigabytes_a_second", json::number(static_cast<double>(bytes) / kernel / 1e9)}}};
 }
 
 }  // namespace voxcycle
