@@ -2,11 +2,11 @@
 // The one place where errors end: prints rank and host, then ends all ranks.
 #include "voxcycle/cli/command.hpp"
 #include "voxcycle/cli/error_words.hpp"
-#include "voxcycle/cli/tensor_memory.hpp"
 #include "voxcycle/comm/communicator.hpp"
 #include "voxcycle/core/host.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/memory.hpp"
+#include "voxcycle/core/tensor_memory.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/config/options.hpp"
-#include "voxcycle/config/sample_sets.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/random.hpp"
@@ -66,7 +65,7 @@ ShardSample noise(ShardInfo const& info, std::uint64_t index) {
 }
 
 ShardInfo shard_info(Config const& config, Grid3 const& grid, std::int64_t samples) {
-  ShardInfo info = problem_info(config, "train", grid);
+  ShardInfo info = problem_info(dataset_options(config), "train", grid);
   info.family = "noise";
   info.parameters = 4;
   info.samples = samples;

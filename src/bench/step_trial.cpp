@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/bench/step_trial.hpp"
 
+#include "voxcycle/comm/device_choice.hpp"
 #include "voxcycle/core/memory.hpp"
 #include "voxcycle/grid/micro_batches.hpp"
 #include "voxcycle/train/frame.hpp"
 
-#include "cli/device_choice.hpp"
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 

@@ -3,6 +3,8 @@
 #include "voxcycle/bench/bench.hpp"
 
 #include "voxcycle/cli/command.hpp"
+#include "voxcycle/comm/device_choice.hpp"
+#include "voxcycle/config/options.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/registry.hpp"
@@ -12,7 +14,6 @@
 #include <cstdio>
 #include <vector>
 
-#include "cli/device_choice.hpp"
 #include "cli/output_files.hpp"
 
 namespace voxcycle {
@@ -44,7 +45,7 @@ Registry<Subject> const kSubjects{
 
 BenchResult measure(Invocation const& call, Subject const& subject) {
   std::optional<DeviceChoice> place;
-  if (subject.uses != Uses::host) place.emplace(call.config, call.comm);
+  if (subject.uses != Uses::host) place.emplace(device_options(call.config), call.comm);
   BenchOptions options{
       .config = call.config,
       .comm = call.comm,

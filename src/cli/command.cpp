@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/cli/command.hpp"
 
+#include "voxcycle/comm/threads.hpp"
 #include "voxcycle/config/config_study.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/build_info.hpp"
@@ -10,8 +11,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <string_view>
-
-#include "cli/threads.hpp"
 
 namespace voxcycle {
 namespace {
@@ -180,7 +179,7 @@ int run_command_line(std::vector<std::string> const& arguments, Communicator con
   VOXCYCLE_REQUIRE(command.name == "ablate" || (study.vary.empty() && study.cases.empty()),
                    command.name << " cannot use a config with [vary] or [case.NAME] (they describe "
                                    "many runs). Use voxcycle ablate, or remove these sections.");
-  set_threads(invocation.config, comm);
+  set_threads(invocation.config.integer("run.threads", 0, 4096), comm);
   return command.run(invocation);
 }
 

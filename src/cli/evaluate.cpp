@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // voxcycle evaluate: errors of a trained network against the references; table, CSV, JSON, report.
 #include "voxcycle/cli/command.hpp"
+#include "voxcycle/comm/device_choice.hpp"
 #include "voxcycle/config/model.hpp"
 #include "voxcycle/config/options.hpp"
-#include "voxcycle/config/sample_sets.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/build_info.hpp"
 #include "voxcycle/core/error.hpp"
@@ -27,7 +27,6 @@
 #include <utility>
 #include <vector>
 
-#include "cli/device_choice.hpp"
 #include "cli/output_files.hpp"
 
 namespace voxcycle {
@@ -43,7 +42,8 @@ Grid3 grid_of(Invocation const& call) {
   VOXCYCLE_REQUIRE(
       n > 0, "--grid " << text << " is no grid. Give voxels along the longest edge, e.g. 64.");
   auto const grid = level_grid(call.config, *n);
-  static_cast<void>(sample_count(call.config, "held_out", grid));  // generate makes these alone
+  static_cast<void>(
+      sample_count(dataset_options(call.config), "held_out", grid));  // generate makes these alone
   return grid;
 }
 
@@ -202,7 +202,8 @@ std::string split_of(Invocation const& call) {
 std::string shards_of(Invocation const& call, std::string const& split, Grid3 const& grid) {
   auto const shards = shard_directory(call.config.text("data.directory"), split, grid);
   VOXCYCLE_REQUIRE(
-      split == "held_out" || !made_on_the_fly(call.config) || std::filesystem::exists(shards),
+      split == "held_out" || !dataset_options(call.config).on_the_fly ||
+          std::filesystem::exists(shards),
       "--split train: the training samples are made on the fly, without references. Set "
       "data.on_the_fly = no, data.train_references = yes and another data.directory, and run "
       "voxcycle generate.");
@@ -210,7 +211,7 @@ std::string shards_of(Invocation const& call, std::string const& split, Grid3 co
 }
 
 int evaluate(Invocation const& call) {
-  DeviceChoice const place(call.config, call.comm);
+  DeviceChoice const place(device_options(call.config), call.comm);
   auto const options = train_options(call.config);
   auto const dtype = parse_precision(
       "--precision", call.has("precision") ? call.flags.at("precision") : std::string("f32"));
@@ -220,7 +221,7 @@ int evaluate(Invocation const& call) {
   auto const split = split_of(call);
   auto const shards = shards_of(call, split, grid);
   auto const out = outputs_of(call, options.directory, weights.path, grid, split == "held_out");
-  require_shards(call.config, split, grid);
+  require_shards(dataset_options(call.config), split, grid);
   auto const samples = held_out_samples(shards);
   Network& network = *weights.network;
   network.to(place.device());

@@ -3,14 +3,14 @@
 #include "voxcycle/evaluate/export.hpp"
 
 #include "voxcycle/cli/command.hpp"
-#include "voxcycle/config/model.hpp"
+#include "voxcycle/config/load_model.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/build_info.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/dataset/held_out.hpp"
-#include "voxcycle/train/held_out.hpp"
+#include "voxcycle/network/predict.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -26,7 +26,7 @@ constexpr std::int64_t kSamples = 3;
 /// The network's solutions of the first held-out samples, one at a time, at the finest level of
 /// the cycle.
 void write_sample(std::string const& path, Invocation const& call, Model const& model) {
-  Grid3 const grid = level_grids(model.config).back();
+  Grid3 const grid = model.grids.back();
   ShardSet shards(shard_directory(call.config.text("data.directory"), "held_out", grid));
   HeldOutSet const set = read_held_out(shards, 0, std::min(kSamples, shards.samples()));
   bool const sampled = model.source.kind == SourceKind::sampled;
@@ -50,16 +50,17 @@ int export_model(Invocation const& call) {
                               ? call.flags.at("checkpoint")
                               : checkpoint_path(call.config.text("run.directory"));
   require_outputs_of(call, {"out", "sample"}, {{"the checkpoint", checkpoint}});
-  Model const model = load_model(checkpoint);
+  auto const loaded = load_model(checkpoint);
+  Model const& model = *loaded;
   ExportOptions options{.boundary = model.boundary,
                         .source = model.source,
-                        .smoothing = smoothing_steps(network_options(model.config).smoothing),
+                        .smoothing = smoothing_steps(model.options.smoothing),
                         .levels = {},
-                        .network = describe_network(model.config),
+                        .network = model.name,
                         .weights = "averaged",
                         .version = build_info::version,
-                        .config = model.config.identity()};
-  for (auto const& grid : level_grids(model.config)) options.levels.push_back(grid.level());
+                        .config = model.training};
+  for (auto const& grid : model.grids) options.levels.push_back(grid.level());
   auto const archive = export_network(*model.network, options);
   auto const& out = call.flags.at("out");
   write_file_atomically(out, archive);

@@ -2,6 +2,7 @@
 // voxcycle info: versions of everything linked, devices, threads, processes.
 #include "voxcycle/cli/command.hpp"
 #include "voxcycle/comm/nccl.hpp"
+#include "voxcycle/comm/threads.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/build_info.hpp"
 #include "voxcycle/core/device.hpp"
@@ -12,7 +13,6 @@
 
 #include <cstdio>
 
-#include "cli/threads.hpp"
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
 #include <boost/version.hpp>

@@ -2,7 +2,6 @@
 #include "cli/memory_check.hpp"
 
 #include "voxcycle/config/options.hpp"
-#include "voxcycle/config/sample_sets.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/memory.hpp"
@@ -64,12 +63,6 @@ void require_small_tensors(TrainOptions const& options, Grid3 const& finest,
 
 }  // namespace
 
-std::int64_t largest_of(Communicator const& comm, std::int64_t number) {
-  at::Tensor value = at::full({1}, number, at::kLong);
-  comm.all_reduce(value, ReduceOperation::max);
-  return value.item<std::int64_t>();
-}
-
 MemoryFrame memory_frame(Config const& config, Communicator const& comm, std::int64_t gpu_bytes) {
   bool const on_gpu = gpu_bytes > 0;
   double const chosen = config.real("run.memory_limit", 0.0, 1e6) * kGib;
@@ -77,7 +70,7 @@ MemoryFrame memory_frame(Config const& config, Communicator const& comm, std::in
       static_cast<double>(on_gpu ? gpu_bytes : machine_memory_bytes() / comm.local_size());
   auto const limit = static_cast<std::int64_t>(chosen > 0.0 ? chosen : kUsableShare * all);
   std::int64_t const program = on_gpu ? kGpuProgram : resident_bytes() + kLoadedLater;
-  return {-largest_of(comm, -limit), largest_of(comm, program)};
+  return {-comm.largest(-limit), comm.largest(program)};
 }
 
 MemoryOptions training_memory(Config const& config, TrainOptions const& options,
@@ -86,7 +79,7 @@ MemoryOptions training_memory(Config const& config, TrainOptions const& options,
   int const groups = comm.size() / options.slabs.processes(plan.grid);
   return {.ranks = comm.size(),
           .threads = at::get_num_threads(),
-          .held_out = sample_count(config, "held_out", plan.grid),
+          .held_out = sample_count(dataset_options(config), "held_out", plan.grid),
           .batches_ahead = batches_ahead(plan.grid, {.batch = plan.batch, .ranks = groups}),
           .program_bytes = frame.program};
 }

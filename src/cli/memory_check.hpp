@@ -16,9 +16,6 @@ struct MemoryFrame {
   std::int64_t program = 0;  ///< bytes, see MemoryOptions
 };
 
-/// The largest number of all processes. **Collective**.
-std::int64_t largest_of(Communicator const& comm, std::int64_t number);
-
 /// run.memory_limit, or this machine's share of a process, and the program's size. **Collective**.
 /// @param gpu_bytes  memory of a GPU for this process, which counts then; 0: it computes on the CPU
 MemoryFrame memory_frame(Config const& config, Communicator const& comm,

@@ -3,6 +3,7 @@
 #include "voxcycle/study/scale.hpp"
 
 #include "voxcycle/cli/command.hpp"
+#include "voxcycle/comm/threads.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/study/child_process.hpp"
@@ -10,7 +11,6 @@
 #include <cstdio>
 
 #include "cli/output_files.hpp"
-#include "cli/threads.hpp"
 
 namespace voxcycle {
 namespace {

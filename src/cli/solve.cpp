@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // voxcycle solve: a user's coefficient field in, solution, its error, flows and pictures out.
 #include "voxcycle/cli/command.hpp"
+#include "voxcycle/comm/device_choice.hpp"
+#include "voxcycle/config/load_model.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
@@ -15,7 +17,6 @@
 #include <filesystem>
 #include <memory>
 
-#include "cli/device_choice.hpp"
 #include "cli/output_files.hpp"
 #include "cli/solve_report.hpp"
 #include <ATen/ATen.h>
@@ -103,17 +104,21 @@ std::optional<at::Tensor> source_field(Invocation const& call, Grid3 const& grid
   return tensor_of(std::move(field));
 }
 
+/// The checkpoint of --model, "none" for none.
+std::string model_file(Invocation const& call) {
+  return text_of(call, "model", "none");
+}
+
 SolverOptions solver_options(Invocation const& call) {
   SolverOptions options;
-  options.model = text_of(call, "model", "none");
   if (call.has("precision")) {
     options.precision = parse_precision("--precision", call.flags.at("precision"));
   }
+  auto const file = model_file(call);
+  auto device = device_options(call.config);
   // What the device must be fit for, whatever training was or is to be.
-  Config config = call.config;
-  config.set("train.precision",
-             options.model == "none" ? "f32" : text_of(call, "precision", "bf16"));
-  options.device = DeviceChoice(config, call.comm).device();
+  device.bfloat16 = file != "none" && text_of(call, "precision", "bf16") == "bf16";
+  options.device = DeviceChoice(device, call.comm).device();
   options.tolerance = number_of(call, "tol", 0.0, 1.0, options.tolerance);
   double const maximum = number_of(call, "iterations", 1, 1e6, options.max_iterations);
   VOXCYCLE_REQUIRE(maximum == std::floor(maximum),
@@ -127,6 +132,7 @@ SolverOptions solver_options(Invocation const& call) {
       throw Error((call.has("bc") ? "--bc: " : "problem.boundary: ") + std::string(problem.what()));
     }
   }
+  if (file != "none") options.model = load_model(file);
   return options;
 }
 
@@ -137,7 +143,7 @@ void require_usage(Invocation const& call) {
                        << call.comm.size() << ". Start it without a launcher.");
   VOXCYCLE_REQUIRE(call.has("nu"),
                    "solve needs a coefficient field. Give --nu FILE, e.g. --nu field.h5:/nu.");
-  bool const has_model = text_of(call, "model", "none") != "none";
+  bool const has_model = model_file(call) != "none";
   VOXCYCLE_REQUIRE(has_model || !call.has("compare"),
                    "--compare has nothing to compare without a network. Add --model.");
   VOXCYCLE_REQUIRE(has_model || !call.has("precision"),
@@ -161,7 +167,7 @@ void require_usage(Invocation const& call) {
 /// Solves again without the model.
 Solution solve_from_lift(SolverOptions options, Solver const& solver, at::Tensor const& nu,
                          Grid3 const& grid, std::optional<at::Tensor> const& f) {
-  options.model = "none";
+  options.model = nullptr;
   options.boundary = solver.boundary();
   return Solver(options).solve(nu, grid, f);
 }
@@ -209,7 +215,7 @@ int solve(Invocation const& call) {
 
   SolveReport report{
       .nu = location,
-      .model = options.model,
+      .model = model_file(call),
       .network = solver.model(),
       .boundary = to_string(solver.boundary()),
       .max_iterations = options.max_iterations,

@@ -3,7 +3,7 @@
 
 #include "voxcycle/core/json.hpp"
 #include "voxcycle/core/text.hpp"
-#include "voxcycle/evaluate/evaluation.hpp"
+#include "voxcycle/network/predict.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,14 +2,13 @@
 // What voxcycle solve tells of a solution: lines, JSON.
 #pragma once
 
+#include "voxcycle/evaluate/slices.hpp"
 #include "voxcycle/solver/conductivity.hpp"
 #include "voxcycle/solver/solver.hpp"
 
 #include <array>
 #include <optional>
 #include <string>
-
-#include "cli/solve_slices.hpp"
 
 namespace voxcycle {
 

@@ -2,8 +2,8 @@
 // voxcycle train: composes the run and prints its summary.
 #include "voxcycle/cli/command.hpp"
 #include "voxcycle/cli/error_words.hpp"
+#include "voxcycle/comm/device_choice.hpp"
 #include "voxcycle/config/options.hpp"
-#include "voxcycle/config/sample_sets.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/directory_lock.hpp"
 #include "voxcycle/core/error.hpp"
@@ -11,6 +11,7 @@
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/grid/micro_batches.hpp"
 #include "voxcycle/io/event_file.hpp"
+#include "voxcycle/train/slow_precision.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -21,10 +22,8 @@
 #include <regex>
 #include <vector>
 
-#include "cli/device_choice.hpp"
 #include "cli/dry_run.hpp"
 #include "cli/memory_check.hpp"
-#include "cli/slow_precision.hpp"
 #include <ATen/Parallel.h>
 
 namespace voxcycle {
@@ -62,7 +61,9 @@ std::unique_ptr<DirectoryLock> prepare_directory(TrainOptions const& options, Co
   std::unique_ptr<DirectoryLock> lock;
   if (comm.rank() == 0) {
     // Of all stages, before the first step: else a job ends hours later for a missing file.
-    if (!holds_finished_run(options)) require_training_shards(config, options);
+    if (!holds_finished_run(options)) {
+      require_training_shards(dataset_options(config), grids_of(options));
+    }
     lock = std::make_unique<DirectoryLock>(options.directory, "run.directory");
     for (auto const& directory :
          {options.directory,
@@ -184,7 +185,7 @@ TrainSummary train_within(std::vector<MemoryPlan> const& plans, TrainOptions con
 int run_train(Invocation const& call) {
   TrainOptions options = train_options(call.config);
   if (call.has("fresh")) options.restart = Restart::fresh;
-  DeviceChoice place(call.config, call.comm);
+  DeviceChoice place(device_options(call.config), call.comm);
   options.device = place.device();
   make_family(family_options(call.config));
   warn_of_slow_precision(options, call.comm);

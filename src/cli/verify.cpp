@@ -4,13 +4,13 @@
 #include "voxcycle/study/verify.hpp"
 
 #include "voxcycle/cli/command.hpp"
+#include "voxcycle/comm/device_choice.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/study/child_process.hpp"
 
 #include <cstdio>
 
-#include "cli/device_choice.hpp"
 #include "cli/output_files.hpp"
 
 namespace voxcycle {
@@ -18,7 +18,7 @@ namespace {
 
 int run_worker(Invocation const& call) {
   require_started(call.comm.size(), call.count("processes").value_or(0));
-  DeviceChoice place(call.config, call.comm);
+  DeviceChoice place(device_options(call.config), call.comm);
   TrainOptions options = train_options(call.config);
   options.device = place.device();
   options.restart = call.has("fresh") ? Restart::fresh : Restart::resume;

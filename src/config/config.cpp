@@ -3,6 +3,7 @@
 
 #include "voxcycle/config/config_study.hpp"
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/per_level.hpp"
 #include "voxcycle/core/text.hpp"
 
 #include <algorithm>
@@ -42,15 +43,6 @@ template <class Number, class Parse>
 std::vector<Number> parse_list(std::string const& text, Parse const& parse) {
   std::vector<Number> values;
   for (auto const& part : split_list(text)) values.push_back(parse(part));
-  return values;
-}
-
-template <class Number>
-std::vector<Number> one_a_level(std::string const& name, std::vector<Number> values,
-                                std::size_t levels) {
-  if (values.size() == 1) values.assign(levels, values.front());
-  VOXCYCLE_REQUIRE(values.size() == levels, name << " has " << values.size() << " entries for "
-                                                 << levels << " levels. Give one, or one a level.");
   return values;
 }
 
@@ -153,12 +145,12 @@ std::array<double, 2> Config::range(std::string const& name, double low, double 
 
 std::vector<std::int64_t> Config::integers_a_level(std::string const& name, std::size_t levels,
                                                    std::int64_t low, std::int64_t high) const {
-  return one_a_level(name, integers(name, low, high), levels);
+  return one_per_level(name, integers(name, low, high), levels);
 }
 
 std::vector<double> Config::reals_a_level(std::string const& name, std::size_t levels, double low,
                                           double high) const {
-  return one_a_level(
+  return one_per_level(
       name,
       parse_list<double>(text(name),
                          [&](std::string const& part) { return number_of(name, part, low, high); }),
@@ -166,7 +158,7 @@ std::vector<double> Config::reals_a_level(std::string const& name, std::size_t l
 }
 
 std::vector<std::string> Config::texts_a_level(std::string const& name, std::size_t levels) const {
-  return one_a_level(name, split_list(text(name)), levels);
+  return one_per_level(name, split_list(text(name)), levels);
 }
 
 std::map<std::int64_t, std::int64_t> Config::integer_map(std::string const& name) const {

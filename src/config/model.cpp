@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/config/model.hpp"
 
+#include "voxcycle/config/load_model.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/solver/model.hpp"
 #include "voxcycle/train/checkpoint.hpp"
 #include "voxcycle/train/frame.hpp"
 
@@ -55,19 +57,26 @@ std::string describe_network(Config const& config) {
          config.text("network.smoothing");
 }
 
-Model load_model(std::string const& checkpoint) {
+std::shared_ptr<Model> load_model(std::string const& checkpoint) {
   VOXCYCLE_REQUIRE(std::filesystem::exists(checkpoint),
                    checkpoint << " does not exist. Train first (voxcycle train), name another "
                                  "checkpoint, or give none to go without a network.");
   CheckpointReader const reader(checkpoint);
   try {
-    Model model;
-    model.config = config_of_identity({}, reader.header().identity);
-    model.boundary = boundary_of(model.config);
-    model.source = source_of(model.config);
-    require_units(checkpoint, reader.header().identity, model.boundary, model.source);
-    model.network = make_network(network_options(model.config), model.boundary, model.source);
-    reader.restore_average(*model.network);
+    Config const config = config_of_identity({}, reader.header().identity);
+    auto const model = std::make_shared<Model>();
+    model->file = checkpoint;
+    model->name = describe_network(config);
+    model->options = network_options(config);
+    model->boundary = boundary_of(config);
+    model->source = source_of(config);
+    model->has_unit = make_family(family_options(config))->has_unit();
+    model->precision = parse_precision("train.precision", config.text("train.precision"));
+    model->grids = level_grids(config);
+    model->training = config.identity();
+    require_units(checkpoint, reader.header().identity, model->boundary, model->source);
+    model->network = make_network(model->options, model->boundary, model->source);
+    reader.restore_average(*model->network);
     return model;
   } catch (Error const& problem) {
     throw Error(checkpoint + ": the model cannot be made again from what the checkpoint says: " +

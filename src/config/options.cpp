@@ -3,7 +3,6 @@
 
 #include "voxcycle/config/choice.hpp"
 #include "voxcycle/config/model.hpp"
-#include "voxcycle/config/sample_sets.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/grid/unit_box.hpp"
@@ -13,6 +12,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 
 #include <ATen/Parallel.h>
 
@@ -138,6 +138,39 @@ bool yes_or_no(Config const& config, std::string const& name) {
   return choose<bool>(config, name, {{"yes", true}, {"no", false}});
 }
 
+DeviceOptions device_options(Config const& config) {
+  using Kind = DeviceOptions::Kind;
+  return {
+      .kind = choose<Kind>(config, "run.device",
+                           {{"cpu", Kind::cpu}, {"cuda", Kind::cuda}, {"auto", Kind::automatic}}),
+      .bfloat16 = config.text("train.precision") == "bf16",
+      .channels_last = config.text("train.layout") == "channels_last",
+      .reproducible = config.text("train.reduction") == "exact"};
+}
+
+DatasetOptions dataset_options(Config const& config) {
+  return {.directory = config.text("data.directory"),
+          .family = family_options(config),
+          .boundary = boundary_of(config),
+          .source = source_of(config),
+          .grids = level_grids(config),
+          .seed = static_cast<std::uint64_t>(config.integer("data.seed")),
+          .train_samples = config.integers("data.train_samples", 1),
+          .held_out_samples = config.integers("data.held_out_samples", 1),
+          .shard_samples = config.integers("data.shard_samples", 1),
+          .on_the_fly = yes_or_no(config, "data.on_the_fly"),
+          .train_references = yes_or_no(config, "data.train_references"),
+          .reference_tolerance = config.real("data.reference_tolerance", 1e-13, 1e-2)};
+}
+
+std::vector<Grid3> grids_of(TrainOptions const& options) {
+  std::vector<Grid3> grids;
+  for (int const level : std::set<int>(options.path.begin(), options.path.end())) {
+    grids.push_back(options.levels[static_cast<std::size_t>(level)].grid);
+  }
+  return grids;
+}
+
 FamilyOptions family_options(Config const& config) {
   return {.name = config.text("data.family"),
           .modes = static_cast<int>(config.integer("data.modes", 1, 6)),
@@ -249,8 +282,8 @@ TrainOptions train_options(Config const& config) {
   options.checkpoint_seconds = config.real("train.checkpoint_seconds", 0.0, 1e9);
   options.keep_best = yes_or_no(config, "train.keep_best");
   options.keep_stages = yes_or_no(config, "train.keep_stages");
-  if (made_on_the_fly(config)) {
-    options.fresh_samples = [config](Grid3 const& grid) { return fresh_samples(config, grid); };
+  if (auto const data = dataset_options(config); data.on_the_fly) {
+    options.fresh_samples = [data](Grid3 const& grid) { return fresh_samples(data, grid); };
   }
   options.more_data = more_data(config);
   options.augmentation = choose<Augmentation>(config, "data.augmentation",

@@ -4,11 +4,11 @@
 #include "voxcycle/core/device_timer.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/median.hpp"
+#include "voxcycle/network/predict.hpp"
 #include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/poisson/errors.hpp"
 #include "voxcycle/solver/full_multigrid.hpp"
 #include "voxcycle/solver/multigrid_pcg.hpp"
-#include "voxcycle/train/held_out.hpp"
 
 #include <algorithm>
 #include <functional>

@@ -10,10 +10,6 @@
 
 namespace voxcycle {
 
-std::string precision_name(at::ScalarType type) {
-  return type == at::kDouble ? "f64" : type == at::kFloat ? "f32" : "bf16";
-}
-
 Evaluation evaluate_network(Communicator const& comm, Network& network,
                             HeldOutSamples const& samples, HeldOutOptions const& options) {
   auto const errors = evaluate_held_out(comm, network, samples, options);

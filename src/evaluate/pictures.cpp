@@ -2,8 +2,8 @@
 #include "voxcycle/core/tensor_values.hpp"
 #include "voxcycle/evaluate/evaluation.hpp"
 #include "voxcycle/io/png.hpp"
+#include "voxcycle/network/predict.hpp"
 #include "voxcycle/report/html.hpp"
-#include "voxcycle/train/held_out.hpp"
 
 #include <algorithm>
 

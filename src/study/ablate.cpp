@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/study/ablate.hpp"
 
+#include "voxcycle/comm/device_choice.hpp"
 #include "voxcycle/config/options.hpp"
-#include "voxcycle/config/sample_sets.hpp"
 #include "voxcycle/core/directory_lock.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/exit_status.hpp"
 #include "voxcycle/core/log.hpp"
+#include "voxcycle/core/stop_signal.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/dataset/generate.hpp"
 #include "voxcycle/study/ablate_results.hpp"
 #include "voxcycle/study/ablate_runs.hpp"
 #include "voxcycle/study/child_process.hpp"
 #include "voxcycle/study/study.hpp"
 #include "voxcycle/train/frame.hpp"
 #include "voxcycle/train/memory.hpp"
-#include "voxcycle/train/stop_signal.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <set>
 
-#include "cli/generate.hpp"
 #include "cli/memory_check.hpp"
 
 namespace voxcycle {
@@ -79,7 +79,7 @@ void require_report_options(Config const& config) {
 /// Whether the run's shards are what training asks for, without a look at each sample.
 bool has_shards(PlannedRun const& run) {
   try {
-    require_training_shards(run.config, train_options(run.config));
+    require_training_shards(dataset_options(run.config), grids_of(train_options(run.config)));
   } catch (Error const&) {
     return false;  // generate says why
   }
@@ -94,7 +94,9 @@ GenerateResult generate_missing_shards(std::vector<PlannedRun> const& runs,
   for (auto const& run : runs) {
     if (progress_of(run) == RunProgress::finished) continue;
     if (!done.insert(data_identity(run.config)).second) continue;
-    auto const one = generate_shards(run.config, comm);
+    DeviceChoice const place(device_options(run.config), comm);
+    auto const one = generate_shards(dataset_options(run.config), comm, place.device(),
+                                     memory_frame(run.config, comm).limit);
     all.made += one.made;
     all.complete = one.complete;
     if (!all.complete) break;
@@ -148,7 +150,9 @@ int ablate(Config const& config, AblatePart part, std::string const& run,
   bool const known = only_run && has_shards(chosen.front());
   if (!known) {
     auto const generated = generate_missing_shards(chosen, self);
-    if (!generated.complete) return status_of(generated, chosen.front().config, self);
+    if (!generated.complete) {
+      return status_of(generated, chosen.front().config.text("data.directory"), self);
+    }
   }
   if (part == AblatePart::data) return 0;
   auto const result = train_runs(chosen, options);

@@ -7,6 +7,7 @@
 #include "voxcycle/core/exit_status.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/memory.hpp"
+#include "voxcycle/core/stop_signal.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/study/ablate_results.hpp"
 #include "voxcycle/study/runner.hpp"

@@ -3,19 +3,18 @@
 
 #include "voxcycle/config/model.hpp"
 #include "voxcycle/config/options.hpp"
-#include "voxcycle/config/sample_sets.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/dataset/held_out.hpp"
 #include "voxcycle/grid/micro_batches.hpp"
+#include "voxcycle/network/predict.hpp"
 #include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/solver/spectrum.hpp"
 #include "voxcycle/train/agreement.hpp"
 #include "voxcycle/train/checkpoint.hpp"
 #include "voxcycle/train/frame.hpp"
-#include "voxcycle/train/held_out.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -37,7 +36,7 @@ class Spectra {
         boundary_(options.boundary),
         source_(options.source),
         box_({grid, options.boundary}) {
-    require_shards(config, "held_out", grid);
+    require_shards(dataset_options(config), "held_out", grid);
     ShardSet shards(shard_directory(options.data, "held_out", grid));
     set_ = read_held_out(shards, 0, std::min(samples, shards.samples()));
     require_fits(options.network, grid);

@@ -4,8 +4,8 @@
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
+#include "voxcycle/core/stop_signal.hpp"
 #include "voxcycle/core/timer.hpp"
-#include "voxcycle/train/stop_signal.hpp"
 
 #include <chrono>
 #include <filesystem>

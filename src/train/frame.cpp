@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/train/frame.hpp"
 
+#include "voxcycle/network/network_input.hpp"
 #include "voxcycle/poisson/chebyshev_steps.hpp"
 #include "voxcycle/poisson/nested_equation.hpp"
 #include "voxcycle/poisson/smoother.hpp"
@@ -9,7 +10,6 @@
 #include <cmath>
 #include <limits>
 
-#include "train/network_input.hpp"
 #include "train/source_term.hpp"
 #include <ATen/ATen.h>
 

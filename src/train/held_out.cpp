@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/train/held_out.hpp"
 
+#include "voxcycle/core/stop_signal.hpp"
 #include "voxcycle/grid/micro_batches.hpp"
 #include "voxcycle/poisson/errors.hpp"
-#include "voxcycle/train/stop_signal.hpp"
 
-#include "train/network_input.hpp"
 #include <ATen/ATen.h>
-#include <ATen/core/grad_mode.h>
 
 namespace voxcycle {
 
@@ -15,29 +13,6 @@ at::ScalarType evaluation_type(Grid3 const& grid, at::ScalarType training) {
   constexpr std::int64_t max_voxels = std::int64_t{256} * 256 * 256;
   bool const is_small = grid.voxel_count() <= max_voxels;
   return training == at::kBFloat16 && is_small ? at::kFloat : training;
-}
-
-at::Tensor predict(ProcessGrid const& all, Network& network, Grid3 const& grid, at::Tensor nu,
-                   at::Tensor const& f, at::ScalarType dtype) {
-  at::NoGradGuard const no_grad;
-  ProcessGrid const process_grid = all.on(grid);
-  at::Device const device = device_of(network);
-  ForwardContext const context{.comm = process_grid.all,
-                               .spatial = process_grid.spatial.get(),
-                               .slabs = process_grid.slabs,
-                               .device = device,
-                               .training = false,
-                               .dtype = dtype,
-                               .total_micro_batches = 1,
-                               .total_samples = nu.size(0)};
-  auto const value_type = dtype == at::kDouble ? at::kDouble : at::kFloat;
-  at::Tensor const source = f.defined() ? f.to(device) : f;
-  nu = nu.to(device, value_type);
-  MicroBatches const x{network_input(nu, source)};
-  nu.reset();
-  at::Tensor const u = network.forward(context, grid, x).front();
-  double const datum = network.frames()->at(context, grid).datum;
-  return datum == 0.0 ? u : u.to(at::kDouble) + datum;  // a large one leaves float32 few digits
 }
 
 HeldOutErrors evaluate_held_out(ProcessGrid const& all, Network& network,

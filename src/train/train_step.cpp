@@ -7,10 +7,10 @@
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/grid/micro_batches.hpp"
 #include "voxcycle/network/backward.hpp"
+#include "voxcycle/network/network_input.hpp"
 
 #include <cmath>
 
-#include "train/network_input.hpp"
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 

@@ -22,9 +22,9 @@ ALLOWED = {
     "report": "core io",
     "comm": "core grid",
     "poisson": "core grid comm",
-    "network": "core grid comm poisson",
-    "solver": "core grid io comm poisson network",
-    "dataset": "core grid field io comm solver",
+    "network": "core grid field comm poisson",
+    "solver": "core grid field io comm poisson network",
+    "dataset": "core grid field io comm poisson solver",
     "optim": "core comm",
     "cycle": "core grid",
     "train": "core grid field io comm poisson network solver dataset optim cycle",
@@ -98,8 +98,7 @@ def module_of(path):
     parts = path.parts
     if parts[0] == "cycles":
         return "cycle"
-    # The library's front door, include/voxcycle/solver/solver.hpp, composes modules as commands do.
-    if path.as_posix() in ("src/main.cpp", "include/voxcycle/solver/solver.hpp"):
+    if path.as_posix() == "src/main.cpp":
         return "cli"
     if parts[0] == "src" and len(parts) > 2:
         return parts[1]

@@ -3,24 +3,11 @@
 
 #include "voxcycle/config/config.hpp"
 #include "voxcycle/field/source.hpp"
-#include "voxcycle/network/network.hpp"
 #include "voxcycle/poisson/boundary.hpp"
 
-#include <memory>
 #include <string>
 
 namespace voxcycle {
-
-/// A trained network (averaged weights) and what it was trained for, from a checkpoint alone.
-struct Model {
-  std::shared_ptr<Network> network;
-  Config config;  ///< of the training, as the checkpoint tells
-  Boundary boundary;
-  Source source;
-};
-
-/// @throws Error naming the file if it is missing, damaged, or no checkpoint of this version.
-Model load_model(std::string const& checkpoint);
 
 /// A line of a run's identity that tells the units of the network's corrections, "" for 1.
 std::string units_line(Boundary const& boundary, Source const& source);

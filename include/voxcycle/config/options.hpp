@@ -2,7 +2,9 @@
 // From the configuration to the options of the modules.
 #pragma once
 
+#include "voxcycle/comm/device_choice.hpp"
 #include "voxcycle/config/config.hpp"
+#include "voxcycle/dataset/sample_sets.hpp"
 #include "voxcycle/field/family.hpp"
 #include "voxcycle/field/source.hpp"
 #include "voxcycle/grid/grid3.hpp"
@@ -24,7 +26,11 @@ std::string one_of(Config const& config, std::string const& name,
 /// @throws Error unless the key is "yes" or "no".
 bool yes_or_no(Config const& config, std::string const& name);
 
+/// What train asks of a device.
+DeviceOptions device_options(Config const& config);
 FamilyOptions family_options(Config const& config);
+/// The samples that the config asks for. @throws Error also for a problem without solution.
+DatasetOptions dataset_options(Config const& config);
 Boundary boundary_of(Config const& config);
 /// @throws Error also for a source that has no solution, with zero flux on all faces.
 Source source_of(Config const& config);
@@ -38,6 +44,8 @@ NetworkOptions network_options(Config const& config);
 /// With what `auto` stands for in the keys of the network, so that it always means this one.
 Config settled(Config config);
 TrainOptions train_options(Config const& config);
+/// Grids that its path visits, each once, coarsest first.
+std::vector<Grid3> grids_of(TrainOptions const& options);
 /// "bf16", "f32" or "f64": of convolutions and activations. @throws Error listing them.
 at::ScalarType parse_precision(std::string const& name, std::string const& text);
 

@@ -14,9 +14,6 @@
 
 namespace voxcycle {
 
-/// bf16, f32 or f64, as configurations call them.
-std::string precision_name(at::ScalarType type);
-
 /// Errors of a network on a held-out set.
 struct Evaluation {
   std::string grid;

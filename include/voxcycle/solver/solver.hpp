@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// voxcycle as a library: solves one problem at a time, with a trained network or without.
+// voxcycle as a library: solves one problem at a time, with a trained network or without. Models
+// come from voxcycle/config/load_model.hpp.
 //
-//     voxcycle::Solver const solver({.model = "runs/demo/checkpoint.h5"});
+//     voxcycle::Solver const solver({.model = voxcycle::load_model("runs/demo/checkpoint.h5")});
 //     voxcycle::Solution const solution = solver.solve(nu);        // nu: at::Tensor [64, 64, 64]
 //     if (!solution.converged) return 1;
 //     std::cout << solution.u.sizes() << ", error about " << solution.error_estimate << '\n';
@@ -20,8 +21,10 @@
 
 namespace voxcycle {
 
+struct Model;
+
 struct SolverOptions {
-  std::string model = "none";  ///< checkpoint of a trained network, or none: multigrid alone
+  std::shared_ptr<Model> model{};  ///< trained network; none: multigrid alone
   /// Conditions on the six faces; default: the model's, else 1 at x-, 0 at x+, zero flux elsewhere.
   std::optional<Boundary> boundary{};
   /// Relative residual |b - K u| / |b - K lift|, [1e-14, 1). A solve goes on beyond it until its
@@ -87,12 +90,10 @@ struct [[nodiscard]] Solution {
 /// network and lift it starts from the one with the smaller error: their energies tell (Ritz). A
 /// network that has no level for a grid runs on the finest coarser one that it fits, and its
 /// solution is interpolated. Threads may share one: the network then runs for one at a time.
-/// Reading a model switches off what HDF5 prints of errors by itself (H5Eset_auto2); other threads
-/// must not use an HDF5 library without locks meanwhile.
 class Solver {
  public:
-  /// @throws Error if the model cannot be read, was trained for another boundary, the tolerance
-  ///         or the precision is none of those above, or the device cannot be used, saying why.
+  /// @throws Error if the model was trained for another boundary, the tolerance or the precision is
+  ///         none of those above, or the device cannot be used, saying why.
   explicit Solver(SolverOptions options = {});
   ~Solver();
   Solver(Solver&&) noexcept;

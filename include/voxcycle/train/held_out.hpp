@@ -3,7 +3,7 @@
 
 #include "voxcycle/comm/process_grid.hpp"
 #include "voxcycle/dataset/held_out.hpp"
-#include "voxcycle/network/network.hpp"
+#include "voxcycle/network/predict.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -38,14 +38,5 @@ at::ScalarType evaluation_type(Grid3 const& grid, at::ScalarType training);
 /// @throws StopRequested on all ranks where one of them wants to stop.
 HeldOutErrors evaluate_held_out(ProcessGrid const& all, Network& network,
                                 HeldOutSamples const& samples, HeldOutOptions const& options = {});
-
-/// The network's solution for some samples, [n, 1, nx+1, ...], on this rank alone or, where the
-/// mesh has groups, on all ranks of a group together, where the network's weights are. float32;
-/// float64 where dtype is, or the boundary has a datum (see datum_of), from which Dirichlet values
-/// are then as far as float32 says.
-/// @param nu  [n, 1, nx, ny, nz]
-/// @param f   shape of nu where every sample has a source of its own, else undefined
-at::Tensor predict(ProcessGrid const& all, Network& network, Grid3 const& grid, at::Tensor nu,
-                   at::Tensor const& f, at::ScalarType dtype);
 
 }  // namespace voxcycle

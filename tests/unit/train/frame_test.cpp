@@ -2,11 +2,11 @@
 #include "voxcycle/train/frame.hpp"
 
 #include "voxcycle/comm/communicator.hpp"
+#include "voxcycle/network/network_input.hpp"
 #include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/poisson/smoother.hpp"
 #include "voxcycle/train/held_out.hpp"
 
-#include "train/network_input.hpp"
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which shards a config asks for, which of them are there, and which rank makes which.
+// Which shards a data set has, which of them are there, and which rank makes which.
 #pragma once
 
-#include "voxcycle/config/config.hpp"
-#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/stop_signal.hpp"
+#include "voxcycle/dataset/sample_sets.hpp"
 #include "voxcycle/field/family.hpp"
 #include "voxcycle/io/shard.hpp"
-#include "voxcycle/train/stop_signal.hpp"
 
 #include <cstdint>
 #include <string>
@@ -21,8 +20,8 @@ struct ShardJob {
   std::int64_t origin = 0;  ///< index in the family of the split's first sample
 };
 
-/// All shards of the config, coarse grids first.
-std::vector<ShardJob> plan_jobs(Config const& config, CoefficientFamily const& family);
+/// All shards of the data set, coarse grids first.
+std::vector<ShardJob> plan_jobs(DatasetOptions const& options, CoefficientFamily const& family);
 
 /// @throws Error where shards of a set of another number of shards lie: the two could not be read.
 void require_no_other_sets(std::vector<ShardJob> const& jobs);
@@ -33,12 +32,7 @@ std::vector<int> share_jobs(std::vector<ShardJob> const& jobs, int ranks);
 
 /// Whether the job's file is there, whole (all checksums fit), the same, and with references as
 /// good as asked for. Warns where a file is there that has to be made anew.
-/// @throws Error for a shard of other data, or a file that is no shard; Stopped on a stop.
+/// @throws Error for a shard of other data, or a file that is no shard; StopRequested on a stop.
 bool is_done(CoefficientFamily const& family, ShardJob const& job, StopSignal const& stop);
-
-/// Thrown where a look at a shard, or its making, is given up because the program is to stop.
-struct Stopped : Error {
-  Stopped() : Error("stopped") {}
-};
 
 }  // namespace voxcycle

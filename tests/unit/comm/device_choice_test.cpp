@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/device_choice.hpp"
+#include "voxcycle/comm/device_choice.hpp"
 
 #include "voxcycle/core/device.hpp"
 #include "voxcycle/core/error.hpp"
@@ -57,7 +57,7 @@ TEST(GpuShare, CountsTheProcessesOfAGpu) {
 
 TEST(DeviceChoice, IsTheCpuUnlessAskedForMore) {
   auto const comm = make_self_communicator();
-  DeviceChoice place(Config(), *comm);
+  DeviceChoice place({}, *comm);
   EXPECT_TRUE(place.device().is_cpu());
   EXPECT_EQ(place.memory(), 0);
   EXPECT_EQ(&place.comm(), comm.get());
@@ -66,11 +66,9 @@ TEST(DeviceChoice, IsTheCpuUnlessAskedForMore) {
 TEST(DeviceChoice, RefusesOrPassesOverGpusThatAreNotThere) {
   if (cuda_problem(cuda_report()).empty()) GTEST_SKIP() << "there is one";
   auto const comm = make_self_communicator();
-  Config config;
-  config.set("run.device", "auto");
-  EXPECT_TRUE(DeviceChoice(config, *comm).device().is_cpu());
-  config.set("run.device", "cuda");
-  EXPECT_THAT([&] { DeviceChoice const place(config, *comm); },
+  using Kind = DeviceOptions::Kind;
+  EXPECT_TRUE(DeviceChoice({.kind = Kind::automatic}, *comm).device().is_cpu());
+  EXPECT_THAT([&] { DeviceChoice const place({.kind = Kind::cuda}, *comm); },
               ThrowsMessage<Error>(HasSubstr("GPU: ")));
 }
 

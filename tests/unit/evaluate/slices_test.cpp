@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/solve_slices.hpp"
+#include "voxcycle/evaluate/slices.hpp"
 
 #include <filesystem>
 #include <limits>
@@ -26,7 +26,7 @@ SliceRanges slices_of(at::Tensor const& u) {
   return ranges;
 }
 
-TEST(SolveSlices, RangesAreOfThePlanesThatAreShown) {
+TEST(Slices, RangesAreOfThePlanesThatAreShown) {
   // x^2 + y on nodes, of which the plane across z shows all.
   at::Tensor const s = at::arange(5, at::kDouble);
   at::Tensor const u = (s.square().view({5, 1, 1}) + s.view({1, 5, 1})).expand({5, 5, 5});
@@ -35,7 +35,7 @@ TEST(SolveSlices, RangesAreOfThePlanesThatAreShown) {
   EXPECT_EQ(ranges.u.high, 20.0);
 }
 
-TEST(SolveSlices, ValuesThatAreNotFiniteAreLeftOutOfTheRange) {
+TEST(Slices, ValuesThatAreNotFiniteAreLeftOutOfTheRange) {
   at::Tensor u = at::linspace(-1.0, 3.0, 125, at::kDouble).view({5, 5, 5});
   auto const plain = slices_of(u);
   u[2][2][2].fill_(kNaN);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/threads.hpp"
+#include "voxcycle/comm/threads.hpp"
 
 #include "voxcycle/core/control_groups.hpp"
 #include "voxcycle/core/host.hpp"
@@ -82,9 +82,9 @@ int cores() {
   return std::min(allowed_core_count(), core_limit());
 }
 
-void set_threads(Config const& config, Communicator const& comm) {
+void set_threads(std::int64_t wanted, Communicator const& comm) {
   auto const sharing = processes_sharing_cores(comm);
-  auto threads = config.integer("run.threads", 0, 4096);
+  auto threads = wanted;
   if (threads == 0 && std::getenv("OMP_NUM_THREADS") == nullptr) {
     threads =
         std::min<std::int64_t>(allowed_core_count() / sharing, core_limit() / comm.local_size());

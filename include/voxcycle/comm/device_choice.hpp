@@ -2,7 +2,6 @@
 #pragma once
 
 #include "voxcycle/comm/communicator.hpp"
-#include "voxcycle/config/config.hpp"
 #include "voxcycle/core/device.hpp"
 
 #include <cstdint>
@@ -26,18 +25,27 @@ struct GpuShare {
 /// @param gpus  how many `rank` sees, > 0
 GpuShare gpu_share(std::vector<std::string> const& seen, int rank, int gpus);
 
+/// Where to compute, and what for.
+struct DeviceOptions {
+  enum class Kind { cpu, cuda, automatic };  ///< automatic: cuda where a GPU can be used
+  Kind kind = Kind::cpu;
+  bool bfloat16 = true;       ///< whether its convolutions must be able to take bfloat16
+  bool channels_last = true;  ///< layout of tensors; GPUs know no other
+  bool reproducible = true;   ///< the same bits every time, see use_reproducible_convolutions
+};
+
 /// On GPUs: algorithms that give the same bits every time, or the fastest of all.
 void use_reproducible_convolutions(bool reproducible);
 
-/// Where a command computes, as run.device says, and what connects its processes there: the
+/// Where a program computes, and what connects its processes there: the
 /// launcher's communicator, or NCCL beside it where every process has a GPU of its own.
 class DeviceChoice {
  public:
-  /// Also settles what torch does there: no TF32 and, with train.reduction = exact, algorithms that
-  /// give the same bits every time.
-  /// @throws Error on all ranks if run.device asks for a GPU that cannot be used by one of them.
+  /// Also settles what torch does there: no TF32 and, if options.reproducible, algorithms that give
+  /// the same bits every time.
+  /// @throws Error on all ranks if a GPU is asked for that cannot be used by one of them.
   /// **Collective**.
-  DeviceChoice(Config const& config, Communicator const& host);
+  DeviceChoice(DeviceOptions const& options, Communicator const& host);
   ~DeviceChoice();
   DeviceChoice(DeviceChoice const&) = delete;
   DeviceChoice& operator=(DeviceChoice const&) = delete;
@@ -52,7 +60,7 @@ class DeviceChoice {
   std::string const& name() const { return name_; }
 
  private:
-  void use_gpu(Config const& config, CudaReport const& report, GpuShare const& share);
+  void use_gpu(DeviceOptions const& options, CudaReport const& report, GpuShare const& share);
 
   Communicator const& host_;
   bool by_nccl_ = false;  ///< every process has a GPU of its own

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "voxcycle/cli/tensor_memory.hpp"
+#include "voxcycle/core/tensor_memory.hpp"
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/large_blocks.hpp"

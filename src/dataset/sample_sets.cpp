@@ -1,31 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "voxcycle/config/sample_sets.hpp"
+#include "voxcycle/dataset/sample_sets.hpp"
 
-#include "voxcycle/config/options.hpp"
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/per_level.hpp"
 #include "voxcycle/core/random.hpp"
 #include "voxcycle/io/shard.hpp"
 
 #include <algorithm>
-#include <set>
 
 namespace voxcycle {
 namespace {
 
-std::vector<std::int64_t> counts(Config const& config, std::string const& split) {
-  auto const levels = level_grids(config).size();
-  return config.integers_a_level("data." + split + "_samples", levels, 1);
+std::vector<std::int64_t> counts(DatasetOptions const& options, std::string const& split) {
+  auto const& samples = split == "train" ? options.train_samples : options.held_out_samples;
+  return one_per_level("data." + split + "_samples", samples, options.grids.size());
 }
 
 }  // namespace
 
-bool made_on_the_fly(Config const& config) {
-  return yes_or_no(config, "data.on_the_fly");
-}
-
-std::int64_t sample_count(Config const& config, std::string const& split, Grid3 const& grid) {
-  auto const grids = level_grids(config);
-  auto const samples = counts(config, split);
+std::int64_t sample_count(DatasetOptions const& options, std::string const& split,
+                          Grid3 const& grid) {
+  auto const& grids = options.grids;
+  auto const samples = counts(options, split);
   std::int64_t count = 0;
   for (std::size_t level = 0; level < grids.size(); ++level) {
     if (grids[level] != grid) continue;
@@ -38,37 +34,33 @@ std::int64_t sample_count(Config const& config, std::string const& split, Grid3 
   return count;
 }
 
-ShardInfo problem_info(Config const& config, std::string const& split, Grid3 const& grid) {
-  auto const source = source_of(config);
+ShardInfo problem_info(DatasetOptions const& options, std::string const& split, Grid3 const& grid) {
   ShardInfo info;
   info.split = split;
   info.grid = grid;
-  info.boundary = to_string(boundary_of(config));
-  info.source = to_string(source);
-  info.has_source = source.kind == SourceKind::sampled;
-  info.has_reference = split == "held_out" || yes_or_no(config, "data.train_references");
-  if (info.has_reference) {
-    info.reference_tolerance = config.real("data.reference_tolerance", 1e-13, 1e-2);
-  }
+  info.boundary = to_string(options.boundary);
+  info.source = to_string(options.source);
+  info.has_source = options.source.kind == SourceKind::sampled;
+  info.has_reference = split == "held_out" || options.train_references;
+  if (info.has_reference) info.reference_tolerance = options.reference_tolerance;
   return info;
 }
 
-ShardInfo sample_info(Config const& config, CoefficientFamily const& family,
+ShardInfo sample_info(DatasetOptions const& options, CoefficientFamily const& family,
                       std::string const& split, Grid3 const& grid) {
-  auto const seed = static_cast<std::uint64_t>(config.integer("data.seed"));
-  ShardInfo info = problem_info(config, split, grid);
+  ShardInfo info = problem_info(options, split, grid);
   info.family = family.signature();
   info.parameters = family.parameter_count();
-  info.seed = split == "train" ? seed : hash_bits({seed, 0x68656c64U});
-  info.samples = sample_count(config, split, grid);
+  info.seed = split == "train" ? options.seed : hash_bits({options.seed, 0x68656c64U});
+  info.samples = sample_count(options, split, grid);
   return info;
 }
 
-std::int64_t split_origin(Config const& config, CoefficientFamily const& family,
+std::int64_t split_origin(DatasetOptions const& options, CoefficientFamily const& family,
                           std::string const& split) {
   auto const count = family.sample_count();
   if (!count) return 0;
-  auto const train = counts(config, "train"), held_out = counts(config, "held_out");
+  auto const train = counts(options, "train"), held_out = counts(options, "held_out");
   auto const maximum = *std::max_element(train.begin(), train.end());
   auto const kept = *std::max_element(held_out.begin(), held_out.end());
   VOXCYCLE_REQUIRE(maximum <= *count - kept,
@@ -78,10 +70,10 @@ std::int64_t split_origin(Config const& config, CoefficientFamily const& family,
   return split == "train" ? 0 : *count - kept;
 }
 
-std::unique_ptr<SampleSource> fresh_samples(Config const& config, Grid3 const& grid) {
-  auto family = make_family(family_options(config));
-  auto const info = sample_info(config, *family, "train", grid);
-  auto const origin = split_origin(config, *family, "train");
+std::unique_ptr<SampleSource> fresh_samples(DatasetOptions const& options, Grid3 const& grid) {
+  auto family = make_family(options.family);
+  auto const info = sample_info(options, *family, "train", grid);
+  auto const origin = split_origin(options, *family, "train");
   return fresh_samples(std::move(family), info, origin);
 }
 
@@ -107,11 +99,11 @@ std::string difference(ShardInfo const& there, ShardInfo const& wanted) {
   return {};
 }
 
-void require_shards(Config const& config, std::string const& split, Grid3 const& grid) {
-  std::string const directory = shard_directory(config.text("data.directory"), split, grid);
+void require_shards(DatasetOptions const& options, std::string const& split, Grid3 const& grid) {
+  std::string const directory = shard_directory(options.directory, split, grid);
   ShardSet const shards(directory);
   auto const& found = shards.info();
-  auto const wanted = sample_info(config, *make_family(family_options(config)), split, grid);
+  auto const wanted = sample_info(options, *make_family(options.family), split, grid);
   ShardInfo whole = found;  // one shard's place in the set does not count, nor what nobody reads
   whole.first_index = wanted.first_index;
   whole.samples = shards.samples();
@@ -133,14 +125,14 @@ namespace {
 
 /// Where training takes its samples from a finite family itself, those held out must still be its
 /// last.
-void require_last_held_out(Config const& config, Grid3 const& grid) {
-  auto const family = make_family(family_options(config));
+void require_last_held_out(DatasetOptions const& options, Grid3 const& grid) {
+  auto const family = make_family(options.family);
   auto const count = family->sample_count();
   if (!count) return;
-  auto const directory = shard_directory(config.text("data.directory"), "held_out", grid);
+  auto const directory = shard_directory(options.directory, "held_out", grid);
   ShardSet shards(directory);
-  auto const first = split_origin(config, *family, "held_out");
-  auto const info = sample_info(config, *family, "held_out", grid);
+  auto const first = split_origin(options, *family, "held_out");
+  auto const info = sample_info(options, *family, "held_out", grid);
   for (std::int64_t const k : {std::int64_t{0}, shards.samples() - 1}) {
     auto const there = shards.read(k, ReadReference::no);
     auto const now = make_sample(*family, info, first, k);
@@ -156,13 +148,11 @@ void require_last_held_out(Config const& config, Grid3 const& grid) {
 
 }  // namespace
 
-void require_training_shards(Config const& config, TrainOptions const& options) {
-  bool const fresh = made_on_the_fly(config);
-  for (int level : std::set<int>(options.path.begin(), options.path.end())) {
-    auto const& grid = options.levels[static_cast<std::size_t>(level)].grid;
-    if (!fresh) require_shards(config, "train", grid);
-    require_shards(config, "held_out", grid);
-    if (fresh) require_last_held_out(config, grid);
+void require_training_shards(DatasetOptions const& options, std::vector<Grid3> const& grids) {
+  for (auto const& grid : grids) {
+    if (!options.on_the_fly) require_shards(options, "train", grid);
+    require_shards(options, "held_out", grid);
+    if (options.on_the_fly) require_last_held_out(options, grid);
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/equation.hpp"
+#include "solver/equation.hpp"
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/tensor_values.hpp"

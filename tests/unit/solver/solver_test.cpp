@@ -2,6 +2,8 @@
 #include "voxcycle/solver/solver.hpp"
 
 #include "voxcycle/config/config.hpp"
+#include "voxcycle/config/load_model.hpp"
+#include "voxcycle/config/model.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/instruction_set.hpp"
@@ -17,7 +19,6 @@
 #include <thread>
 #include <vector>
 
-#include "voxcycle/config/model.hpp"
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>
@@ -121,7 +122,7 @@ TEST(Solver, TakesBoxesSourcesAndFloats) {
 
 TEST(Solver, StartsFromTheNetworkWhereThatIsBetter) {
   auto const good = checkpoint("good.h5", 0.02);
-  Solver const solver({.model = good, .tolerance = 1e-10});
+  Solver const solver({.model = load_model(good), .tolerance = 1e-10});
   EXPECT_THAT(solver.model(), HasSubstr("multigrid, channels 4:4, 8:4, 16:4"));
   auto const s = solver.solve(layers(16));
   EXPECT_TRUE(s.converged && s.start.from_network);
@@ -147,7 +148,7 @@ TEST(Solver, StartsFromTheNetworkWhereThatIsBetter) {
   EXPECT_FALSE(certified.converged);
   EXPECT_NEAR(s.start.error_estimate, error, 0.5 * error);
 
-  auto const bad = Solver({.model = checkpoint("bad.h5", -1.0)}).solve(layers(16));
+  auto const bad = Solver({.model = load_model(checkpoint("bad.h5", -1.0))}).solve(layers(16));
   EXPECT_TRUE(bad.converged && bad.start.rejected);
   EXPECT_FALSE(bad.start.from_network);
   EXPECT_EQ(bad.start.relative_residual, 1.0);
@@ -156,8 +157,9 @@ TEST(Solver, StartsFromTheNetworkWhereThatIsBetter) {
 TEST(Solver, UnitsOfTheCoefficientDoNotMatterToTheNetwork) {
   at::Tensor const nu = layers(16) + 0.25 * at::rand({16, 16, 16}, at::kDouble);
   at::Tensor const f = at::rand({16, 16, 16}, at::kDouble);
-  Solver const plain({.model = checkpoint("units.h5", 0.01, "run.seed", "1", 1e-3)});
-  Solver const sampled({.model = checkpoint("f.h5", 0.01, "problem.source", "sampled", 1e-3)});
+  Solver const plain({.model = load_model(checkpoint("units.h5", 0.01, "run.seed", "1", 1e-3))});
+  Solver const sampled(
+      {.model = load_model(checkpoint("f.h5", 0.01, "problem.source", "sampled", 1e-3))});
   std::vector<double> without_f, with_f;
   for (double const unit : {std::exp2(-150), std::exp2(40), std::exp2(7)}) {
     auto const s = plain.solve(nu * unit);
@@ -174,7 +176,7 @@ TEST(Solver, UnitsOfTheCoefficientDoNotMatterToTheNetwork) {
 
 TEST(Solver, GoesOnWithoutANetworkThatCannotCompute) {
   // With a source of one value beside the boundary's, nu has a unit; float32 has no such values.
-  Solver const solver({.model = checkpoint("small.h5", 0.01, "problem.source", "8")});
+  Solver const solver({.model = load_model(checkpoint("small.h5", 0.01, "problem.source", "8"))});
   auto const s = solver.solve(layers(16) * 1e-60, {}, at::full({}, 8.0, at::kDouble));
   EXPECT_TRUE(s.converged && s.start.rejected && s.start.failed);
   EXPECT_FALSE(s.start.from_network);
@@ -182,12 +184,12 @@ TEST(Solver, GoesOnWithoutANetworkThatCannotCompute) {
 
 TEST(Solver, RunsTheNetworkOnTheFinestGridThatItFits) {
   auto const model = checkpoint("levels.h5", 0.02);
-  Solver const solver({.model = model});
+  Solver const solver({.model = load_model(model)});
   auto const fine = solver.solve(layers(32));  // above the finest block
   EXPECT_TRUE(fine.start.from_network);
   EXPECT_EQ(fine.start.network_grid->name(), "32x32x32");
   EXPECT_LT(distance(fine.u, layered_solution(32)), 1e-6);
-  Solver const rough({.model = checkpoint("rough.h5", 0.02, "network.smoothing", "0")});
+  Solver const rough({.model = load_model(checkpoint("rough.h5", 0.02, "network.smoothing", "0"))});
   auto const interpolated = rough.solve(layers(32));  // nothing above the finest block
   EXPECT_EQ(interpolated.start.network_grid->name(), "16x16x16");
   EXPECT_TRUE(interpolated.start.from_network);
@@ -204,7 +206,7 @@ TEST(Solver, RunsTheNetworkOnTheFinestGridThatItFits) {
 TEST(Solver, RunsTheNetworkInThePrecisionOfItsTraining) {
   auto const usual = [](char const* trained) {
     auto const model = checkpoint("precision.h5", 0.02, "train.precision", trained);
-    return Solver({.model = model}).solve(layers(16)).start.precision;
+    return Solver({.model = load_model(model)}).solve(layers(16)).start.precision;
   };
   EXPECT_EQ(usual("f32"), at::kFloat);
   EXPECT_EQ(usual("f64"), at::kFloat);
@@ -212,7 +214,7 @@ TEST(Solver, RunsTheNetworkInThePrecisionOfItsTraining) {
 
   auto const model = checkpoint("precision.h5", 0.02);
   auto const start = [&](at::ScalarType precision) {
-    return Solver({.model = model, .precision = precision}).certify(layers(16));
+    return Solver({.model = load_model(model), .precision = precision}).certify(layers(16));
   };
   auto const rounded = start(at::kBFloat16), single = start(at::kFloat);
   EXPECT_EQ(rounded.start.precision, at::kBFloat16);
@@ -229,8 +231,8 @@ TEST(Solver, SizeOfTheSourceDoesNotMatterToTheNetwork) {
   at::Tensor const nu = layers(16) + 0.25 * at::rand({16, 16, 16}, at::kDouble);
   at::Tensor const f = at::rand({16, 16, 16}, at::kDouble);
   auto const solver = [&](char const* source) {
-    return Solver({.model = checkpoint(std::string("size") + source + ".h5", 1e-3, "problem.source",
-                                       source, 1e-4, faces)});
+    return Solver({.model = load_model(checkpoint(std::string("size") + source + ".h5", 1e-3,
+                                                  "problem.source", source, 1e-4, faces))});
   };
   Solver const sampled = solver("sampled"), constant = solver("8");
   std::vector<double> of_fields, of_numbers;
@@ -253,21 +255,23 @@ TEST(Solver, ModelsKnowWhatTheyWereTrainedFor) {
   auto const model = checkpoint("trained.h5", 0.0);
   EXPECT_THAT(
       [&] {
-        Solver({.model = model,
+        Solver({.model = load_model(model),
                 .boundary = parse_boundary("2, 0, flux, flux, flux, "
                                            "flux")});
       },
       ThrowsMessage<Error>(AllOf(HasSubstr(model), HasSubstr("'2, 0, flux"))));
-  Solver const solver({.model = model});
+  Solver const solver({.model = load_model(model)});
   EXPECT_THAT([&] { static_cast<void>(solver.solve(layers(8), {}, at::full({}, 1.0))); },
               ThrowsMessage<Error>(AllOf(HasSubstr("f = 0"), HasSubstr("another"))));
   // Lengths count in units of the longest edge: f = 4 on the unit box is f = 1 on one twice as
   // long.
-  Solver const constant({.model = checkpoint("constant.h5", 0.1, "problem.source", "4")});
+  Solver const constant(
+      {.model = load_model(checkpoint("constant.h5", 0.1, "problem.source", "4"))});
   Grid3 const box{{8, 8, 8}, {2.0, 2.0, 2.0}};
   EXPECT_TRUE(constant.solve(layers(8), box, at::full({}, 1.0, at::kDouble)).converged);
   EXPECT_THROW(static_cast<void>(constant.solve(layers(8), {}, at::full({}, 1.0))), Error);
-  Solver const sampled({.model = checkpoint("sampled.h5", 0.1, "problem.source", "sampled")});
+  Solver const sampled(
+      {.model = load_model(checkpoint("sampled.h5", 0.1, "problem.source", "sampled"))});
   EXPECT_TRUE(sampled.solve(layers(8), {}, at::rand({8, 8, 8})).converged);
   EXPECT_TRUE(sampled.solve(layers(8), {}, at::full({}, 3.0)).converged);
 
@@ -275,8 +279,8 @@ TEST(Solver, ModelsKnowWhatTheyWereTrainedFor) {
   // goes the right way and is used.
   bool used = false;
   for (double const bias : {1e-3, -1e-3}) {
-    Solver const fractions({.model = checkpoint("fractions.h5", bias, "problem.boundary",
-                                                "0.1, 0.7, flux, 0.3, flux, 0")});
+    Solver const fractions({.model = load_model(checkpoint("fractions.h5", bias, "problem.boundary",
+                                                           "0.1, 0.7, flux, 0.3, flux, 0"))});
     auto const s = fractions.certify(layers(8));
     used = used || s.start.from_network;
     EXPECT_TRUE(at::equal(s.u[0], at::full({9, 9}, 0.1, at::kDouble)));
@@ -285,7 +289,7 @@ TEST(Solver, ModelsKnowWhatTheyWereTrainedFor) {
   }
   EXPECT_TRUE(used);
 
-  EXPECT_THAT([] { Solver({.model = "none.h5"}); },
+  EXPECT_THAT([] { Solver({.model = load_model("none.h5")}); },
               ThrowsMessage<Error>(HasSubstr("none.h5 does not exist")));
 }
 
@@ -300,7 +304,7 @@ TEST(Solver, SaysThatItDidNotConverge) {
 }
 
 TEST(Solver, ThreadsMayShareOne) {
-  Solver const solver({.model = checkpoint("shared.h5", 0.02)});
+  Solver const solver({.model = load_model(checkpoint("shared.h5", 0.02))});
   at::Tensor const alone = solver.certify(layers(16)).u;  // the network's
   std::vector<std::thread> threads;
   std::vector<at::Tensor> solutions(4);

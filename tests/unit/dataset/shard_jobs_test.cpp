@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/shard_jobs.hpp"
+#include "dataset/shard_jobs.hpp"
 
 #include <algorithm>
 

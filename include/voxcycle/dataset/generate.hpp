@@ -2,9 +2,12 @@
 #pragma once
 
 #include "voxcycle/comm/communicator.hpp"
-#include "voxcycle/config/config.hpp"
+#include "voxcycle/dataset/sample_sets.hpp"
 
 #include <cstdint>
+#include <string>
+
+#include <ATen/core/Tensor.h>
 
 namespace voxcycle {
 
@@ -17,13 +20,15 @@ struct GenerateResult {
 /// Exit status of a command after them, which rank 0 explains unless all shards are there: 0, or
 /// kStopped where a stop left something to go on from, else 1: a batch job that came back from the
 /// queue would do the same again.
-int status_of(GenerateResult const& result, Config const& config, Communicator const& comm);
+int status_of(GenerateResult const& result, std::string const& directory, Communicator const& comm);
 
-/// Makes all shards of the config that are not there yet, shared out over the ranks; references are
-/// solved where run.device says. A rank that is asked to stop (StopSignal) gives up the shard that
-/// it is at; finished ones are kept.
+/// Makes all shards of the data set that are not there yet, shared out over the ranks. A rank that
+/// is asked to stop (StopSignal) gives up the shard that it is at; finished ones are kept.
+/// @param device  where references are solved
+/// @param memory  bytes that this process may hold; 0: unknown
 /// **Collective**. @throws Error for a shard of other data, a solve that does not converge, or a
 /// full disk.
-GenerateResult generate_shards(Config const& config, Communicator const& comm);
+GenerateResult generate_shards(DatasetOptions const& options, Communicator const& comm,
+                               at::Device device, std::int64_t memory);
 
 }  // namespace voxcycle

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/device_choice.hpp"
+#include "voxcycle/comm/device_choice.hpp"
 
 #include "voxcycle/comm/nccl.hpp"
-#include "voxcycle/config/options.hpp"
 #include "voxcycle/core/device.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
@@ -11,7 +10,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "cli/memory_check.hpp"
 #include <ATen/ATen.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
@@ -44,25 +42,24 @@ GpuShare gpu_share(std::vector<std::string> const& seen, int rank, int gpus) {
   return {device, (all - device + gpus - 1) / gpus};
 }
 
-DeviceChoice::DeviceChoice(Config const& config, Communicator const& host) : host_(host) {
-  auto const wanted = one_of(config, "run.device", {"cpu", "cuda", "auto"});
-  if (wanted == "cpu") return;
-  bool const bfloat16 = config.text("train.precision") == "bf16";
+DeviceChoice::DeviceChoice(DeviceOptions const& options, Communicator const& host) : host_(host) {
+  using Kind = DeviceOptions::Kind;
+  if (options.kind == Kind::cpu) return;
   auto const report = cuda_report();
   auto const seen = host.all_gather_text(join_uuids(report));
   auto const gpus = static_cast<int>(report.gpus.size());
   GpuShare const share = gpus > 0 ? gpu_share(seen, host.rank(), gpus) : GpuShare{};
   int const header = nccl_header_version();
-  bool const alone = largest_of(host, share.processes) == 1;
+  bool const alone = host.largest(share.processes) == 1;
   bool const by_nccl = host.size() > 1 && alone && header != 0;
-  auto const problem =
-      problem_with({.bfloat16_convolutions = bfloat16, .nccl_header = by_nccl ? header : 0});
-  if (wanted == "auto" && largest_of(host, problem.empty() ? 0 : 1) == 1) {
+  auto const problem = problem_with(
+      {.bfloat16_convolutions = options.bfloat16, .nccl_header = by_nccl ? header : 0});
+  if (options.kind == Kind::automatic && host.largest(problem.empty() ? 0 : 1) == 1) {
     if (!problem.empty()) log_info("computing on the CPU. " + problem);
     return;
   }
   host.agree_on_error(problem);
-  use_gpu(config, report, share);
+  use_gpu(options, report, share);
   by_nccl_ = by_nccl;
 }
 
@@ -83,11 +80,11 @@ Communicator const& DeviceChoice::comm() {
   return *comm_;
 }
 
-void DeviceChoice::use_gpu(Config const& config, CudaReport const& report, GpuShare const& share) {
-  VOXCYCLE_REQUIRE(config.text("train.layout") == "channels_last",
-                   "train.layout = " << config.text("train.layout")
-                                     << " is not for GPUs (our kernels there know channels-last "
-                                        "tensors alone). Leave it out, or set run.device = cpu.");
+void DeviceChoice::use_gpu(DeviceOptions const& options, CudaReport const& report,
+                           GpuShare const& share) {
+  VOXCYCLE_REQUIRE(options.channels_last,
+                   "train.layout = default is not for GPUs (our kernels there know channels-last "
+                   "tensors alone). Leave it out, or set run.device = cpu.");
   auto const& gpu = report.gpus.at(static_cast<std::size_t>(share.device));
   // Of the activations of large grids, blocks of fixed size waste a tenth. A user's word counts.
   if (std::getenv("PYTORCH_ALLOC_CONF") == nullptr) {
@@ -100,7 +97,7 @@ void DeviceChoice::use_gpu(Config const& config, CudaReport const& report, GpuSh
   name_ = format("GPU %d (%s)", share.device, gpu.name.c_str());
   at::globalContext().setAllowTF32CuDNN(false);
   at::globalContext().setAllowTF32CuBLAS(false);
-  use_reproducible_convolutions(config.text("train.reduction") == "exact");
+  use_reproducible_convolutions(options.reproducible);
 }
 
 void use_reproducible_convolutions(bool reproducible) {

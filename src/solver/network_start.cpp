@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/network_start.hpp"
+#include "solver/network_start.hpp"
 
-#include "voxcycle/config/options.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/instruction_set.hpp"
 #include "voxcycle/core/log.hpp"
-#include "voxcycle/evaluate/evaluation.hpp"
 #include "voxcycle/grid/unit_box.hpp"
+#include "voxcycle/network/predict.hpp"
 #include "voxcycle/poisson/boundary.hpp"
-#include "voxcycle/train/held_out.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -47,43 +45,42 @@ double longest_edge(Grid3 const& grid) {
 bool has_unit(Model const& model) {
   bool const by_source = model.source.kind == SourceKind::constant && model.source.value != 0.0 &&
                          model.boundary.has_different_values();
-  return by_source || make_family(family_options(model.config))->has_unit();
+  return by_source || model.has_unit;
 }
 
 at::ScalarType usual_precision(Model const& model, at::Device device) {
-  auto const trained = parse_precision("train.precision", model.config.text("train.precision"));
   bool const fast = device.is_cuda() || has_bfloat16();
-  return trained == at::kBFloat16 && fast ? at::kBFloat16 : at::kFloat;
+  return model.precision == at::kBFloat16 && fast ? at::kBFloat16 : at::kFloat;
 }
 
 }  // namespace
 
-NetworkStart::NetworkStart(std::string const& checkpoint, at::Device device,
+NetworkStart::NetworkStart(std::shared_ptr<Model> model, at::Device device,
                            std::optional<at::ScalarType> precision)
-    : checkpoint_(checkpoint),
-      model_(load_model(checkpoint)),
-      has_unit_(has_unit(model_)),
-      precision_(precision.value_or(usual_precision(model_, device))),
+    : model_(std::move(model)),
+      device_(device),
+      has_unit_(has_unit(*model_)),
+      precision_(precision.value_or(usual_precision(*model_, device))),
       comm_(make_self_communicator()) {
   VOXCYCLE_REQUIRE(precision_ == at::kBFloat16 || precision_ == at::kFloat,
                    "a network gives a start for conjugate gradients in bf16 or f32, not in "
                        << precision_name(precision_) << ". Choose one of them.");
-  model_.network->to(device);
+  std::lock_guard const lock(model_->one_at_a_time);
+  model_->network->to(device_);
 }
 
 Grid3 NetworkStart::network_grid(Grid3 const& grid) const {
-  auto const network = network_options(model_.config);
   std::string reason;
   for (Grid3 coarse = unit_box(grid.voxels);; coarse = coarse.coarsened()) {
     try {
-      require_fits(network, coarse);
+      require_fits(model_->options, coarse);
       return coarse;
     } catch (Error const& problem) {
       if (reason.empty()) reason = problem.what();
     }
-    VOXCYCLE_REQUIRE(coarse.divisible(1), checkpoint_ << " fits neither the grid " << grid.label()
-                                                      << " nor a coarser one: " << reason
-                                                      << " Or solve without a model.");
+    VOXCYCLE_REQUIRE(coarse.divisible(1), model_->file << " fits neither the grid " << grid.label()
+                                                       << " nor a coarser one: " << reason
+                                                       << " Or solve without a model.");
   }
 }
 
@@ -91,8 +88,8 @@ Grid3 NetworkStart::network_grid(Grid3 const& grid) const {
 /// `unit`, f becomes L^2 f / unit. Where all Dirichlet values are equal, u less that value is
 /// linear in f, so that f may have any size.
 NetworkStart::SeenSource NetworkStart::seen_source(Equation const& e, double unit) const {
-  Source const& trained = model_.source;
-  bool const linear = !model_.boundary.has_different_values();
+  Source const& trained = model_->source;
+  bool const linear = !model_->boundary.has_different_values();
   double const scale = longest_edge(e.problem.grid) * longest_edge(e.problem.grid) / unit;
   double const value = e.constant * scale;
   if (trained.kind == SourceKind::sampled) {
@@ -104,15 +101,16 @@ NetworkStart::SeenSource NetworkStart::seen_source(Equation const& e, double uni
   if (uniform && linear && value != 0.0 && trained.value != 0.0) return {{}, trained.value / value};
   bool const same =
       uniform && std::abs(value - trained.value) <= kSourceAgreement * std::abs(trained.value);
-  VOXCYCLE_REQUIRE(same, checkpoint_ << " was trained for the source f = " << trained.value
-                                     << " (lengths in units of the longest edge), and this "
-                                        "problem has another. Solve without a model, or train "
-                                        "one with sampled sources.");
+  VOXCYCLE_REQUIRE(same, model_->file << " was trained for the source f = " << trained.value
+                                      << " (lengths in units of the longest edge), and this "
+                                         "problem has another. Solve without a model, or train "
+                                         "one with sampled sources.");
   return {};
 }
 
 at::Tensor NetworkStart::operator()(Equation const& e) const {
-  std::lock_guard const lock(one_at_a_time_);
+  std::lock_guard const lock(model_->one_at_a_time);
+  if (device_of(*model_->network) != device_) model_->network->to(device_);  // for another solver
   Grid3 const& fine = e.problem.grid;
   Grid3 const grid = network_grid(fine);
   std::int64_t const block = fine.voxels[0] / grid.voxels[0];
@@ -125,22 +123,22 @@ at::Tensor NetworkStart::operator()(Equation const& e) const {
   at::Tensor const nu = coarsened((unit == 1.0 ? e.nu : e.nu / unit).to(at::kFloat));
   at::Tensor u;
   try {
-    u = predict(*comm_, *model_.network, grid, nu, f, precision_);
+    u = predict(*comm_, *model_->network, grid, nu, f, precision_);
   } catch (Error const& problem) {  // values that float32 does not hold
     log_warning(std::string("the network has no solution here: ") + problem.what());
     return {};
   }
-  model_.network->frames()->clear();
+  model_->network->frames()->clear();
   if (block > 1) {
     std::vector<std::int64_t> const nodes{fine.nodes(0), fine.nodes(1), fine.nodes(2)};
     u = at::upsample_trilinear3d(u, nodes, /*align_corners=*/true);
   }
   u = u.to(at::kDouble).contiguous();
   if (gain != 1.0) {
-    double const datum = datum_of(model_.boundary);
+    double const datum = datum_of(model_->boundary);
     u.sub_(datum).div_(gain).add_(datum);
   }
-  set_dirichlet_values(u, fine, model_.boundary);
+  set_dirichlet_values(u, fine, model_->boundary);
   return u;
 }
 

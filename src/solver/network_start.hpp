@@ -2,15 +2,13 @@
 #pragma once
 
 #include "voxcycle/comm/communicator.hpp"
-#include "voxcycle/config/model.hpp"
 #include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/solver/model.hpp"
 
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <string>
 
-#include "cli/equation.hpp"
+#include "solver/equation.hpp"
 #include <ATen/core/Tensor.h>
 
 namespace voxcycle {
@@ -21,11 +19,10 @@ class NetworkStart {
   /// @param device     where it computes
   /// @param precision  of convolutions and activations, bfloat16 or float32; default: as the model
   ///                   was trained, but in float32 instead of float64 and where bfloat16 is slow
-  /// @throws Error as load_model does.
-  explicit NetworkStart(std::string const& checkpoint, at::Device device = at::kCPU,
-                        std::optional<at::ScalarType> precision = {});
+  /// @throws Error for another precision.
+  NetworkStart(std::shared_ptr<Model> model, at::Device device,
+               std::optional<at::ScalarType> precision);
 
-  Model const& model() const { return model_; }
   at::ScalarType precision() const { return precision_; }
   /// The grid itself, or the finest coarser one that the network fits, as a unit box.
   /// @throws Error if there is none.
@@ -46,12 +43,11 @@ class NetworkStart {
   };
   SeenSource seen_source(Equation const& e, double unit) const;
 
-  std::string checkpoint_;
-  Model model_;
+  std::shared_ptr<Model> model_;
+  at::Device device_;
   bool has_unit_;
   at::ScalarType precision_;
   std::unique_ptr<Communicator> comm_;
-  mutable std::mutex one_at_a_time_;  ///< the network keeps frames of grids
 };
 
 }  // namespace voxcycle

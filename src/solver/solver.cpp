@@ -16,8 +16,8 @@
 #include <limits>
 #include <utility>
 
-#include "cli/equation.hpp"
-#include "cli/network_start.hpp"
+#include "solver/equation.hpp"
+#include "solver/network_start.hpp"
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
@@ -73,11 +73,12 @@ Solver::Impl::Impl(SolverOptions options_in) : options(std::move(options_in)) {
   VOXCYCLE_REQUIRE(options.device.is_cpu() || options.device.is_cuda(),
                    "a solver computes on the CPU or a GPU, not on " << options.device.str() << '.');
   if (options.device.is_cuda()) require_cuda();
-  if (options.model != "none") {
+  Boundary usual;
+  if (options.model != nullptr) {
     network.emplace(options.model, options.device, options.precision);
-    name = describe_network(network->model().config);
+    name = options.model->name;
+    usual = options.model->boundary;
   }
-  Boundary const usual = network ? network->model().boundary : Boundary{};
   boundary = options.boundary.value_or(usual);
   for (Face const& face : boundary.faces) {
     VOXCYCLE_REQUIRE(face.kind != FaceKind::dirichlet || std::isfinite(face.value),
@@ -85,9 +86,9 @@ Solver::Impl::Impl(SolverOptions options_in) : options(std::move(options_in)) {
                                       << "Give numbers.");
   }
   VOXCYCLE_REQUIRE(!network || boundary == usual,
-                   options.model << " was trained for the boundary '" << to_string(usual)
-                                 << "', not for '" << to_string(boundary)
-                                 << "'. Solve without a model, or train one for it.");
+                   options.model->file << " was trained for the boundary '" << to_string(usual)
+                                       << "', not for '" << to_string(boundary)
+                                       << "'. Solve without a model, or train one for it.");
 }
 
 at::Tensor Solver::Impl::lifted(Equation const& e) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/solve_slices.hpp"
+#include "voxcycle/evaluate/slices.hpp"
 
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/tensor_values.hpp"

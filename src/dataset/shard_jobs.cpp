@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/shard_jobs.hpp"
+#include "dataset/shard_jobs.hpp"
 
-#include "voxcycle/config/options.hpp"
-#include "voxcycle/config/sample_sets.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
+#include "voxcycle/core/per_level.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/dataset/sample_source.hpp"
 
@@ -45,28 +44,27 @@ void require_same_data(ShardInfo const& found, ShardJob const& job) {
 
 }  // namespace
 
-std::vector<ShardJob> plan_jobs(Config const& config, CoefficientFamily const& family) {
-  auto const grids = level_grids(config);
-  auto const max_samples = config.integers_a_level("data.shard_samples", grids.size(), 1);
+std::vector<ShardJob> plan_jobs(DatasetOptions const& options, CoefficientFamily const& family) {
+  auto const& grids = options.grids;
+  auto const max_samples = one_per_level("data.shard_samples", options.shard_samples, grids.size());
   std::vector<ShardJob> jobs;
   auto const add_split = [&](std::string const& split, std::size_t level) {
     Grid3 const& grid = grids[level];
     std::int64_t const maximum = max_samples[level];
-    ShardInfo info = sample_info(config, family, split, grid);
+    ShardInfo info = sample_info(options, family, split, grid);
     std::int64_t const samples = info.samples;
-    std::int64_t const origin = split_origin(config, family, split);
+    std::int64_t const origin = split_origin(options, family, split);
     std::int64_t const shards = (samples + maximum - 1) / maximum;
     for (std::int64_t k = 0; k < shards; ++k) {
       info.first_index = samples * k / shards;
       info.samples = samples * (k + 1) / shards - info.first_index;
-      jobs.push_back({shard_directory(config.text("data.directory"), split, grid) + "/" +
-                          shard_name(k, shards),
+      jobs.push_back({shard_directory(options.directory, split, grid) + "/" + shard_name(k, shards),
                       info, origin});
     }
   };
   for (std::size_t level = 0; level < grids.size(); ++level) {
     if (level > 0 && grids[level] == grids[level - 1]) continue;
-    if (!made_on_the_fly(config)) add_split("train", level);
+    if (!options.on_the_fly) add_split("train", level);
     add_split("held_out", level);
   }
   return jobs;
@@ -115,7 +113,7 @@ bool is_done(CoefficientFamily const& family, ShardJob const& job, StopSignal co
   // Any of the arrays of a user's file may have been replaced under the same name.
   std::int64_t const compared = family.sample_count() ? shard.info().samples : 1;
   for (std::int64_t k = 0; k < shard.info().samples; ++k) {
-    if (stop.requested()) throw Stopped();
+    if (stop.requested()) throw StopRequested();
     ShardSample sample;
     try {
       sample = shard.read(k);

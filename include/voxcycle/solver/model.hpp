@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/field/source.hpp"
+#include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/network/network.hpp"
+#include "voxcycle/poisson/boundary.hpp"
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace voxcycle {
+
+/// A trained network (averaged weights) and what it was trained for. Several solvers may share one.
+struct Model {
+  std::string file;  ///< where it was read from
+  std::string name;  ///< the network's, with its sizes, for people
+  std::shared_ptr<Network> network;
+  NetworkOptions options;  ///< of the network
+  Boundary boundary;
+  Source source;
+  bool has_unit = false;                  ///< of nu: see CoefficientFamily
+  at::ScalarType precision = at::kFloat;  ///< of convolutions and activations in training
+  std::vector<Grid3> grids;               ///< of the training, coarsest first
+  std::string training;                   ///< all that its weights depend on, a line per key
+  std::mutex one_at_a_time;               ///< who runs the network: it keeps what it knows of grids
+};
+
+}  // namespace voxcycle

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/dataset/generate.hpp"
+
+#include "voxcycle/core/atomic_file.hpp"
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/exit_status.hpp"
+#include "voxcycle/core/log.hpp"
+#include "voxcycle/core/parallel.hpp"
+#include "voxcycle/core/stop_signal.hpp"
+#include "voxcycle/core/tensor_values.hpp"
+#include "voxcycle/core/text.hpp"
+#include "voxcycle/core/timer.hpp"
+#include "voxcycle/dataset/sample_source.hpp"
+#include "voxcycle/io/shard.hpp"
+#include "voxcycle/poisson/energy.hpp"
+#include "voxcycle/solver/multigrid_pcg.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <set>
+
+#include "dataset/shard_jobs.hpp"
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+namespace voxcycle {
+namespace {
+
+/// Worst case of the reference solutions made so far.
+struct SolveStatistics {
+  std::int64_t solves = 0;
+  int max_iterations = 0;
+  double largest_residual = 0.0;
+  double largest_bound = 0.0;  ///< of the relative energy-norm error
+};
+
+/// Adds the reference solution by multigrid-preconditioned conjugate gradients, which converge for
+/// contrasts that the FFTW preconditioner cannot cope with and are faster on smooth fields, too.
+SolveResult solve_reference(Problem const& problem, Source const& source, double tolerance,
+                            at::Device device, ShardSample& sample) {
+  auto const voxels = [&](std::vector<float>& values) {
+    return at::from_blob(values.data(), problem.grid.voxel_shape(), at::kFloat)
+        .to(device, at::kDouble);
+  };
+  at::Tensor const nu = voxels(sample.nu);
+  std::optional<at::Tensor> b;
+  if (!source.is_zero()) {
+    b = sample.f.empty() ? load_of_source(source.value, problem.grid)
+                         : load_of_source(voxels(sample.f), problem.grid);
+  }
+  auto result = solve_multigrid_pcg(problem, nu, {.tolerance = tolerance}, {}, b);
+  at::Tensor const u = result.u.cpu().contiguous();
+  auto const values = values_of(u);
+  sample.u_ref.assign(values.begin(), values.end());
+  result.u.reset();
+  return result;
+}
+
+/// Makes shards a few samples at a time, so that memory does not grow with their size.
+class ShardMaker {
+ public:
+  /// @param memory  bytes that this process may hold; 0: unknown
+  ShardMaker(DatasetOptions const& options, CoefficientFamily const& family, at::Device device,
+             std::int64_t memory)
+      : family_(family),
+        device_(device),
+        memory_(memory),
+        boundary_(options.boundary),
+        source_(options.source) {}
+
+  /// @throws StopRequested between two groups of samples, with nothing left of the shard.
+  void make(ShardJob const& job, StopSignal const& stop);
+
+  SolveStatistics const& statistics() const { return statistics_; }
+
+ private:
+  bool fits_one_a_thread(ShardInfo const& info) const;
+  std::vector<ShardSample> make_group(ShardJob const& job, std::int64_t begin, std::int64_t end);
+  void count(SolveResult const& result, ShardInfo const& info, std::int64_t index);
+
+  CoefficientFamily const& family_;
+  at::Device device_;
+  std::int64_t memory_;
+  Boundary boundary_;
+  Source source_;
+  SolveStatistics statistics_;
+};
+
+/// Float64 nodal fields that a reference solve holds at its peak, and its sample: 12 were measured,
+/// and its cycles may be in float64 instead of float32.
+constexpr std::int64_t kSolveFields = 18;
+
+/// Samples made together where they fit: one a thread of large ones; of small ones more, which last
+/// differently long.
+std::int64_t group_size(Grid3 const& grid) {
+  constexpr std::int64_t voxels = 1 << 20;  // a thread
+  return at::get_num_threads() *
+         std::clamp(voxels / grid.voxel_count(), std::int64_t{1}, std::int64_t{64});
+}
+
+/// Whether each thread may solve for a sample of its own at once.
+bool ShardMaker::fits_one_a_thread(ShardInfo const& info) const {
+  std::int64_t const all = at::get_num_threads() * kSolveFields * 8 * info.grid.node_count();
+  return !info.has_reference || !device_.is_cpu() || memory_ == 0 || all <= memory_;
+}
+
+void ShardMaker::make(ShardJob const& job, StopSignal const& stop) {
+  std::int64_t const maximum = fits_one_a_thread(job.info) ? group_size(job.info.grid) : 1;
+  std::vector<ShardSample> group;
+  std::int64_t begin = 0;
+  write_shard(job.path, job.info, [&](std::int64_t local) {
+    if (local == begin + std::ssize(group)) {
+      if (stop.requested()) throw StopRequested();
+      begin = local;
+      group.clear();  // before the next ones need room
+      group = make_group(job, begin, std::min(begin + maximum, job.info.samples));
+    }
+    return std::move(group[static_cast<std::size_t>(local - begin)]);
+  });
+}
+
+std::vector<ShardSample> ShardMaker::make_group(ShardJob const& job, std::int64_t begin,
+                                                std::int64_t end) {
+  auto const& info = job.info;
+  std::vector<ShardSample> samples(static_cast<std::size_t>(end - begin));
+  std::vector<SolveResult> results(info.has_reference ? samples.size() : 0);
+  Problem const problem{info.grid, boundary_};
+  auto const solve = [&](std::size_t k) {
+    results[k] = solve_reference(problem, source_, info.reference_tolerance, device_, samples[k]);
+  };
+  // One sample a thread, if there are so many: the solver itself then runs serially and no thread
+  // waits. Else one after the other, each with all threads, or on a GPU, which one keeps busy.
+  bool const by_thread = device_.is_cpu() && end - begin >= at::get_num_threads();
+  parallel_for(end - begin, info.grid.voxel_count(), [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t k = first; k < last; ++k) {
+      auto const at = static_cast<std::size_t>(k);
+      samples[at] = make_sample(family_, info, job.origin, info.first_index + begin + k);
+      if (info.has_reference && by_thread) solve(at);
+    }
+  });
+  if (!by_thread) {
+    for (std::size_t k = 0; k < results.size(); ++k) solve(k);
+  }
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    count(results[k], info, info.first_index + begin + static_cast<std::int64_t>(k));
+  }
+  return samples;
+}
+
+void ShardMaker::count(SolveResult const& result, ShardInfo const& info, std::int64_t index) {
+  VOXCYCLE_REQUIRE(result.converged, "reference solution "
+                                         << index << " at " << info.grid.label() << " reached "
+                                         << result.relative_residual << " after "
+                                         << result.iterations << " iterations, not "
+                                         << info.reference_tolerance
+                                         << ". Raise data.reference_tolerance.");
+  ++statistics_.solves;
+  statistics_.max_iterations = std::max(statistics_.max_iterations, result.iterations);
+  statistics_.largest_residual = std::max(statistics_.largest_residual, result.relative_residual);
+  statistics_.largest_bound = std::max(statistics_.largest_bound, result.error_bound);
+}
+
+/// What the ranks did, each for itself and then all together.
+struct Tally {
+  std::int64_t made = 0, there = 0;
+  SolveStatistics solved;
+};
+
+/// **Collective**.
+Tally over_ranks(Tally const& mine, Communicator const& comm) {
+  at::Tensor sums = at::tensor({mine.made, mine.there, mine.solved.solves}, at::kLong);
+  at::Tensor maximum = at::tensor({static_cast<double>(mine.solved.max_iterations),
+                                   mine.solved.largest_residual, mine.solved.largest_bound},
+                                  at::kDouble);
+  comm.all_reduce(sums, ReduceOperation::sum);
+  comm.all_reduce(maximum, ReduceOperation::max);
+  auto const* const counts = sums.const_data_ptr<std::int64_t>();
+  auto const* const worst = maximum.const_data_ptr<double>();
+  return {counts[0], counts[1], {counts[2], static_cast<int>(worst[0]), worst[1], worst[2]}};
+}
+
+/// Errors of reference solutions that are worth a warning.
+constexpr double kWorrying = 1e-3;
+
+void log_summary(Tally const& all, std::int64_t jobs, double seconds, std::string const& place) {
+  if (all.solved.solves > 0) {
+    log_info(
+        format("%ld reference solutions converged, at most %d iterations, largest relative "
+               "residual %.1e, errors of at most %.1e in the relative energy norm",
+               static_cast<long>(all.solved.solves), all.solved.max_iterations,
+               all.solved.largest_residual, all.solved.largest_bound));
+    if (all.solved.largest_bound > kWorrying) {
+      log_warning(
+          format("some reference solutions may be wrong by as much as %.1g of their energy norm: "
+                 "the contrast of their coefficients is too large for float64, or they needed too "
+                 "many iterations. Errors that evaluate and train measure are no better known than "
+                 "that.",
+                 all.solved.largest_bound));
+    }
+  }
+  std::int64_t const left = jobs - all.made - all.there;
+  log_info(format("%ld shards made, %ld were there%s, in %s: %s", static_cast<long>(all.made),
+                  static_cast<long>(all.there),
+                  left > 0 ? format(", %ld are left", static_cast<long>(left)).c_str() : "",
+                  format_seconds(seconds).c_str(), place.c_str()));
+}
+
+/// Of processes that were killed; those that still work write into theirs.
+void remove_old_leftovers(std::vector<ShardJob> const& jobs) {
+  std::set<std::filesystem::path> directories;
+  for (auto const& job : jobs) {
+    directories.insert(std::filesystem::path(job.path).parent_path());
+  }
+  for (auto const& directory : directories) remove_leftovers(directory, std::chrono::hours(24));
+}
+
+}  // namespace
+
+int status_of(GenerateResult const& result, std::string const& directory,
+              Communicator const& comm) {
+  bool const speaks = comm.rank() == 0;
+  if (result.complete) return 0;
+  if (result.made == 0) {
+    if (speaks) {
+      log_error(
+          "stopped before another shard was whole: nothing was gained. Give it more time or "
+          "processes, or let shards have fewer samples (data.shard_samples, one number a level).");
+    }
+    return 1;
+  }
+  if (speaks) {
+    std::printf("stopped; the same command goes on, finished shards in %s are kept\n",
+                directory.c_str());
+  }
+  return kStopped;
+}
+
+GenerateResult generate_shards(DatasetOptions const& options, Communicator const& comm,
+                               at::Device device, std::int64_t memory) {
+  Timer timer;
+  auto const family = make_family(options.family);
+  auto const jobs = plan_jobs(options, *family);
+  require_no_other_sets(jobs);
+  auto const owner = share_jobs(jobs, comm.size());
+  StopSignal const stop;
+  ShardMaker maker(options, *family, device, memory);
+  Tally mine;
+  for (std::size_t k = 0; k < jobs.size() && !stop.requested(); ++k) {
+    if (owner[k] != comm.rank()) continue;
+    try {
+      if (is_done(*family, jobs[k], stop)) {
+        ++mine.there;
+        continue;
+      }
+      maker.make(jobs[k], stop);
+    } catch (StopRequested const&) {
+      break;
+    }
+    ++mine.made;
+    log_info(format("shard %zu of %zu: %s, %ld samples at %s%s", k + 1, jobs.size(),
+                    jobs[k].info.split.c_str(), static_cast<long>(jobs[k].info.samples),
+                    jobs[k].info.grid.label().c_str(),
+                    jobs[k].info.has_reference ? " with references" : ""));
+  }
+  mine.solved = maker.statistics();
+  Tally const all = over_ranks(mine, comm);
+  log_summary(all, std::ssize(jobs), timer.seconds(), options.directory);
+  if (comm.rank() == 0) remove_old_leftovers(jobs);
+  return {all.made + all.there == std::ssize(jobs), all.made};
+}
+
+}  // namespace voxcycle

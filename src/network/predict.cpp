@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/network/predict.hpp"
+
+#include "voxcycle/network/network_input.hpp"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+namespace voxcycle {
+
+at::Tensor predict(ProcessGrid const& all, Network& network, Grid3 const& grid, at::Tensor nu,
+                   at::Tensor const& f, at::ScalarType dtype) {
+  at::NoGradGuard const no_grad;
+  ProcessGrid const process_grid = all.on(grid);
+  at::Device const device = device_of(network);
+  ForwardContext const context{.comm = process_grid.all,
+                               .spatial = process_grid.spatial.get(),
+                               .slabs = process_grid.slabs,
+                               .device = device,
+                               .training = false,
+                               .dtype = dtype,
+                               .total_micro_batches = 1,
+                               .total_samples = nu.size(0)};
+  auto const value_type = dtype == at::kDouble ? at::kDouble : at::kFloat;
+  at::Tensor const source = f.defined() ? f.to(device) : f;
+  nu = nu.to(device, value_type);
+  MicroBatches const x{network_input(nu, source)};
+  nu.reset();
+  at::Tensor const u = network.forward(context, grid, x).front();
+  double const datum = network.frames()->at(context, grid).datum;
+  return datum == 0.0 ? u : u.to(at::kDouble) + datum;  // a large one leaves float32 few digits
+}
+
+std::string precision_name(at::ScalarType type) {
+  return type == at::kDouble ? "f64" : type == at::kFloat ? "f32" : "bf16";
+}
+
+}  // namespace voxcycle
