@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/evaluate/report.hpp"
 
+#include "voxcycle/core/median.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/report/html.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "evaluate/report_charts.hpp"
 
@@ -31,13 +33,9 @@ Statistics statistics_of(std::vector<SampleErrors> const& errors, double SampleE
     if (std::isfinite(error.*member)) values.push_back(error.*member);
   }
   if (values.empty()) return {};
-  std::sort(values.begin(), values.end());
-  double sum = 0;
-  for (double const value : values) sum += value;
-  std::size_t const half = values.size() / 2;
-  double const median =
-      values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-  return {sum / static_cast<double>(values.size()), median, values.back()};
+  double const sum = std::accumulate(values.begin(), values.end(), 0.0);
+  return {sum / static_cast<double>(values.size()), median(values),
+          *std::max_element(values.begin(), values.end())};
 }
 
 bool is_finite(SampleErrors const& error) {

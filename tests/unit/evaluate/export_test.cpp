@@ -3,6 +3,7 @@
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/poisson/energy.hpp"
+#include "voxcycle/train/agreement.hpp"
 #include "voxcycle/train/frame.hpp"
 #include "voxcycle/train/held_out.hpp"
 
@@ -376,10 +377,10 @@ TEST(Export, SaysWhatItIs) {
 }
 
 TEST(Export, ConfigsHaveHashesOfTheirOwn) {
-  EXPECT_EQ(config_hash("a = 1\n"), config_hash("a = 1\n"));
-  EXPECT_NE(config_hash("a = 1\n"), config_hash("a = 2\n"));
-  EXPECT_NE(config_hash(""), config_hash(std::string(1, '\0')));
-  EXPECT_EQ(config_hash("").size(), 16U);
+  EXPECT_EQ(text_hash("a = 1\n"), text_hash("a = 1\n"));
+  EXPECT_NE(text_hash("a = 1\n"), text_hash("a = 2\n"));
+  EXPECT_NE(text_hash(""), text_hash(std::string(1, '\0')));
+  EXPECT_EQ(text_hash("").size(), 16U);
 }
 
 TEST(Export, SampleReadsBack) {
