@@ -84,10 +84,6 @@ std::string scale_name(svg::Axis const& axis) {
   return axis.logarithmic ? "logarithmic scale" : "linear scale";
 }
 
-std::string figure(svg::Chart const& chart, std::string const& caption) {
-  return svg::figure(chart, svg::legend(chart.series) + caption);
-}
-
 std::string loss_chart(std::vector<MetricRow> const& metrics, Timeline const& timeline) {
   std::vector<svg::Point> points;
   std::size_t lost = 0;
@@ -116,9 +112,10 @@ std::string loss_chart(std::vector<MetricRow> const& metrics, Timeline const& ti
   bool const noisy = points.size() > 2 * kMedianPoints;
   chart.series.push_back({"each step", 0, false, noisy, svg::thin_out(points, kMaxPoints)});
   if (noisy) chart.series.push_back({"running median", 0, false, false, running_median(points)});
-  return figure(chart, warning +
-                           "Bands are stages, headed by their grid. An energy loss levels off at "
-                           "the energy of the exact solution, not at zero.");
+  return svg::figure(chart,
+                     svg::legend(chart.series) + warning +
+                         "Bands are stages, headed by their grid. An energy loss levels off at "
+                         "the energy of the exact solution, not at zero.");
 }
 
 std::string error_chart(std::vector<MetricRow> const& metrics, Timeline const& timeline) {
@@ -153,7 +150,9 @@ std::string error_chart(std::vector<MetricRow> const& metrics, Timeline const& t
   chart.y = axis_for(all, 0);
   chart.title = "Held-out errors, " + scale_name(chart.y);
   chart.bands = timeline.stages;
-  return figure(chart, "Means over samples that training never sees, on the grid of the stage.");
+  return svg::figure(chart,
+                     svg::legend(chart.series) +
+                         "Means over samples that training never sees, on the grid of the stage.");
 }
 
 }  // namespace

@@ -55,19 +55,18 @@ bool run_all(std::size_t count, std::size_t jobs, std::function<ProgramRun(std::
   }
 }
 
-ScratchRuns::ScratchRuns(Config const& config, std::string const& name, std::string launcher,
-                         int threads)
+ScratchRuns::ScratchRuns(Config config, std::string const& name, std::string launcher, int threads)
     : directory_(config.text("run.directory") + "/" + name),
       launcher_(std::move(launcher)),
       threads_(threads) {
   std::filesystem::remove_all(directory_);
+  config.set("run.threads", std::to_string(threads));
   write_file_atomically(file("config.cfg"), config.dump());
 }
 
 void ScratchRuns::run(std::string const& log, std::int64_t processes,
                       std::vector<std::string> arguments) const {
-  arguments.insert(arguments.end(),
-                   {"--config", file("config.cfg"), "--run.threads", std::to_string(threads_)});
+  arguments.insert(arguments.end(), {"--config", file("config.cfg")});
   int const status =
       start({std::move(arguments), file(log), launcher_, processes, threads_}).wait();
   VOXCYCLE_REQUIRE(status == 0, "the run on "

@@ -113,13 +113,11 @@ std::string legend_of(std::vector<StudyGroup> const& groups) {
   return svg::legend(lines);
 }
 
+/// @param id  unique among the charts over the same abscissa
 std::string error_chart(std::vector<StudyGroup> const& groups, StudyMetric metric,
-                        std::string const& name, Abscissa const& x) {
+                        std::string const& id, std::string const& name, Abscissa const& x) {
   svg::Chart chart;
-  chart.id = std::string(x.id) + "-" +
-             (metric == StudyMetric::rel_l2       ? "l"
-              : metric == StudyMetric::energy_gap ? "gap"
-                                                  : "norm");
+  chart.id = x.id + ("-" + id);
   chart.title = name;
   chart.x_label = x.label;
   chart.y_unit = " %";
@@ -147,9 +145,9 @@ std::string error_chart(std::vector<StudyGroup> const& groups, StudyMetric metri
 
 std::string charts_against(std::vector<StudyGroup> const& groups, Abscissa const& x) {
   return element("div", std::string("class='charts by-") + x.id + "'",
-                 error_chart(groups, StudyMetric::rel_l2, "Relative L2 error", x) +
-                     error_chart(groups, StudyMetric::energy_gap, "Energy gap", x) +
-                     error_chart(groups, StudyMetric::energy_norm, "Energy-norm error", x));
+                 error_chart(groups, StudyMetric::rel_l2, "l", "Relative L2 error", x) +
+                     error_chart(groups, StudyMetric::energy_gap, "gap", "Energy gap", x) +
+                     error_chart(groups, StudyMetric::energy_norm, "norm", "Energy-norm error", x));
 }
 
 std::string choice(char const* id, char const* text, char const* checked) {

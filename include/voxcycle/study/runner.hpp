@@ -45,12 +45,12 @@ class ScratchRuns {
   /// Empties the directory.
   /// @param name     of it, below run.directory
   /// @param threads  of each process
-  ScratchRuns(Config const& config, std::string const& name, std::string launcher, int threads);
+  ScratchRuns(Config config, std::string const& name, std::string launcher, int threads);
 
   std::string file(std::string const& name) const { return directory_ + "/" + name; }
 
   /// @param log        file below the directory
-  /// @param arguments  but for the config and the threads
+  /// @param arguments  but for the config
   /// @throws Error with the end of its output if the run fails
   void run(std::string const& log, std::int64_t processes,
            std::vector<std::string> arguments) const;
