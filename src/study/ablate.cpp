@@ -10,8 +10,6 @@
 #include "voxcycle/core/stop_signal.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/dataset/generate.hpp"
-#include "voxcycle/study/ablate_results.hpp"
-#include "voxcycle/study/ablate_runs.hpp"
 #include "voxcycle/study/child_process.hpp"
 #include "voxcycle/study/study.hpp"
 #include "voxcycle/train/frame.hpp"
@@ -23,6 +21,7 @@
 #include <set>
 
 #include "cli/memory_check.hpp"
+#include "study/ablate_runs.hpp"
 
 namespace voxcycle {
 namespace {

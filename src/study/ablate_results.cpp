@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A run of a study, read from its directory.
-#include "voxcycle/study/ablate_results.hpp"
-
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/atomic_file.hpp"
-#include "voxcycle/study/ablate_runs.hpp"
 #include "voxcycle/study/child_process.hpp"
 #include "voxcycle/train/run_record.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+
+#include "study/ablate_runs.hpp"
 
 namespace voxcycle {
 namespace {

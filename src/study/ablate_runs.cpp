@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "voxcycle/study/ablate_runs.hpp"
+#include "study/ablate_runs.hpp"
 
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/atomic_file.hpp"
@@ -7,9 +7,7 @@
 #include "voxcycle/core/exit_status.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/memory.hpp"
-#include "voxcycle/core/stop_signal.hpp"
 #include "voxcycle/core/text.hpp"
-#include "voxcycle/study/ablate_results.hpp"
 #include "voxcycle/study/runner.hpp"
 #include "voxcycle/train/checkpoint.hpp"
 #include "voxcycle/train/trainer.hpp"

@@ -2,10 +2,9 @@
 #pragma once
 
 #include "voxcycle/comm/communicator.hpp"
-#include "voxcycle/study/ablate_plan.hpp"
+#include "voxcycle/config/config.hpp"
 
 #include <string>
-#include <vector>
 
 namespace voxcycle {
 
@@ -25,11 +24,5 @@ enum class AblatePart {
 /// go on with
 /// @throws Error for a config that no study, or no run of it, can be made of
 int ablate(Config const& config, AblatePart part, std::string const& run, Communicator const& self);
-
-/// Writes study.html, ablation.json and ablation.csv from what the runs' directories hold, and says
-/// which runs are missing. Spectra of the error are computed where they are not kept from before.
-/// @param config  of the whole study
-void write_study_report(Config const& config, std::vector<PlannedRun> const& runs,
-                        Communicator const& self);
 
 }  // namespace voxcycle
