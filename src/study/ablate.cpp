@@ -48,7 +48,7 @@ void require_of_each(std::vector<PlannedRun> const& runs, Check const& check) {
 }
 
 /// All that a run is made of, so that a wrong value shows before the first run and not hours later.
-void require_valid(PlannedRun const& run) {
+void require_valid_run(PlannedRun const& run) {
   auto const options = train_options(run.config);
   make_family(family_options(run.config));
   for (auto const& stage : plan_stages(options.path, options.levels)) {
@@ -128,7 +128,7 @@ int ablate(Config const& config, AblatePart part, std::string const& run,
            Communicator const& self) {
   auto const runs = plan_study(config);
   require_report_options(config);
-  require_of_each(runs, require_valid);
+  require_of_each(runs, require_valid_run);
   auto const options = runs_options(config, part);
   if (part == AblatePart::list) {
     print_list(runs);
