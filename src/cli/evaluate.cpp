@@ -162,7 +162,7 @@ struct Weights {
         checkpoint(existing(path)),
         written(config_of_identity(call.config, checkpoint.header().identity)) {
     require_same_model(path, written, call.config);
-    require_micro_batches(path, checkpoint.header().identity, options.boundary, options.source);
+    require_units(path, checkpoint.header().identity, options.boundary, options.source);
     network = make_network(options.network, options.boundary, options.source);
     if (dtype == at::kDouble) network->to(at::kDouble);
     checkpoint.restore_average(*network);
