@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/bench/step_trial.hpp"
+#include "voxcycle/comm/largest.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/memory.hpp"
@@ -57,7 +58,7 @@ std::int64_t rounds_of(BenchOptions const& o, StepTrial& trial) {
   constexpr double max_seconds = 60.0;
   double const step = seconds_of([&] { trial.step(); });
   auto const fitting = static_cast<std::int64_t>(max_seconds / step);
-  return -o.comm.largest(-std::clamp<std::int64_t>(fitting, 1, bench_repeats(o)));
+  return -largest_of(o.comm, -std::clamp<std::int64_t>(fitting, 1, bench_repeats(o)));
 }
 
 void take_turns(std::vector<Contender>& contenders, std::int64_t rounds, Communicator const& comm) {
@@ -136,7 +137,7 @@ std::vector<Contender> contenders_of(BenchOptions const& o, TrainOptions const& 
         {prefix, std::make_unique<StepTrial>(chosen, grid, variant, o.device_comm)});
     warm_up(contenders.back());
     if (contenders.size() > 1) return;
-    bytes = {planned.bytes, o.comm.largest(peak_bytes(o.device))};
+    bytes = {planned.bytes, largest_of(o.comm, peak_bytes(o.device))};
   };
   for (auto const& name : o.reductions) {
     enter(o.reductions.size() == 1 ? "" : name + "_", options, name);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/memory_check.hpp"
 
+#include "voxcycle/comm/largest.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
@@ -70,7 +71,7 @@ MemoryFrame memory_frame(Config const& config, Communicator const& comm, std::in
       static_cast<double>(on_gpu ? gpu_bytes : machine_memory_bytes() / comm.local_size());
   auto const limit = static_cast<std::int64_t>(chosen > 0.0 ? chosen : kUsableShare * all);
   std::int64_t const program = on_gpu ? kGpuProgram : resident_bytes() + kLoadedLater;
-  return {-comm.largest(-limit), comm.largest(program)};
+  return {-largest_of(comm, -limit), largest_of(comm, program)};
 }
 
 MemoryOptions training_memory(Config const& config, TrainOptions const& options,

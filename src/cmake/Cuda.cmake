@@ -4,7 +4,7 @@
 # the driver when it is there. torch's own CUDA libraries are loaded at run time (src/core/device), so
 # the same program runs with a CPU-only torch, and links where they are incomplete.
 #
-# Results: VOXCYCLE_HAS_CUDA, VOXCYCLE_CUDA_REASON (for people), target cudart, voxcycle_nvcc (command).
+# Results: VOXCYCLE_HAS_CUDA, VOXCYCLE_CUDA_REASON (for people), target voxcycle_cudart, voxcycle_nvcc (command).
 set(VOXCYCLE_CUDA AUTO CACHE STRING "GPU kernels: AUTO (where the toolkit is found), ON or OFF")
 set_property(CACHE VOXCYCLE_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(VOXCYCLE_CUDA_ARCHITECTURES "80;90" CACHE STRING
@@ -61,7 +61,7 @@ function(voxcycle_torch_cuda text)
 endfunction()
 
 set(VOXCYCLE_HAS_CUDA FALSE)
-add_library(cudart INTERFACE)
+add_library(voxcycle_cudart INTERFACE)
 if(NOT VOXCYCLE_CUDA MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "VOXCYCLE_CUDA=${VOXCYCLE_CUDA} is unknown. Choose AUTO, ON or OFF.")
 elseif(VOXCYCLE_CUDA STREQUAL OFF)
@@ -72,8 +72,8 @@ else()
     set(VOXCYCLE_HAS_CUDA TRUE)
     string(REPLACE ";" ", " _architectures "${VOXCYCLE_CUDA_ARCHITECTURES}")
     set(VOXCYCLE_CUDA_REASON "${VOXCYCLE_CUDA_VERSION}, compute capabilities ${_architectures} and newer")
-    target_include_directories(cudart SYSTEM INTERFACE ${CUDA_INCLUDE_DIRECTORY})
-    target_link_libraries(cudart INTERFACE ${CUDART_STATIC_LIBRARY} Threads::Threads rt dl)
+    target_include_directories(voxcycle_cudart SYSTEM INTERFACE ${CUDA_INCLUDE_DIRECTORY})
+    target_link_libraries(voxcycle_cudart INTERFACE ${CUDART_STATIC_LIBRARY} Threads::Threads rt dl)
     foreach(_architecture IN LISTS VOXCYCLE_CUDA_ARCHITECTURES)
       if(NOT _architecture MATCHES "^[0-9]+$")
         message(FATAL_ERROR "VOXCYCLE_CUDA_ARCHITECTURES: ${_architecture} is no compute capability "

@@ -50,7 +50,7 @@ function(voxcycle_module name)
     voxcycle_use_pch(${target} ${name})
   endif()
   voxcycle_warnings(${target})
-  install(TARGETS ${target} EXPORT voxcycle)
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
 endfunction()
 
 # voxcycle_kernel(module file): compiles src/<module>/kernels/<file>.cpp once per instruction set
@@ -86,7 +86,7 @@ function(voxcycle_device module)
     return()
   endif()
   target_sources(voxcycle_${module} PRIVATE ${PROJECT_SOURCE_DIR}/src/${module}/device/cuda.cpp)
-  target_link_libraries(voxcycle_${module} PRIVATE cudart)
+  target_link_libraries(voxcycle_${module} PRIVATE voxcycle_cudart)
   if(VOXCYCLE_CUDA_VERSION VERSION_GREATER_EQUAL 13) # older drivers do not know what 12.8 compresses
     set(small --compress-mode=size) # the kernels are in many tests, and those in bundles
   endif()

@@ -21,12 +21,6 @@ bool Communicator::any(bool here) const {
   return found.item<int>() != 0;
 }
 
-std::int64_t Communicator::largest(std::int64_t number) const {
-  at::Tensor value = at::full({1}, number, at::kLong);
-  all_reduce(value, ReduceOperation::max);
-  return value.item<std::int64_t>();
-}
-
 std::vector<std::string> Communicator::all_gather_text(std::string const& text) const {
   at::Tensor length = at::full({1}, static_cast<std::int64_t>(text.size()), at::kLong);
   at::Tensor longest = length.clone();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/comm/device_choice.hpp"
 
+#include "voxcycle/comm/largest.hpp"
 #include "voxcycle/comm/nccl.hpp"
 #include "voxcycle/core/device.hpp"
 #include "voxcycle/core/error.hpp"
@@ -50,11 +51,11 @@ DeviceChoice::DeviceChoice(DeviceOptions const& options, Communicator const& hos
   auto const gpus = static_cast<int>(report.gpus.size());
   GpuShare const share = gpus > 0 ? gpu_share(seen, host.rank(), gpus) : GpuShare{};
   int const header = nccl_header_version();
-  bool const alone = host.largest(share.processes) == 1;
+  bool const alone = largest_of(host, share.processes) == 1;
   bool const by_nccl = host.size() > 1 && alone && header != 0;
   auto const problem = problem_with(
       {.bfloat16_convolutions = options.bfloat16, .nccl_header = by_nccl ? header : 0});
-  if (options.kind == Kind::automatic && host.largest(problem.empty() ? 0 : 1) == 1) {
+  if (options.kind == Kind::automatic && largest_of(host, problem.empty() ? 0 : 1) == 1) {
     if (!problem.empty()) log_info("computing on the CPU. " + problem);
     return;
   }

@@ -35,6 +35,12 @@ class Install(harness.Case):
         self.call(cmake, "--install", build, "--prefix", prefix)
         self.assertIn("torch", self.call(prefix / "bin/voxcycle", "info"))
 
+        headers = {str(path.relative_to(prefix / "include")) for path in (prefix / "include").rglob("*.hpp")}
+        self.assertIn("voxcycle/solver/solver.hpp", headers)
+        for header in headers:  # they include each other alone
+            text = (prefix / "include" / header).read_text()
+            self.assertLessEqual(set(re.findall(r'#include "(.*)"', text)), headers, header)
+
         shutil.copytree(EXAMPLE, self.scratch / "example")
         self.call(cmake, "-S", "example", "-B", "out", "-G", generator,
                   f"-DCMAKE_PREFIX_PATH={prefix}",

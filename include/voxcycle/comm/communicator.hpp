@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -65,8 +64,6 @@ class Communicator {
 
   /// Whether any rank says so. **Collective**.
   bool any(bool here) const;
-  /// The largest number of all ranks. **Collective**.
-  std::int64_t largest(std::int64_t number) const;
   /// The ranks' texts in rank order. **Collective**.
   std::vector<std::string> all_gather_text(std::string const& text) const;
   /// Makes an error that one rank knows common to all: throws on every rank, with the text of the
