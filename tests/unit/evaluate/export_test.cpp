@@ -3,7 +3,6 @@
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/poisson/energy.hpp"
-#include "voxcycle/train/agreement.hpp"
 #include "voxcycle/train/frame.hpp"
 #include "voxcycle/train/held_out.hpp"
 
@@ -374,13 +373,6 @@ TEST(Export, SaysWhatItIs) {
   }
   EXPECT_EQ(model.named_parameters().size(), values.size());
   EXPECT_EQ(export_network(*network, options), export_network(*network, options));
-}
-
-TEST(Export, ConfigsHaveHashesOfTheirOwn) {
-  EXPECT_EQ(text_hash("a = 1\n"), text_hash("a = 1\n"));
-  EXPECT_NE(text_hash("a = 1\n"), text_hash("a = 2\n"));
-  EXPECT_NE(text_hash(""), text_hash(std::string(1, '\0')));
-  EXPECT_EQ(text_hash("").size(), 16U);
 }
 
 TEST(Export, SampleReadsBack) {
