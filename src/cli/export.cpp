@@ -11,6 +11,7 @@
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/dataset/held_out.hpp"
 #include "voxcycle/network/predict.hpp"
+#include "voxcycle/solver/model.hpp"
 
 #include <algorithm>
 #include <cstdio>
