@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/bench/step_trial.hpp"
 #include "voxcycle/comm/largest.hpp"
+#include "voxcycle/config/memory_check.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/memory.hpp"
@@ -14,7 +15,6 @@
 
 #include "bench/measure.hpp"
 #include "bench/step_profile.hpp"
-#include "cli/memory_check.hpp"
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <c10/core/CachingDeviceAllocator.h>

@@ -2,6 +2,7 @@
 #include "cli/dry_run.hpp"
 
 #include "voxcycle/bench/step_trial.hpp"
+#include "voxcycle/config/memory_check.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
@@ -13,7 +14,6 @@
 #include <map>
 #include <set>
 
-#include "cli/memory_check.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {

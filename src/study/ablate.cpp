@@ -2,6 +2,7 @@
 #include "voxcycle/study/ablate.hpp"
 
 #include "voxcycle/comm/device_choice.hpp"
+#include "voxcycle/config/memory_check.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/directory_lock.hpp"
 #include "voxcycle/core/error.hpp"
@@ -20,7 +21,6 @@
 #include <optional>
 #include <set>
 
-#include "cli/memory_check.hpp"
 #include "study/ablate_runs.hpp"
 
 namespace voxcycle {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/study/scale.hpp"
 
+#include "voxcycle/config/memory_check.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/json.hpp"
@@ -14,7 +15,6 @@
 #include <map>
 #include <set>
 
-#include "cli/memory_check.hpp"
 #include <ATen/Parallel.h>
 #include <boost/property_tree/json_parser.hpp>
 #include <boost/property_tree/ptree.hpp>

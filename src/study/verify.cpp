@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/study/verify.hpp"
 
+#include "voxcycle/config/memory_check.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/json.hpp"
@@ -15,7 +16,6 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "cli/memory_check.hpp"
 #include <ATen/Parallel.h>
 
 namespace voxcycle {
