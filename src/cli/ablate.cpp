@@ -3,174 +3,29 @@
 #include "voxcycle/study/ablate.hpp"
 
 #include "voxcycle/cli/command.hpp"
-#include "voxcycle/comm/device_choice.hpp"
-#include "voxcycle/config/options.hpp"
-#include "voxcycle/core/directory_lock.hpp"
 #include "voxcycle/core/error.hpp"
-#include "voxcycle/core/log.hpp"
-#include "voxcycle/core/stop_signal.hpp"
-#include "voxcycle/core/text.hpp"
-#include "voxcycle/dataset/generate.hpp"
-#include "voxcycle/study/ablate_results.hpp"
-#include "voxcycle/study/ablate_runs.hpp"
-#include "voxcycle/study/child_process.hpp"
-#include "voxcycle/study/study.hpp"
-#include "voxcycle/train/frame.hpp"
-#include "voxcycle/train/memory.hpp"
 
-#include <algorithm>
-#include <cstdio>
-#include <optional>
-#include <set>
-
-#include "cli/memory_check.hpp"
+#include <utility>
 
 namespace voxcycle {
 namespace {
 
-/// The run asked for by --run K.
-PlannedRun const& run_of(std::vector<PlannedRun> const& runs, std::string const& text) {
-  auto const number = parse_number<std::size_t>(text);
-  VOXCYCLE_REQUIRE(number >= 1 && number <= runs.size(),
-                   "--run " << text << " is no run of this study. Give a number from 1 to "
-                            << runs.size() << "; --list shows them.");
-  return runs[*number - 1];
-}
-
-/// @throws Error as `check` does, naming the run.
-template <class Check>
-void require_of_each(std::vector<PlannedRun> const& runs, Check const& check) {
-  for (auto const& run : runs) {
-    try {
-      check(run);
-    } catch (Error const& error) {
-      throw Error(format("run %d, %s: ", run.number, run.label.c_str()) + error.what());
-    }
-  }
-}
-
-/// All that a run is made of, so that a wrong value shows before the first run and not hours later.
-void require_valid(PlannedRun const& run) {
-  auto const options = train_options(run.config);
-  make_family(family_options(run.config));
-  for (auto const& stage : plan_stages(options.path, options.levels)) {
-    require_fits(options.network, stage.plan.grid);
-    require_spatial(options, stage.plan.grid, run.config.integer("ablate.processes", 1, 1 << 20));
-    // Knows losses and optimisers; the processes of a group will do.
-    plan_memory(options, stage.plan, {.ranks = options.slabs.processes(stage.plan.grid)});
-  }
-}
-
-/// Where a run is to begin with, unless it has begun.
-void require_start_of(PlannedRun const& run) {
-  if (progress_of(run) == RunProgress::not_begun) require_start(train_options(run.config));
-}
-
-/// What only the report reads, likewise.
-void require_report_options(Config const& config) {
-  try {
-    parse_study_metric(config.text("ablate.target_metric"));
-  } catch (Error const& problem) {
-    throw Error(std::string("ablate.target_metric: ") + problem.what());
-  }
-  config.real("ablate.target_error", 0.0, 1e6);
-  config.integer("ablate.spectrum_samples", 0, 1 << 20);
-}
-
-/// Whether the run's shards are what training asks for, without a look at each sample.
-bool has_shards(PlannedRun const& run) {
-  try {
-    require_training_shards(dataset_options(run.config), grids_of(train_options(run.config)));
-  } catch (Error const&) {
-    return false;  // generate says why
-  }
-  return true;
-}
-
-/// Shards of the data that unfinished runs need, up to a stop.
-GenerateResult generate_missing_shards(std::vector<PlannedRun> const& runs,
-                                       Communicator const& comm) {
-  std::set<std::string> done;
-  GenerateResult all{.complete = true};
-  for (auto const& run : runs) {
-    if (progress_of(run) == RunProgress::finished) continue;
-    if (!done.insert(data_identity(run.config)).second) continue;
-    DeviceChoice const place(device_options(run.config), comm);
-    auto const one = generate_shards(dataset_options(run.config), comm, place.device(),
-                                     memory_frame(run.config, comm).limit);
-    all.made += one.made;
-    all.complete = one.complete;
-    if (!all.complete) break;
-  }
-  return all;
-}
-
-/// One line a run: number, state, directory, label.
-void print_list(std::vector<PlannedRun> const& runs) {
-  std::size_t longest = 0;
-  for (auto const& run : runs) longest = std::max(longest, run.directory.size());
-  for (auto const& run : runs) {
-    std::printf("%4d  %-18s %-*s  %s\n", run.number, read_run(run).state.c_str(),
-                static_cast<int>(longest), run.directory.c_str(), run.label.c_str());
-  }
-}
-
-RunsOptions runs_options(Config const& config) {
-  return {.jobs = config.integer("ablate.jobs", 1, 4096),
-          .processes = config.integer("ablate.processes", 1, 1 << 20),
-          .launcher = config.text("ablate.launcher")};
-}
-
-int ablate(Invocation const& call) {
+int run_ablate(Invocation const& call) {
   VOXCYCLE_REQUIRE(call.comm.size() == 1,
                    "ablate starts its processes itself. Call it without mpirun; see "
                    "ablate.processes.");
-  bool const only_list = call.has("list");
-  bool const only_data = call.has("data");
-  bool const only_run = call.has("run");
-  bool const only_report = call.has("report");
-  VOXCYCLE_REQUIRE(only_list + only_data + only_run + only_report <= 1,
-                   "--list, --data, --run and --report exclude each other. Choose one.");
-  auto options = runs_options(call.config);
-  if (only_run) options.jobs = 1;  // jobs of an array are on machines, or places, of their own
-  auto const runs = plan_study(call.config);
-  require_report_options(call.config);
-  require_of_each(runs, require_valid);
-  if (options.processes > 1) require_room(options.launcher, options.processes);
-  if (only_list) {
-    print_list(runs);
-    return 0;
+  constexpr std::pair<char const*, AblatePart> parts[] = {{"list", AblatePart::list},
+                                                          {"data", AblatePart::data},
+                                                          {"run", AblatePart::run},
+                                                          {"report", AblatePart::report}};
+  auto chosen = AblatePart::all;
+  for (auto const& [flag, part] : parts) {
+    if (!call.has(flag)) continue;
+    VOXCYCLE_REQUIRE(chosen == AblatePart::all,
+                     "--list, --data, --run and --report exclude each other. Choose one.");
+    chosen = part;
   }
-  if (only_report) {
-    write_study_report(call.config, runs, call.comm);
-    return 0;
-  }
-  // Jobs of an array share the study; two calls for all of it would overwrite each other's outputs.
-  std::optional<DirectoryLock> lock;
-  if (!only_run) lock.emplace(call.config.text("ablate.directory"), "ablate.directory");
-  auto const chosen = only_run ? std::vector<PlannedRun>{run_of(runs, call.flags.at("run"))} : runs;
-  if (!only_data) require_of_each(chosen, require_start_of);
-  StopSignal const stop;  // from the first shard to the last run
-  // Tasks of an array would each read all data.
-  bool const known = only_run && has_shards(chosen.front());
-  if (!known) {
-    auto const generated = generate_missing_shards(chosen, call.comm);
-    if (!generated.complete)
-      return status_of(generated, chosen.front().config.text("data.directory"), call.comm);
-  }
-  if (only_data) return 0;
-  auto const result = train_runs(chosen, options);
-  if (result.stopped && !result.gained) {
-    log_error(kNothingGained);
-    return 1;
-  }
-  if (result.stopped) {
-    std::printf("stopped; the same command goes on from the checkpoints in %s\n",
-                call.config.text("ablate.directory").c_str());
-    return kStopped;
-  }
-  if (!only_run) write_study_report(call.config, runs, call.comm);
-  return result.failed.empty() ? 0 : 1;
+  return ablate(call.config, chosen, call.text("run"), call.comm);
 }
 
 }  // namespace
@@ -184,7 +39,7 @@ Command ablate_command() {
             "only run number K, with all cores and memory of this job, without the report (for job "
             "arrays)"},
            {"report", "", "only write the report, from the runs that are there"}},
-          ablate};
+          run_ablate};
 }
 
 }  // namespace voxcycle

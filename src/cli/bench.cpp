@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // voxcycle bench: medians of repeated runs, and ratios measured side by side in the same run.
-#include "cli/bench.hpp"
+#include "voxcycle/bench/bench.hpp"
 
+#include "voxcycle/cli/command.hpp"
+#include "voxcycle/comm/device_choice.hpp"
+#include "voxcycle/config/options.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/registry.hpp"
@@ -16,31 +19,56 @@
 namespace voxcycle {
 namespace {
 
-using Bench = int (*)(Invocation const&);
+/// What a bench needs beside memory and disk.
+enum class Uses { host, device, devices_together };
 
 struct Subject {
-  Bench run;
+  BenchResult (*run)(BenchOptions const&);
+  Uses uses;
   std::vector<std::string> flags;  ///< besides --json
 };
 
-/// One line a subject, in the order of the help.
+/// One line per subject, in the order of the help.
 Registry<Subject> const kSubjects{
     "bench",
     {
-        {"energy", {bench_energy, {"grid", "repeats"}}},
-        {"step", {bench_step, {"grid", "batch", "reduction", "no-baseline", "profile", "repeats"}}},
-        {"loss", {bench_loss, {"grid", "batch", "repeats"}}},
-        {"conv", {bench_conv, {"grid", "batch", "channels", "repeats"}}},
-        {"reference", {bench_reference, {"grid", "field"}}},
-        {"io", {bench_io, {"grid", "batch", "samples", "repeats"}}},
+        {"energy", {bench_energy, Uses::device, {"grid", "repeats"}}},
+        {"step",
+         {bench_step,
+          Uses::devices_together,
+          {"grid", "batch", "reduction", "no-baseline", "profile", "repeats"}}},
+        {"loss", {bench_loss, Uses::device, {"grid", "batch", "repeats"}}},
+        {"conv", {bench_conv, Uses::devices_together, {"grid", "batch", "channels", "repeats"}}},
+        {"reference", {bench_reference, Uses::device, {"grid", "field"}}},
+        {"io", {bench_io, Uses::host, {"grid", "batch", "samples", "repeats"}}},
     }};
 
-std::vector<std::string> bench_names() {
-  return kSubjects.names();
+BenchResult measure(Invocation const& call, Subject const& subject) {
+  std::optional<DeviceChoice> place;
+  if (subject.uses != Uses::host) place.emplace(device_options(call.config), call.comm);
+  BenchOptions options{
+      .config = call.config,
+      .comm = call.comm,
+      .device_comm = subject.uses == Uses::devices_together ? place->comm() : call.comm,
+      .grid = call.count("grid"),
+      .batch = call.count("batch"),
+      .channels = call.count("channels"),
+      .samples = call.count("samples"),
+      .repeats = call.count("repeats"),
+      .reductions = split_list(call.text("reduction", "exact")),
+      .with_baseline = !call.has("no-baseline"),
+      .profile = call.text("profile"),
+      .field = call.text("field")};
+  if (place) {
+    options.device = place->device();
+    options.device_name = place->name();
+    options.device_memory = place->memory();
+  }
+  return subject.run(options);
 }
 
 int bench(Invocation const& call) {
-  auto const name = call.has("subject") ? call.flags.at("subject") : std::string();
+  auto const name = call.text("subject");
   auto const& subject = kSubjects.at(name);
   for (auto const& [flag, value] : call.flags) {
     bool const is_known = flag == "subject" || flag == "json" || flag == "config" ||
@@ -50,30 +78,17 @@ int bench(Invocation const& call) {
                                     << " and --json.");
   }
   if (call.comm.rank() == 0) require_outputs_of(call, {"json", "profile"});
-  return subject.run(call);
+  auto const result = measure(call, subject);
+  if (call.comm.rank() == 0) {
+    auto const line = json::object(result.members) + "\n";
+    std::fputs(line.c_str(), stdout);
+    if (call.has("json")) write_file_atomically(call.flags.at("json"), line);
+  }
+  call.comm.agree_on_error(result.problem);
+  return 0;
 }
 
 }  // namespace
-
-std::int64_t bench_number(Invocation const& call, std::string const& name, std::int64_t otherwise) {
-  if (!call.has(name)) return otherwise;
-  auto const value = parse_number<std::int64_t>(call.flags.at(name));
-  VOXCYCLE_REQUIRE(value > 0, "--" << name << " '" << call.flags.at(name)
-                                   << "' is no positive number. Give a whole number from 1.");
-  return *value;
-}
-
-std::int64_t bench_repeats(Invocation const& call) {
-  return bench_number(call, "repeats", 11);
-}
-
-int bench_report(Invocation const& call, json::Members const& members) {
-  if (call.comm.rank() != 0) return 0;
-  auto const line = json::object(members) + "\n";
-  std::fputs(line.c_str(), stdout);
-  if (call.has("json")) write_file_atomically(call.flags.at("json"), line);
-  return 0;
-}
 
 Command bench_command() {
   return {
@@ -94,7 +109,7 @@ Command bench_command() {
         "minute)"},
        {"json", "FILE", "where the line goes as well"}},
       bench,
-      bench_names()};
+      kSubjects.names()};
 }
 
 }  // namespace voxcycle

@@ -129,6 +129,14 @@ void parse_arguments(std::vector<std::string> const& arguments, Command const& c
 
 }  // namespace
 
+std::optional<std::int64_t> Invocation::count(std::string const& flag) const {
+  if (!has(flag)) return {};
+  auto const value = parse_number<std::int64_t>(flags.at(flag));
+  VOXCYCLE_REQUIRE(value > 0, "--" << flag << " '" << flags.at(flag)
+                                   << "' is no positive number. Give a whole number from 1.");
+  return value;
+}
+
 std::vector<Command> all_commands() {
   return {generate_command(), train_command(),  evaluate_command(), solve_command(),
           export_command(),   ablate_command(), scale_command(),    verify_command(),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/dry_run.hpp"
 
+#include "voxcycle/bench/step_trial.hpp"
+#include "voxcycle/config/memory_check.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
@@ -12,8 +14,6 @@
 #include <map>
 #include <set>
 
-#include "cli/memory_check.hpp"
-#include "cli/step_trial.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {

@@ -5,9 +5,8 @@
 
 #include "voxcycle/cli/command.hpp"
 #include "voxcycle/comm/device_choice.hpp"
+#include "voxcycle/config/memory_check.hpp"
 #include "voxcycle/config/options.hpp"
-
-#include "cli/memory_check.hpp"
 
 namespace voxcycle {
 namespace {

@@ -3,6 +3,7 @@
 #include "voxcycle/cli/command.hpp"
 #include "voxcycle/cli/error_words.hpp"
 #include "voxcycle/comm/device_choice.hpp"
+#include "voxcycle/config/memory_check.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/directory_lock.hpp"
@@ -11,6 +12,7 @@
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/grid/micro_batches.hpp"
 #include "voxcycle/io/event_file.hpp"
+#include "voxcycle/train/slow_precision.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -22,8 +24,6 @@
 #include <vector>
 
 #include "cli/dry_run.hpp"
-#include "cli/memory_check.hpp"
-#include "cli/slow_precision.hpp"
 #include <ATen/Parallel.h>
 
 namespace voxcycle {

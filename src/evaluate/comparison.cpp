@@ -189,11 +189,6 @@ std::string comparison_json(Comparison const& c) {
 std::string comparison_section(Comparison const& c) {
   using html::element;
   auto const best = undominated(c);
-  std::string head;
-  for (auto const* title : {"method", "relative L2, mean", "max", "energy norm, mean", "max",
-                            "time a sample", "of it setup", "iterations"}) {
-    head += element("th", "scope='col'", title);
-  }
   std::string rows;
   for (std::size_t k = 0; k < c.methods.size(); ++k) {
     auto const& m = c.methods[k];
@@ -208,16 +203,15 @@ std::string comparison_section(Comparison const& c) {
     rows += element("tr", "", cells);
   }
   std::string content =
-      element("h2", "", "Error against time, classical solvers included") +
       element("p", "class='quiet'", html::grid(conditions(c))) +
-      element("div", "class='scroll'",
-              element("table", "class='errors'",
-                      element("thead", "", element("tr", "", head)) + element("tbody", "", rows))) +
+      html::error_table({"method", "relative L2, mean", "max", "energy norm, mean", "max",
+                         "time a sample", "of it setup", "iterations"},
+                        rows) +
       element("p", "class='quiet'",
               "* No other method is both faster and closer, by mean energy-norm "
               "error.");
   for (auto const& sentence : verdict(c)) content += element("p", "", html::escape(sentence));
-  return element("section", "", content);
+  return html::section("Error against time, classical solvers included", content);
 }
 
 }  // namespace voxcycle

@@ -3,9 +3,9 @@
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/json.hpp"
-#include "voxcycle/core/random.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/network/scripted_layers.hpp"
+#include "voxcycle/train/agreement.hpp"
 #include "voxcycle/train/frame.hpp"
 
 #include <sstream>
@@ -122,17 +122,11 @@ std::string metadata_of(ExportOptions const& options) {
                        {"network", json::text(options.network)},
                        {"weights", json::text(options.weights)},
                        {"voxcycle_version", json::text(options.version)},
-                       {"config_hash", json::text(config_hash(options.config))}}) +
+                       {"config_hash", json::text(text_hash(options.config))}}) +
          "\n";
 }
 
 }  // namespace
-
-std::string config_hash(std::string const& config) {
-  std::uint64_t hash = 0;
-  for (char const c : config) hash = hash_bits({hash, static_cast<unsigned char>(c)});
-  return format("%016llx", static_cast<unsigned long long>(hash));
-}
 
 std::string export_network(Network const& network, ExportOptions const& options) {
   ScriptModule model = evaluation_module("VoxcycleModel");
@@ -147,7 +141,7 @@ std::string export_network(Network const& network, ExportOptions const& options)
   add(model, "network_description", options.network);
   add(model, "weights", options.weights);
   add(model, "version", options.version);
-  add(model, "config_hash", config_hash(options.config));
+  add(model, "config_hash", text_hash(options.config));
   bool const sampled = options.source.kind == SourceKind::sampled;
   model.define(std::string(export_script::checks) +
                (sampled ? export_script::of_nu_and_f : export_script::of_nu));

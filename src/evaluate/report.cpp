@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/evaluate/report.hpp"
 
+#include "voxcycle/core/median.hpp"
 #include "voxcycle/core/text.hpp"
-#include "voxcycle/io/png.hpp"
 #include "voxcycle/report/html.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "evaluate/report_charts.hpp"
 
@@ -15,7 +16,6 @@ namespace voxcycle {
 namespace {
 
 using html::element;
-using html::escape;
 using html::percent;
 
 constexpr std::size_t kUnfoldedSamples = 10;
@@ -33,13 +33,9 @@ Statistics statistics_of(std::vector<SampleErrors> const& errors, double SampleE
     if (std::isfinite(error.*member)) values.push_back(error.*member);
   }
   if (values.empty()) return {};
-  std::sort(values.begin(), values.end());
-  double sum = 0;
-  for (double const value : values) sum += value;
-  std::size_t const half = values.size() / 2;
-  double const median =
-      values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-  return {sum / static_cast<double>(values.size()), median, values.back()};
+  double const sum = std::accumulate(values.begin(), values.end(), 0.0);
+  return {sum / static_cast<double>(values.size()), median(values),
+          *std::max_element(values.begin(), values.end())};
 }
 
 bool is_finite(SampleErrors const& error) {
@@ -52,18 +48,6 @@ std::size_t worst_of(std::vector<SampleErrors> const& errors) {
       std::max_element(errors.begin(), errors.end(),
                        [&](auto const& a, auto const& b) { return badness(a) < badness(b); });
   return static_cast<std::size_t>(worst - errors.begin());
-}
-
-std::string render_summary(ReportInput const& input) {
-  if (input.summary.empty()) return "";
-  std::string rows;
-  for (auto const& [name, value] : input.summary) {
-    rows +=
-        element("tr", "",
-                element("th", "scope='row'", escape(name)) + element("td", "", html::grid(value)));
-  }
-  return element("section", "",
-                 element("h2", "", "What was run") + element("table", "class='summary'", rows));
 }
 
 std::string headline_figure(char const* kind, std::string const& value, char const* name) {
@@ -112,15 +96,7 @@ std::string error_row(std::string const& kind, std::string const& name, double r
 }
 
 std::string error_table(std::string const& first_column, std::string const& rows) {
-  return element("div", "class='scroll'",
-                 element("table", "class='errors'",
-                         element("thead", "",
-                                 element("tr", "",
-                                         element("th", "scope='col'", first_column) +
-                                             element("th", "scope='col'", "relative L2") +
-                                             element("th", "scope='col'", "energy gap") +
-                                             element("th", "scope='col'", "energy norm"))) +
-                             element("tbody", "", rows)));
+  return html::error_table({first_column, "relative L2", "energy gap", "energy norm"}, rows);
 }
 
 std::string render_errors(ReportInput const& input) {
@@ -128,12 +104,12 @@ std::string render_errors(ReportInput const& input) {
   Statistics const rel_l2 = statistics_of(input.errors, &SampleErrors::rel_l2);
   Statistics const gap = statistics_of(input.errors, &SampleErrors::energy_gap);
   Statistics const norm = statistics_of(input.errors, &SampleErrors::energy_norm_error);
-  std::string content = element("h2", "", "Errors on held-out samples");
-  content += error_table("over " + std::to_string(input.errors.size()) +
-                             (input.errors.size() == 1 ? " sample" : " samples"),
-                         error_row("", "mean", rel_l2.mean, gap.mean, norm.mean) +
-                             error_row("", "median", rel_l2.median, gap.median, norm.median) +
-                             error_row("", "max", rel_l2.max, gap.max, norm.max));
+  std::string content =
+      error_table("over " + std::to_string(input.errors.size()) +
+                      (input.errors.size() == 1 ? " sample" : " samples"),
+                  error_row("", "mean", rel_l2.mean, gap.mean, norm.mean) +
+                      error_row("", "median", rel_l2.median, gap.median, norm.median) +
+                      error_row("", "max", rel_l2.max, gap.max, norm.max));
   std::size_t const worst = worst_of(input.errors);
   std::string rows;
   for (std::size_t i = 0; i < input.errors.size(); ++i) {
@@ -146,42 +122,7 @@ std::string render_errors(ReportInput const& input) {
   bool const folded = input.errors.size() > kUnfoldedSamples;
   content += element("details", folded ? "" : "open='open'",
                      element("summary", "", "Each sample") + table);
-  return element("section", "", content);
-}
-
-std::string color_bar(Picture const& picture) {
-  std::vector<double> ramp(256);
-  for (std::size_t i = 0; i < ramp.size(); ++i) ramp[i] = static_cast<double>(i);
-  return slice_to_png(ramp, 1, static_cast<std::int64_t>(ramp.size()), 0, 255, picture.colors, 1);
-}
-
-std::string image(std::string const& png, std::string const& attributes) {
-  return "<img src='data:image/png;base64," + base64(png) + "' " + attributes + "/>\n";
-}
-
-std::string render_picture(Picture const& picture) {
-  std::string const unit = picture.unit.empty() ? "" : " " + picture.unit;
-  std::string content = image(picture.png, "alt='" + escape(picture.caption) + "'");
-  if (std::isfinite(picture.low) && std::isfinite(picture.high)) {
-    auto const [low, high] = format_ends(picture.low, picture.high, 3);
-    content += image(color_bar(picture), "class='bar' alt=''");
-    content += element("div", "class='range'",
-                       element("span", "", low) + element("span", "", escape(high + unit)));
-  }
-  return element("figure", "", content + element("figcaption", "", escape(picture.caption)));
-}
-
-std::string render_samples(std::vector<SamplePictures> const& samples) {
-  if (samples.empty()) return "";
-  std::string content = element("h2", "", "Slices");
-  for (SamplePictures const& sample : samples) {
-    std::string pictures;
-    for (Picture const& picture : sample.pictures) pictures += render_picture(picture);
-    content += element("h3", "", escape(sample.title));
-    if (!sample.note.empty()) content += element("p", "class='quiet'", escape(sample.note));
-    content += element("div", "class='pictures'", pictures);
-  }
-  return element("section", "", content);
+  return html::section("Errors on held-out samples", content);
 }
 
 std::string render_glossary() {
@@ -203,7 +144,7 @@ std::string render_glossary() {
   for (auto const& [term, meaning] : entries) {
     list += element("dt", "", term) + element("dd", "", meaning);
   }
-  return element("section", "", element("h2", "", "How to read this") + element("dl", "", list));
+  return html::section("How to read this", element("dl", "", list));
 }
 
 }  // namespace
@@ -216,22 +157,14 @@ std::string render_report(ReportInput const& input) {
   std::string const title = html::grid(input.title.empty() ? "voxcycle report" : input.title);
   std::string body = element("h1", "", title);
   body += render_headline(input);
-  body += render_summary(input);
+  body += html::summary(input.summary);
   body += render_charts(input.metrics);
   body += render_errors(input);
   if (input.comparison) body += comparison_section(*input.comparison);
   body += render_samples(input.samples);
   body += render_glossary();
-  if (!input.config.empty()) {
-    body += element("details", "",
-                    element("summary", "", "Resolved configuration") +
-                        element("pre", "", escape(input.config)));
-  }
+  body += html::folded("Resolved configuration", input.config);
   return html::page(title, body);
-}
-
-std::string render_slices(std::string const& title, std::vector<SamplePictures> const& samples) {
-  return html::page(escape(title), element("h1", "", escape(title)) + render_samples(samples));
 }
 
 }  // namespace voxcycle

@@ -16,24 +16,13 @@ namespace {
 constexpr std::size_t kMaxPoints = 1500;    // of a line; more do not show
 constexpr std::size_t kMedianPoints = 120;  // of the line through the noisy losses
 
-struct TimeUnit {
-  char const* name;
-  double seconds;
-};
-
-TimeUnit unit_for(double seconds) {
-  if (seconds < 180) return {"s", 1};
-  if (seconds < 3 * 3600) return {"min", 60};
-  return {"h", 3600};
-}
-
 bool is_training_row(MetricRow const& row) {
   return std::isnan(row.rel_l2_mean) && std::isnan(row.energy_gap_mean);
 }
 
 /// What both charts share: the time axis with its stages.
 struct Timeline {
-  TimeUnit unit{"s", 1};
+  svg::TimeUnit unit{"s", 1};
   svg::Axis axis;
   std::vector<svg::Band> stages;
 };
@@ -44,7 +33,7 @@ Timeline timeline_of(std::vector<MetricRow> const& metrics) {
   for (MetricRow const& row : metrics) {
     if (std::isfinite(row.seconds)) total = std::max(total, row.seconds);
   }
-  timeline.unit = unit_for(total);
+  timeline.unit = svg::time_unit(total);
   timeline.axis = svg::linear_axis(0, total > 0 ? total / timeline.unit.seconds : 1);
   double begin = 0;
   for (std::size_t i = 0; i < metrics.size(); ++i) {
@@ -95,20 +84,6 @@ std::string scale_name(svg::Axis const& axis) {
   return axis.logarithmic ? "logarithmic scale" : "linear scale";
 }
 
-std::string legend(std::vector<svg::Series> const& series) {
-  std::string entries;
-  for (svg::Series const& one : series) {
-    entries += html::element("span", "", svg::legend_swatch(one) + html::escape(one.name));
-  }
-  return html::element("div", "class='legend'", entries);
-}
-
-std::string figure(svg::Chart const& chart, std::string const& caption) {
-  return html::element("figure", "class='chart'",
-                       html::element("h3", "", html::escape(chart.title)) + svg::render(chart) +
-                           html::element("figcaption", "", legend(chart.series) + caption));
-}
-
 std::string loss_chart(std::vector<MetricRow> const& metrics, Timeline const& timeline) {
   std::vector<svg::Point> points;
   std::size_t lost = 0;
@@ -137,9 +112,10 @@ std::string loss_chart(std::vector<MetricRow> const& metrics, Timeline const& ti
   bool const noisy = points.size() > 2 * kMedianPoints;
   chart.series.push_back({"each step", 0, false, noisy, svg::thin_out(points, kMaxPoints)});
   if (noisy) chart.series.push_back({"running median", 0, false, false, running_median(points)});
-  return figure(chart, warning +
-                           "Bands are stages, headed by their grid. An energy loss levels off at "
-                           "the energy of the exact solution, not at zero.");
+  return svg::figure(chart,
+                     svg::legend(chart.series) + warning +
+                         "Bands are stages, headed by their grid. An energy loss levels off at "
+                         "the energy of the exact solution, not at zero.");
 }
 
 std::string error_chart(std::vector<MetricRow> const& metrics, Timeline const& timeline) {
@@ -174,21 +150,22 @@ std::string error_chart(std::vector<MetricRow> const& metrics, Timeline const& t
   chart.y = axis_for(all, 0);
   chart.title = "Held-out errors, " + scale_name(chart.y);
   chart.bands = timeline.stages;
-  return figure(chart, "Means over samples that training never sees, on the grid of the stage.");
+  return svg::figure(chart,
+                     svg::legend(chart.series) +
+                         "Means over samples that training never sees, on the grid of the stage.");
 }
 
 }  // namespace
 
 std::string render_charts(std::vector<MetricRow> const& metrics) {
-  std::string content = html::element("h2", "", "How training went");
-  if (metrics.empty()) {
-    content += html::element("p", "class='quiet'", "No training was recorded with this report.");
-  } else {
+  std::string content =
+      html::element("p", "class='quiet'", "No training was recorded with this report.");
+  if (!metrics.empty()) {
     Timeline const timeline = timeline_of(metrics);
-    content += html::element("div", "class='charts'",
-                             loss_chart(metrics, timeline) + error_chart(metrics, timeline));
+    content = html::element("div", "class='charts'",
+                            loss_chart(metrics, timeline) + error_chart(metrics, timeline));
   }
-  return html::element("section", "", content);
+  return html::section("How training went", content);
 }
 
 }  // namespace voxcycle

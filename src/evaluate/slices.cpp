@@ -4,8 +4,7 @@
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/tensor_values.hpp"
 #include "voxcycle/core/text.hpp"
-#include "voxcycle/evaluate/report.hpp"
-#include "voxcycle/io/png.hpp"
+#include "voxcycle/report/pictures.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -77,6 +77,34 @@ std::string element(std::string_view name, std::string_view attributes, std::str
   return out;
 }
 
+std::string section(std::string_view title, std::string const& content) {
+  return element("section", "", element("h2", "", title) + content);
+}
+
+std::string error_table(std::vector<std::string> const& head, std::string const& rows) {
+  std::string titles;
+  for (auto const& title : head) titles += element("th", "scope='col'", title);
+  return element(
+      "div", "class='scroll'",
+      element("table", "class='errors'",
+              element("thead", "", element("tr", "", titles)) + element("tbody", "", rows)));
+}
+
+std::string summary(std::vector<std::pair<std::string, std::string>> const& rows) {
+  if (rows.empty()) return "";
+  std::string text;
+  for (auto const& [name, value] : rows) {
+    text += element("tr", "",
+                    element("th", "scope='row'", escape(name)) + element("td", "", grid(value)));
+  }
+  return section("What was run", element("table", "class='summary'", text));
+}
+
+std::string folded(std::string_view title, std::string const& text) {
+  if (text.empty()) return "";
+  return element("details", "", element("summary", "", title) + element("pre", "", escape(text)));
+}
+
 std::string page(std::string_view title, std::string_view body) {
   std::string const head =
       "<meta charset='utf-8'/>\n"

@@ -198,11 +198,24 @@ std::string render(Chart const& chart) {
                        content);
 }
 
-std::string legend_swatch(Series const& series) {
-  std::string content =
-      format("<line class='%s' x1='1' y1='7' x2='25' y2='7'/>", line_class(series).c_str());
-  if (series.markers) content += marker(series.color, {13, 7}, "");
-  return html::element("svg", "viewBox='0 0 26 14' aria-hidden='true'", content);
+std::string legend(std::vector<Series> const& series) {
+  std::string entries;
+  for (auto const& one : series) {
+    std::string swatch =
+        format("<line class='%s' x1='1' y1='7' x2='25' y2='7'/>", line_class(one).c_str());
+    if (one.markers) swatch += marker(one.color, {13, 7}, "");
+    entries +=
+        html::element("span", "",
+                      html::element("svg", "viewBox='0 0 26 14' aria-hidden='true'", swatch) +
+                          html::grid(one.name));
+  }
+  return html::element("div", "class='legend'", entries);
+}
+
+std::string figure(Chart const& chart, std::string const& caption) {
+  return html::element("figure", "class='chart'",
+                       html::element("h3", "", html::escape(chart.title)) + render(chart) +
+                           (caption.empty() ? "" : html::element("figcaption", "", caption)));
 }
 
 std::vector<Point> thin_out(std::vector<Point> const& points, std::size_t maximum) {

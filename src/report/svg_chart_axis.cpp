@@ -96,4 +96,10 @@ Axis log_axis(double low, double high) {
   return axis;
 }
 
+TimeUnit time_unit(double seconds) {
+  if (seconds < 180) return {"s", 1};
+  if (seconds < 3 * 3600) return {"min", 60};
+  return {"h", 3600};
+}
+
 }  // namespace voxcycle::svg

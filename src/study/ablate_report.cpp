@@ -6,9 +6,6 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
-#include "voxcycle/study/ablate.hpp"
-#include "voxcycle/study/ablate_results.hpp"
-#include "voxcycle/study/ablate_spectra.hpp"
 #include "voxcycle/study/study.hpp"
 
 #include <algorithm>
@@ -16,6 +13,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <set>
+
+#include "study/ablate_runs.hpp"
 
 namespace voxcycle {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "voxcycle/study/ablate_runs.hpp"
+#include "study/ablate_runs.hpp"
 
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/atomic_file.hpp"
@@ -7,19 +7,15 @@
 #include "voxcycle/core/exit_status.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/memory.hpp"
-#include "voxcycle/core/stop_signal.hpp"
 #include "voxcycle/core/text.hpp"
-#include "voxcycle/core/timer.hpp"
-#include "voxcycle/study/ablate_results.hpp"
-#include "voxcycle/study/child_process.hpp"
+#include "voxcycle/study/runner.hpp"
 #include "voxcycle/train/checkpoint.hpp"
+#include "voxcycle/train/run_record.hpp"
 #include "voxcycle/train/trainer.hpp"
 
 #include <algorithm>
-#include <chrono>
+#include <cmath>
 #include <filesystem>
-#include <list>
-#include <thread>
 
 #include <ATen/Parallel.h>
 
@@ -27,8 +23,6 @@ namespace voxcycle {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::chrono::milliseconds kPause{50};
 
 /// The identity of the run that the directory holds; "" if it cannot be told.
 std::string identity_in(std::string const& directory) {
@@ -46,6 +40,42 @@ std::string difference_to(PlannedRun const& run) {
   auto const there = identity_in(run.directory);
   auto const lines = first_difference(there, settled(run.config).identity());
   return there.empty() || !lines ? "" : " (" + lines->text() + ")";
+}
+
+/// Held-out evaluations of a run, from its metrics.csv. Errors that are not finite stand there as
+/// empty cells, but so does their loss; a training row has one.
+std::vector<StudyPoint> curve_of(PlannedRun const& run) {
+  auto const path = run.directory + "/metrics.csv";
+  std::vector<StudyPoint> curve;
+  if (!std::filesystem::exists(path)) return curve;
+  for (auto const& row : metrics_from_csv(read_file(path))) {
+    if (!std::isnan(row.loss)) continue;
+    curve.push_back({row.stage, row.grid, row.step, row.seconds, static_cast<double>(row.work),
+                     row.rel_l2_mean, row.energy_gap_mean, row.energy_norm_error_mean});
+  }
+  return curve;
+}
+
+/// The last error among the last lines of a log; "" if there is none.
+std::string error_in(std::string const& path, std::size_t lines) {
+  constexpr std::string_view mark = "[error] ";
+  auto text = last_lines(path, lines);
+  auto const at = text.rfind(mark);
+  if (at == std::string::npos) return "";
+  text.erase(0, at + mark.size());
+  return text.substr(0, text.find('\n'));
+}
+
+/// The error that ended the run: its log ends with it, or, if it came before that was opened, the
+/// output of its process has it. "" if it ended otherwise, or was a run of another config.
+std::string failure_of(PlannedRun const& run) {
+  if (!has_config_of(run)) return "";
+  namespace fs = std::filesystem;
+  std::error_code none;  // of files that are not there: the least time
+  auto const log = run.directory + "/log.txt";
+  bool const log_is_last =
+      fs::last_write_time(log, none) > fs::last_write_time(output_of(run), none);
+  return log_is_last ? error_in(log, 1) : error_in(output_of(run), 12);
 }
 
 /// The last held-out errors and the training time of a finished run.
@@ -77,7 +107,7 @@ class Session {
                         ". Remove it, or choose another ablate.directory.");
           break;
         default:
-          waiting_.push_back(&run);
+          open_.push_back(&run);
       }
     }
     if (finished_ > 0) {
@@ -85,43 +115,16 @@ class Session {
     }
   }
 
-  bool busy() const { return !active_.empty(); }
-
-  void start_what_fits() {
-    while (!waiting_.empty() && active_.size() < static_cast<std::size_t>(options_.jobs)) {
-      start(*waiting_.front());
-      waiting_.pop_front();
-    }
+  RunsResult train() {
+    result_.stopped = run_all(
+        open_.size(), static_cast<std::size_t>(options_.jobs),
+        [&](std::size_t number) { return begin(*open_[number]); },
+        [&](EndedRun const& ended) { conclude(*open_[ended.number], ended); });
+    return result_;
   }
-
-  void collect() {
-    for (auto at = active_.begin(); at != active_.end();) {
-      auto const status = at->child.poll();
-      if (!status) {
-        ++at;
-        continue;
-      }
-      conclude(*at, *status);
-      at = active_.erase(at);
-    }
-  }
-
-  void request_stop() {
-    waiting_.clear();
-    for (auto& one : active_) one.child.request_stop();
-    result_.stopped = true;
-  }
-
-  RunsResult const& result() const { return result_; }
 
  private:
-  struct Active {
-    PlannedRun const& run;
-    ChildProcess child;
-    Timer timer;
-  };
-
-  void start(PlannedRun const& run) {
+  ProgramRun begin(PlannedRun const& run) const {
     auto const config = run.directory + "/config.cfg";
     // Also of a run that goes on: places, threads and memory may be others now.
     write_file_atomically(config, run.config.dump());
@@ -130,11 +133,10 @@ class Session {
     if (auto const limit = memory_limit(run); !limit.empty()) {
       arguments.insert(arguments.end(), {"--run.memory_limit", limit});
     }
-    auto const command = own_command(options_.processes > 1 ? options_.launcher : "",
-                                     options_.processes, threads_, arguments);
     log_info(format("run %d starts: %s; its output is in %s", run.number, run.label.c_str(),
                     output_of(run).c_str()));
-    active_.push_back({run, ChildProcess(command, output_of(run)), {}});
+    return {arguments, output_of(run), options_.processes > 1 ? options_.launcher : "",
+            options_.processes, threads_};
   }
 
   /// GiB a process where several runs share this machine's memory, which each would take for its
@@ -147,22 +149,21 @@ class Session {
     return format("%.6g", usable_memory_bytes() / runs / kGib);
   }
 
-  void conclude(Active const& one, int status) {
-    auto const& run = one.run;
+  void conclude(PlannedRun const& run, EndedRun const& ended) {
     if (progress_of(run) == RunProgress::finished) {
       ++finished_;
       result_.gained = true;
       log_info(format("%zu of %zu: run %d, %s, after %s: %s", finished_, total_, run.number,
-                      run.label.c_str(), format_seconds(one.timer.seconds()).c_str(),
+                      run.label.c_str(), format_seconds(ended.seconds).c_str(),
                       final_figures(run).c_str()));
-    } else if (result_.stopped) {
-      result_.gained = result_.gained || status == kStopped;
+    } else if (ended.stopped) {
+      result_.gained = result_.gained || ended.status == kStopped;
       log_info(format("run %d, %s, is stopped", run.number, run.label.c_str()));
     } else {
       // A run that ends unfinished without an error was stopped by somebody else.
-      fail(run,
-           format("it ended with status %d. The end of %s:\n", status, output_of(run).c_str()) +
-               last_lines(output_of(run)));
+      fail(run, format("it ended with status %d. The end of %s:\n", ended.status,
+                       output_of(run).c_str()) +
+                    last_lines(output_of(run)));
     }
   }
 
@@ -175,8 +176,7 @@ class Session {
   std::size_t total_;
   std::size_t finished_ = 0;
   int threads_ = 1;
-  std::list<PlannedRun const*> waiting_;
-  std::list<Active> active_;
+  std::vector<PlannedRun const*> open_;
   RunsResult result_;
 };
 
@@ -215,20 +215,41 @@ RunProgress progress_of(PlannedRun const& run) {
   return done ? RunProgress::finished : RunProgress::unfinished;
 }
 
-RunsResult train_runs(std::vector<PlannedRun> const& runs, RunsOptions const& options) {
-  StopSignal const stop;
-  Session session(runs, options);
-  session.start_what_fits();
-  while (session.busy()) {
-    std::this_thread::sleep_for(kPause);
-    if (!session.result().stopped && stop.requested()) {
-      log_info("stopping all runs with a checkpoint");
-      session.request_stop();
-    }
-    session.collect();
-    if (!session.result().stopped) session.start_what_fits();
+StudyRun read_run(PlannedRun const& planned) {
+  StudyRun run;
+  TrainOptions const options = train_options(planned.config);
+  run.number = planned.number;
+  run.label = planned.label;
+  run.group = planned.group;
+  run.case_name = planned.case_name;
+  run.settings = planned.settings;
+  run.directory = planned.directory;
+  run.cycle = planned.config.text("cycle.name");
+  int finest = 0;
+  for (int level : options.path) {
+    run.path.push_back(options.levels[static_cast<std::size_t>(level)].grid.label());
+    finest = std::max(finest, level);
   }
-  return session.result();
+  run.grid = options.levels[static_cast<std::size_t>(finest)].grid.label();
+  run.loss = options.loss;
+  run.norm = planned.config.text("network.norm");
+  run.seed = planned.config.integer("run.seed");
+  auto const state = progress_of(planned);
+  run.state = to_string(state);
+  run.finished = state == RunProgress::finished;
+  if (run.finished || state == RunProgress::unfinished) run.curve = curve_of(planned);
+  if (run.finished) {
+    auto const text = read_file(done_path(planned));
+    run.resources = text.substr(0, text.find('\n'));
+  }
+  if (run.finished && diverged(run)) run.state = "diverged";
+  if (!run.finished && state != RunProgress::foreign) run.failure = failure_of(planned);
+  if (!run.failure.empty()) run.state = "failed";
+  return run;
+}
+
+RunsResult train_runs(std::vector<PlannedRun> const& runs, RunsOptions const& options) {
+  return Session(runs, options).train();
 }
 
 }  // namespace voxcycle

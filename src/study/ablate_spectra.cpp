@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "voxcycle/study/ablate_spectra.hpp"
-
 #include "voxcycle/config/model.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/atomic_file.hpp"
@@ -21,6 +19,7 @@
 #include <optional>
 #include <sstream>
 
+#include "study/ablate_runs.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {

@@ -17,6 +17,15 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 /// Errors so many times the larger of the first one and that of u = 0 are no bad luck.
 constexpr double kDivergence = 3.0;
 
+/// In the order of StudyMetric.
+struct MetricKind {
+  std::string_view name;
+  double StudyPoint::*error;
+};
+constexpr MetricKind kMetrics[] = {{"rel_l2", &StudyPoint::rel_l2},
+                                   {"energy_gap", &StudyPoint::energy_gap},
+                                   {"energy_norm", &StudyPoint::energy_norm}};
+
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
 Settings without_seed(Settings settings) {
@@ -25,23 +34,14 @@ Settings without_seed(Settings settings) {
 }
 
 /// Of the runs' final points.
-template <class Value>
-Spread spread_over(std::vector<StudyRun const*> const& runs, Value const& value) {
+Spread final_figures(std::vector<StudyRun const*> const& runs, double StudyPoint::*member) {
   std::vector<double> values;
   for (auto const* run : runs) {
     if (run->curve.empty()) continue;
     auto const* point = final_point(*run);
-    values.push_back(point == nullptr ? kNaN : value(*point));
+    values.push_back(point == nullptr ? kNaN : point->*member);
   }
   return spread_of(values);
-}
-
-Spread final_errors(std::vector<StudyRun const*> const& runs, StudyMetric metric) {
-  return spread_over(runs, [&](StudyPoint const& point) { return point.error(metric); });
-}
-
-Spread final_figure(std::vector<StudyRun const*> const& runs, double StudyPoint::*member) {
-  return spread_over(runs, [&](StudyPoint const& point) { return point.*member; });
 }
 
 /// Evaluations by stage.
@@ -93,41 +93,94 @@ std::string resources_of(std::vector<StudyRun const*> const& runs) {
   return join({all.begin(), all.end()}, " | ");
 }
 
-double mean_of(std::vector<double> const& values) {
-  return spread_of(values).mean;
+/// The study's groups with nothing but their runs.
+std::vector<StudyGroup> runs_by_group(Study const& study) {
+  std::vector<StudyGroup> groups;
+  for (auto const& run : study.runs) {
+    auto found = std::find_if(groups.begin(), groups.end(), [&](auto const& group) {
+      return group.case_name == run.case_name && group.settings == without_seed(run.settings);
+    });
+    if (found == groups.end()) {
+      StudyGroup group;
+      group.label = run.group.empty() ? "all runs" : run.group;
+      group.case_name = run.case_name;
+      group.grid = run.grid;
+      group.settings = without_seed(run.settings);
+      groups.push_back(std::move(group));
+      found = groups.end() - 1;
+    }
+    ++found->planned;
+    if (run.finished) {
+      found->runs.push_back(&run);
+    } else if (!run.failure.empty()) {
+      ++found->failed;
+    }
+  }
+  return groups;
+}
+
+/// What a group's own runs say.
+void add_figures(StudyGroup& group) {
+  group.diverged = static_cast<std::size_t>(std::count_if(
+      group.runs.begin(), group.runs.end(), [](auto const* run) { return diverged(*run); }));
+  group.resources = resources_of(group.runs);
+  group.curve = mean_curve(group.runs);
+  group.rel_l2 = final_figures(group.runs, &StudyPoint::rel_l2);
+  group.energy_gap = final_figures(group.runs, &StudyPoint::energy_gap);
+  group.energy_norm = final_figures(group.runs, &StudyPoint::energy_norm);
+  group.seconds = final_figures(group.runs, &StudyPoint::seconds);
+  group.work = final_figures(group.runs, &StudyPoint::work);
+}
+
+/// The group's target, its times to it and its speed-up.
+/// @param baseline  null: there is none
+void compare(StudyGroup& group, StudyGroup const* baseline, Study const& study) {
+  bool const same_grid = baseline != nullptr && baseline->grid == group.grid;
+  group.target = study.target;
+  if (study.target == 0) {
+    bool const meaningful = same_grid && baseline->complete() && baseline->diverged == 0;
+    auto const error = kMetrics[static_cast<std::size_t>(study.metric)].error;
+    group.target = meaningful ? final_figures(baseline->runs, error).high : kNaN;
+  }
+  auto const times = [&](StudyGroup const& of) {
+    std::vector<double> reached;
+    for (auto const* run : of.runs) {
+      double const seconds = seconds_to_target(*run, study.metric, group.target);
+      if (!std::isnan(seconds)) reached.push_back(seconds);
+    }
+    return reached;
+  };
+  group.seconds_to_target = times(group);
+  if (baseline == nullptr) return;
+  group.baseline = baseline->label;
+  group.comparable = group.resources == baseline->resources || group.resources.empty() ||
+                     baseline->resources.empty();
+  if (!same_grid) return;
+  auto const of_baseline = times(*baseline);
+  auto const all_by_training = [](StudyGroup const& of, std::vector<double> const& seconds) {
+    return seconds.size() == of.planned &&
+           std::all_of(seconds.begin(), seconds.end(), [](double s) { return s > 0; });
+  };
+  if (all_by_training(group, group.seconds_to_target) && all_by_training(*baseline, of_baseline)) {
+    group.speedup = spread_of(of_baseline).mean / spread_of(group.seconds_to_target).mean;
+  }
 }
 
 }  // namespace
 
 StudyMetric parse_study_metric(std::string const& name) {
-  for (auto metric : {StudyMetric::rel_l2, StudyMetric::energy_gap, StudyMetric::energy_norm}) {
-    if (to_string(metric) == name) return metric;
+  for (std::size_t k = 0; k < std::size(kMetrics); ++k) {
+    if (kMetrics[k].name == name) return static_cast<StudyMetric>(k);
   }
   throw Error("'" + name + "' is no error. Choose one of rel_l2, energy_gap, energy_norm.");
 }
 
 std::string to_string(StudyMetric metric) {
-  switch (metric) {
-    case StudyMetric::rel_l2:
-      return "rel_l2";
-    case StudyMetric::energy_gap:
-      return "energy_gap";
-    case StudyMetric::energy_norm:
-      return "energy_norm";
-  }
-  return "";
+  return std::string(kMetrics[static_cast<std::size_t>(metric)].name);
 }
 
 double StudyPoint::error(StudyMetric metric) const {
-  switch (metric) {
-    case StudyMetric::rel_l2:
-      return rel_l2;
-    case StudyMetric::energy_gap:
-      return energy_gap;
-    case StudyMetric::energy_norm:
-      return energy_norm;
-  }
-  return kNaN;
+  return this->*kMetrics[static_cast<std::size_t>(metric)].error;
 }
 
 Spread spread_of(std::vector<double> const& values) {
@@ -195,83 +248,18 @@ double seconds_to_target(StudyRun const& run, StudyMetric metric, double target)
 }
 
 std::vector<StudyGroup> groups_of(Study const& study) {
-  std::vector<StudyGroup> groups;
-  for (auto const& run : study.runs) {
-    auto found = std::find_if(groups.begin(), groups.end(), [&](auto const& group) {
-      return group.case_name == run.case_name && group.settings == without_seed(run.settings);
-    });
-    if (found == groups.end()) {
-      StudyGroup group;
-      group.label = run.group.empty() ? "all runs" : run.group;
-      group.case_name = run.case_name;
-      group.grid = run.grid;
-      group.settings = without_seed(run.settings);
-      groups.push_back(std::move(group));
-      found = groups.end() - 1;
-    }
-    ++found->planned;
-    if (run.finished) {
-      found->runs.push_back(&run);
-    } else if (!run.failure.empty()) {
-      ++found->failed;
-    }
-  }
-  for (auto& group : groups) {
-    group.diverged = static_cast<std::size_t>(std::count_if(
-        group.runs.begin(), group.runs.end(), [](auto const* run) { return diverged(*run); }));
-    group.resources = resources_of(group.runs);
-    group.curve = mean_curve(group.runs);
-    group.rel_l2 = final_errors(group.runs, StudyMetric::rel_l2);
-    group.energy_gap = final_errors(group.runs, StudyMetric::energy_gap);
-    group.energy_norm = final_errors(group.runs, StudyMetric::energy_norm);
-    group.seconds = final_figure(group.runs, &StudyPoint::seconds);
-    group.work = final_figure(group.runs, &StudyPoint::work);
-  }
+  auto groups = runs_by_group(study);
+  for (auto& group : groups) add_figures(group);
   if (groups.empty()) return groups;
-
   bool const one_case = std::all_of(groups.begin(), groups.end(), [&](auto const& group) {
     return group.case_name == groups.front().case_name;
   });
   auto const& baseline_case = study.baseline.empty() ? groups.front().case_name : study.baseline;
-  auto const baseline_of = [&](StudyGroup const& group) -> StudyGroup const* {
-    if (one_case) return &groups.front();
-    auto const found = std::find_if(groups.begin(), groups.end(), [&](auto const& other) {
-      return other.case_name == baseline_case && other.settings == group.settings;
-    });
-    return found == groups.end() ? nullptr : &*found;
-  };
   for (auto& group : groups) {
-    auto const* baseline = baseline_of(group);
-    group.target = study.target;
-    if (study.target == 0) {
-      bool const meaningful = baseline != nullptr && baseline->complete() &&
-                              baseline->diverged == 0 && baseline->grid == group.grid;
-      group.target = meaningful ? final_errors(baseline->runs, study.metric).high : kNaN;
-    }
-    auto const times = [&](StudyGroup const& of) {
-      std::vector<double> reached;
-      for (auto const* run : of.runs) {
-        double const seconds = seconds_to_target(*run, study.metric, group.target);
-        if (!std::isnan(seconds)) reached.push_back(seconds);
-      }
-      return reached;
-    };
-    group.seconds_to_target = times(group);
-    if (baseline == nullptr) continue;
-    group.baseline = baseline->label;
-    group.comparable = group.resources == baseline->resources || group.resources.empty() ||
-                       baseline->resources.empty();
-    if (baseline->grid != group.grid) continue;
-    auto const of_baseline = times(*baseline);
-    if (group.seconds_to_target.size() == group.planned &&
-        of_baseline.size() == baseline->planned) {
-      auto const needed_training = [](std::vector<double> const& seconds) {
-        return std::all_of(seconds.begin(), seconds.end(), [](double s) { return s > 0; });
-      };
-      if (needed_training(group.seconds_to_target) && needed_training(of_baseline)) {
-        group.speedup = mean_of(of_baseline) / mean_of(group.seconds_to_target);
-      }
-    }
+    auto const found = std::find_if(groups.begin(), groups.end(), [&](auto const& other) {
+      return one_case || (other.case_name == baseline_case && other.settings == group.settings);
+    });
+    compare(group, found == groups.end() ? nullptr : &*found, study);
   }
   return groups;
 }

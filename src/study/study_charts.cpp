@@ -25,9 +25,8 @@ struct Abscissa {
 };
 
 Abscissa time_abscissa(double longest) {
-  if (longest < 180) return {"time", "training time, s", &StudyPoint::seconds, 1};
-  if (longest < 3 * 3600) return {"time", "training time, min", &StudyPoint::seconds, 60};
-  return {"time", "training time, h", &StudyPoint::seconds, 3600};
+  auto const [name, seconds] = svg::time_unit(longest);
+  return {"time", std::string("training time, ") + name, &StudyPoint::seconds, seconds};
 }
 
 Abscissa work_abscissa(double maximum) {
@@ -103,27 +102,22 @@ int color_of(std::size_t group) {
 }
 
 svg::Series main_line(std::vector<StudyGroup> const& groups, std::size_t k) {
-  svg::Series line{groups[k].label, color_of(k), true, false, {}};
+  svg::Series line{name_of(groups[k]), color_of(k), true, false, {}};
   line.dash = static_cast<int>(k) / svg::kColors % svg::kDashes;
   return line;
 }
 
 std::string legend_of(std::vector<StudyGroup> const& groups) {
-  std::string entries;
-  for (std::size_t k = 0; k < groups.size(); ++k) {
-    entries += element("span", "",
-                       svg::legend_swatch(main_line(groups, k)) + html::escape(name_of(groups[k])));
-  }
-  return element("div", "class='legend'", entries);
+  std::vector<svg::Series> lines;
+  for (std::size_t k = 0; k < groups.size(); ++k) lines.push_back(main_line(groups, k));
+  return svg::legend(lines);
 }
 
+/// @param id  unique among the charts over the same abscissa
 std::string error_chart(std::vector<StudyGroup> const& groups, StudyMetric metric,
-                        std::string const& name, Abscissa const& x) {
+                        std::string const& id, std::string const& name, Abscissa const& x) {
   svg::Chart chart;
-  chart.id = std::string(x.id) + "-" +
-             (metric == StudyMetric::rel_l2       ? "l"
-              : metric == StudyMetric::energy_gap ? "gap"
-                                                  : "norm");
+  chart.id = x.id + ("-" + id);
   chart.title = name;
   chart.x_label = x.label;
   chart.y_unit = " %";
@@ -146,14 +140,14 @@ std::string error_chart(std::vector<StudyGroup> const& groups, StudyMetric metri
   chart.x = x_axis(chart.series);
   if (chart.x.logarithmic) chart.x_label += ", logarithmic";
   chart.y = y_axis(groups, metric);
-  return element("figure", "class='chart'", element("h3", "", name) + svg::render(chart));
+  return svg::figure(chart, "");
 }
 
 std::string charts_against(std::vector<StudyGroup> const& groups, Abscissa const& x) {
   return element("div", std::string("class='charts by-") + x.id + "'",
-                 error_chart(groups, StudyMetric::rel_l2, "Relative L2 error", x) +
-                     error_chart(groups, StudyMetric::energy_gap, "Energy gap", x) +
-                     error_chart(groups, StudyMetric::energy_norm, "Energy-norm error", x));
+                 error_chart(groups, StudyMetric::rel_l2, "l", "Relative L2 error", x) +
+                     error_chart(groups, StudyMetric::energy_gap, "gap", "Energy gap", x) +
+                     error_chart(groups, StudyMetric::energy_norm, "norm", "Energy-norm error", x));
 }
 
 std::string choice(char const* id, char const* text, char const* checked) {
@@ -173,12 +167,11 @@ std::string render_study_curves(std::vector<StudyGroup> const& all) {
   for (auto const& group : all) {
     if (!group.curve.empty()) groups.push_back(group);
   }
-  std::string content = element("h2", "", "Held-out errors along the runs");
+  std::string const title = "Held-out errors along the runs";
   if (groups.empty()) {
-    return element("section", "",
-                   content + element("p", "class='quiet'", "No run is finished yet."));
+    return html::section(title, element("p", "class='quiet'", "No run is finished yet."));
   }
-  content += legend_of(groups);
+  std::string content = legend_of(groups);
   auto const time = time_abscissa(largest(groups, &StudyPoint::seconds));
   double const max_work = largest(groups, &StudyPoint::work);
   if (max_work > 0) {
@@ -195,7 +188,7 @@ std::string render_study_curves(std::vector<StudyGroup> const& all) {
       "Where runs differ only in their seed, the full line is their mean and the thin lines are "
       "the runs. Arrows at the upper edge: errors beyond it. Untrained networks stand at the left "
       "edge of a logarithmic axis.");
-  return element("section", "", content);
+  return html::section(title, content);
 }
 
 }  // namespace voxcycle

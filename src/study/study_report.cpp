@@ -17,26 +17,8 @@ using html::escape;
 using html::percent;
 
 char const* metric_name(StudyMetric metric) {
-  switch (metric) {
-    case StudyMetric::rel_l2:
-      return "relative L2 error";
-    case StudyMetric::energy_gap:
-      return "energy gap";
-    case StudyMetric::energy_norm:
-      return "energy-norm error";
-  }
-  return "";
-}
-
-std::string render_summary(Study const& study) {
-  std::string rows;
-  for (auto const& [name, value] : study.summary) {
-    rows +=
-        element("tr", "",
-                element("th", "scope='row'", escape(name)) + element("td", "", html::grid(value)));
-  }
-  return element("section", "",
-                 element("h2", "", "What was run") + element("table", "class='summary'", rows));
+  constexpr char const* names[] = {"relative L2 error", "energy gap", "energy-norm error"};
+  return names[static_cast<std::size_t>(metric)];
 }
 
 std::string render_missing(Study const& study) {
@@ -105,49 +87,38 @@ bool goes_on_after_the_finest(StudyGroup const& group) {
   });
 }
 
-std::string render_table(Study const& study, std::vector<StudyGroup> const& groups) {
-  std::string head;
-  for (char const* name : {"cycle or case", "seeds", "grid", "relative L2", "energy gap",
-                           "energy norm", "training", "voxels", "to target", "speed-up"}) {
-    head += element("th", "scope='col'", name);
-  }
+std::string table_row(StudyGroup const& group, std::vector<StudyGroup> const& groups) {
   double fastest = NAN;
-  for (auto const& group : groups) fastest = std::fmax(fastest, group.speedup);
-  std::string rows;
-  double target = NAN;  // of the baseline
-  bool several_targets = false;
-  bool any_diverged = false;
-  bool any_goes_on = false;
-  bool any_incomparable = false;
-  std::set<std::string> baselines;
-  auto const cell = [&](StudyGroup const& group, Spread StudyGroup::*member) {
+  for (auto const& other : groups) fastest = std::fmax(fastest, other.speedup);
+  auto const cell = [&](Spread StudyGroup::*member) {
     return error_cell(group.*member, group.runs.size(), minimum(groups, group.grid, member));
   };
+  auto const divergence = divergence_of(group);
+  auto label = escape(group.label) + (goes_on_after_the_finest(group) ? " *" : "") +
+               (divergence.empty() ? "" : element("small", "class='warn'", divergence));
+  if (!group.comparable) label += element("small", "class='warn'", escape(group.resources));
+  return element("tr", "",
+                 element("td", "", label) +
+                     element("td", group.complete() ? "" : "class='warn'", count_of(group)) +
+                     element("td", "", html::grid(group.grid)) + cell(&StudyGroup::rel_l2) +
+                     cell(&StudyGroup::energy_gap) + cell(&StudyGroup::energy_norm) +
+                     element("td", "", time_text(group.seconds.mean)) +
+                     element("td", "", work_text(group.work.mean)) +
+                     element("td", "", target_cell(group)) +
+                     element("td", group.speedup == fastest ? "class='best'" : "",
+                             std::isfinite(group.speedup) ? format("%.2f ×", group.speedup) : "–"));
+}
+
+std::string table_note(Study const& study, std::vector<StudyGroup> const& groups) {
+  std::set<double> targets;
+  std::set<std::string> baselines;
   for (auto const& group : groups) {
-    bool const has_target = std::isfinite(group.target);
-    if (has_target && std::isfinite(target)) several_targets |= group.target != target;
-    if (has_target) target = group.target;
-    bool const best = std::isfinite(group.speedup) && group.speedup == fastest;
-    any_diverged = any_diverged || group.diverged > 0;
-    bool const goes_on = goes_on_after_the_finest(group);
-    any_goes_on = any_goes_on || goes_on;
-    auto const divergence = divergence_of(group);
-    auto label = escape(group.label) + (goes_on ? " *" : "") +
-                 (divergence.empty() ? "" : element("small", "class='warn'", divergence));
-    if (!group.comparable) label += element("small", "class='warn'", escape(group.resources));
-    any_incomparable = any_incomparable || !group.comparable;
+    if (std::isfinite(group.target)) targets.insert(group.target);
     if (!group.baseline.empty()) baselines.insert(group.baseline);
-    rows += element(
-        "tr", "",
-        element("td", "", label) +
-            element("td", group.complete() ? "" : "class='warn'", count_of(group)) +
-            element("td", "", html::grid(group.grid)) + cell(group, &StudyGroup::rel_l2) +
-            cell(group, &StudyGroup::energy_gap) + cell(group, &StudyGroup::energy_norm) +
-            element("td", "", time_text(group.seconds.mean)) +
-            element("td", "", work_text(group.work.mean)) + element("td", "", target_cell(group)) +
-            element("td", best ? "class='best'" : "",
-                    std::isfinite(group.speedup) ? format("%.2f ×", group.speedup) : "–"));
   }
+  auto const any = [&](auto const& holds) {
+    return std::any_of(groups.begin(), groups.end(), holds);
+  };
   std::string note = format(
       "Errors at the end of the runs on held-out samples, on the finest grid; where a group has "
       "several seeds, their mean and range. To target: training time until the %s is, and stays, "
@@ -157,11 +128,11 @@ std::string render_table(Study const& study, std::vector<StudyGroup> const& grou
     note += percent(study.target);
   } else {
     note += "what all seeds of the baseline end at";
-    if (std::isnan(target)) {
+    if (targets.empty()) {
       note +=
           " (there is no target: not all of the baseline's runs are finished, or one has diverged)";
-    } else if (!several_targets) {
-      note += " (" + percent(target) + ")";
+    } else if (targets.size() == 1) {
+      note += " (" + percent(*targets.begin()) + ")";
     }
   }
   note += ", interpolated between evaluations; speed-up: the baseline's time over this one. ";
@@ -169,29 +140,34 @@ std::string render_table(Study const& study, std::vector<StudyGroup> const& grou
   if (baselines.size() > 1) {
     note += "Baseline: " + escape(study.baseline) + " with the same values of what is varied.";
   }
-  if (any_incomparable) {
+  if (any([](StudyGroup const& group) { return !group.comparable; })) {
     note +=
         " Rows with processes and threads beside the label had others than their baseline: times "
         "and speed-up compare machines, too.";
   }
-  if (any_goes_on) {
+  if (any(goes_on_after_the_finest)) {
     note +=
         " *: the path ends on coarser grids; errors, time and voxels are those of the last stage "
         "on the finest.";
   }
-  if (any_diverged) {
+  if (any([](StudyGroup const& group) { return group.diverged > 0; })) {
     note +=
         " Diverged: the energy-norm error at the end is not finite, or above 300 % (that of u = 0 "
         "is 100 %) and three times what the run began with. The charts' scales are those of the "
         "other evaluations.";
   }
-  return element("section", "",
-                 element("h2", "", "Final figures") +
-                     element("div", "class='scroll'",
-                             element("table", "class='errors'",
-                                     element("thead", "", element("tr", "", head)) +
-                                         element("tbody", "", rows))) +
-                     element("p", "class='quiet'", note));
+  return note;
+}
+
+std::string render_table(Study const& study, std::vector<StudyGroup> const& groups) {
+  std::string rows;
+  for (auto const& group : groups) rows += table_row(group, groups);
+  return html::section(
+      "Final figures",
+      html::error_table({"cycle or case", "seeds", "grid", "relative L2", "energy gap",
+                         "energy norm", "training", "voxels", "to target", "speed-up"},
+                        rows) +
+          element("p", "class='quiet'", table_note(study, groups)));
 }
 
 }  // namespace
@@ -204,12 +180,8 @@ std::string render_study(Study const& study) {
   body += render_table(study, groups);
   body += render_study_curves(groups);
   body += render_study_spectra(groups);
-  if (!study.summary.empty()) body += render_summary(study);
-  if (!study.config.empty()) {
-    body += element("details", "",
-                    element("summary", "", "Configuration of the study") +
-                        element("pre", "", escape(study.config)));
-  }
+  body += html::summary(study.summary);
+  body += html::folded("Configuration of the study", study.config);
   return html::page(title, body);
 }
 

@@ -69,33 +69,21 @@ struct Range {
   }
 };
 
-std::string figure(svg::Chart const& chart, std::string const& legend) {
-  return element("figure", "class='chart'",
-                 element("h3", "", html::escape(chart.title)) + svg::render(chart) +
-                     element("figcaption", "", element("div", "class='legend'", legend)));
-}
-
-std::string entry(svg::Series const& series) {
-  return element("span", "", svg::legend_swatch(series) + html::grid(series.name));
-}
-
 std::string final_chart(std::vector<StudyGroup> const& groups,
                         std::vector<std::vector<StageSpectrum>> const& spectra,
                         Range const& range) {
   svg::Chart chart;
   chart.id = "spectrum-end";
   chart.title = "At the end of each run";
-  std::string legend;
   for (std::size_t k = 0; k < groups.size(); ++k) {
     if (spectra[k].empty()) continue;
     svg::Series line{name_of(groups[k]), static_cast<int>(k) % svg::kColors, false, false,
                      points_of(spectra[k].back(), groups[k].label)};
     line.dash = static_cast<int>(k) / svg::kColors % svg::kDashes;
-    legend += entry(line);
     chart.series.push_back(std::move(line));
   }
   scale(chart, range.low, range.high, range.shells);
-  return figure(chart, legend);
+  return svg::figure(chart, svg::legend(chart.series));
 }
 
 /// A colour a grid; the last visit of a grid is drawn strong, the earlier ones pale.
@@ -110,7 +98,7 @@ std::string stage_chart(StudyGroup const& group, std::vector<StageSpectrum> cons
     return a.size() != b.size() ? a.size() < b.size() : a < b;
   });
   grids.erase(std::unique(grids.begin(), grids.end()), grids.end());
-  std::string legend;
+  std::vector<svg::Series> named;
   for (std::size_t k = 0; k < spectra.size(); ++k) {
     auto const& spectrum = spectra[k];
     auto const level = std::find(grids.begin(), grids.end(), spectrum.grid) - grids.begin();
@@ -120,10 +108,10 @@ std::string stage_chart(StudyGroup const& group, std::vector<StageSpectrum> cons
     chart.series.push_back({format("after stage %d, %s", spectrum.stage + 1, spectrum.grid.c_str()),
                             static_cast<int>(level) % svg::kColors, false, again,
                             points_of(spectrum, format("after stage %d", spectrum.stage + 1))});
-    if (!again) legend += entry(chart.series.back());
+    if (!again) named.push_back(chart.series.back());
   }
   scale(chart, range.low, range.high, range.shells);
-  return figure(chart, legend);
+  return svg::figure(chart, svg::legend(named));
 }
 
 }  // namespace
@@ -156,10 +144,8 @@ std::string render_study_spectra(std::vector<StudyGroup> const& groups) {
       "ones. Finer levels that no stage has trained yet pass the coarse solution on, interpolated. "
       "Where a grid is visited again, earlier visits are pale.";
   if (any_diverged) note += " Charts of what diverged have scales of their own.";
-  return element("section", "",
-                 element("h2", "", "Errors by wavenumber") +
-                     element("div", "class='charts'", charts) +
-                     element("p", "class='quiet'", note));
+  return html::section("Errors by wavenumber", element("div", "class='charts'", charts) +
+                                                   element("p", "class='quiet'", note));
 }
 
 }  // namespace voxcycle

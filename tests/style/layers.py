@@ -31,7 +31,8 @@ ALLOWED = {
     "evaluate": "core grid field io comm poisson network solver dataset optim cycle train report",
     "config": "core grid field io comm poisson network solver dataset optim cycle train evaluate",
     "study": "core grid field io comm poisson network solver dataset optim cycle train evaluate report config",
-    "cli": "core grid field io comm poisson network solver dataset optim cycle train evaluate report config study",
+    "bench": "core grid field io comm poisson network solver dataset optim cycle train evaluate report config study",
+    "cli": "core grid field io comm poisson network solver dataset optim cycle train evaluate report config study bench",
 }
 ALLOWED = {module: set(others.split()) | {module} for module, others in ALLOWED.items()}
 
@@ -77,7 +78,7 @@ VENDORS = [
     vendor(r"torch/nn/.*", "network", "network"),
     vendor(r"torch/version\.h", "cli"),
     vendor(r"torch/(csrc/jit/.*|script\.h)", "train evaluate"),
-    vendor(r"torch/csrc/autograd/profiler_kineto\.h", "cli"),
+    vendor(r"torch/csrc/autograd/profiler_kineto\.h", "bench"),
     vendor(r"torch/(csrc/autograd/.*|autograd\.h)", "poisson comm network optim train evaluate",
            "network"),
     vendor(r"torch/.*", "network", "network"),

@@ -5,7 +5,9 @@
 #include "voxcycle/config/config.hpp"
 #include "voxcycle/core/exit_status.hpp"
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,12 @@ struct Invocation {
   Communicator const& comm;
 
   bool has(std::string const& flag) const { return flags.count(flag) == 1; }
+  /// The text of --flag, or `otherwise`.
+  std::string text(std::string const& flag, std::string const& otherwise = "") const {
+    return has(flag) ? flags.at(flag) : otherwise;
+  }
+  /// The number of --flag, if it is given. @throws Error if it is not positive.
+  std::optional<std::int64_t> count(std::string const& flag) const;
 };
 
 /// Whether an empty text is a value of a flag.

@@ -37,13 +37,10 @@ struct ExportOptions {
 /// datum_of), with exact Dirichlet values. It raises torch.jit.Error for other shapes, for grids
 /// that the network does not fit and for nu that is not positive and finite. Parameters keep their
 /// names in the checkpoint, after "network.". Attributes: levels, datum, faces, boundary, source,
-/// source_rms (f is divided by it), network_description, weights, version, config_hash. The same
-/// stand in the extra file metadata.json, and config in config.txt.
+/// source_rms (f is divided by it), network_description, weights, version, config_hash (see
+/// text_hash). The same stand in the extra file metadata.json, and config in config.txt.
 /// @return the archive's bytes
 std::string export_network(Network const& network, ExportOptions const& options);
-
-/// 16 hexadecimal digits that tell configs apart (not cryptographic).
-std::string config_hash(std::string const& config);
 
 /// What a model takes and gives as Python's torch.load reads it (with weights_only, too): the tuple
 /// (nu, u) or, where f is defined, (nu, f, u). @return the file's bytes

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "voxcycle/evaluate/comparison.hpp"
-#include "voxcycle/io/png.hpp"
+#include "voxcycle/report/pictures.hpp"
 #include "voxcycle/train/run_record.hpp"
 
 #include <cstdint>
@@ -25,23 +25,6 @@ struct SampleErrors {
 /// number.
 double badness(SampleErrors const& errors);
 
-/// A picture with its caption and the range and kind of its colours.
-struct Picture {
-  std::string caption;
-  std::string png;
-  double low = 0.0;
-  double high = 0.0;
-  std::string unit;
-  ColorMap colors = ColorMap::sequential;
-};
-
-/// Slices of one sample side by side: nu, u, reference, error.
-struct SamplePictures {
-  std::string title;  ///< e.g. "worst sample (index 17)"
-  std::string note;   ///< e.g. its errors in words
-  std::vector<Picture> pictures;
-};
-
 /// All that report.html shows.
 struct ReportInput {
   std::string title;
@@ -57,8 +40,5 @@ struct ReportInput {
 /// @return one self-contained HTML page (inline SVG, CSS and PNG; no script, no network) that a
 /// person reads in a minute.
 std::string render_report(ReportInput const& input);
-
-/// @return a page of the same kind with nothing but pictures.
-std::string render_slices(std::string const& title, std::vector<SamplePictures> const& samples);
 
 }  // namespace voxcycle

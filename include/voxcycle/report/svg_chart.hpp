@@ -56,8 +56,11 @@ struct Chart {
 /// edge.
 std::string render(Chart const& chart);
 
-/// @return a small <svg> that shows the line and marker of a series.
-std::string legend_swatch(Series const& series);
+/// @return the names of the series, each behind a small <svg> of its line and marker.
+std::string legend(std::vector<Series> const& series);
+
+/// @return the chart as a figure with its title; `caption` is HTML already, "" for none.
+std::string figure(Chart const& chart, std::string const& caption);
 
 /// @return at most `most` points that look the same as all: of each of most/2 runs of points the
 /// lowest and the highest.

@@ -31,4 +31,11 @@ Axis linear_axis(double low, double high, int maximum = 6);
 /// or, over less than that, at multiples as on a linear axis; the range is widened by a margin.
 Axis log_axis(double low, double high);
 
+/// A unit that times up to `seconds` read well in.
+struct TimeUnit {
+  char const* name;
+  double seconds;  ///< that one is
+};
+TimeUnit time_unit(double seconds);
+
 }  // namespace voxcycle::svg

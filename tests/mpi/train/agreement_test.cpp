@@ -43,6 +43,7 @@ TEST(Agreement, HashesTellTextsApart) {
   EXPECT_EQ(text_hash("a"), text_hash("a"));
   EXPECT_NE(text_hash("a"), text_hash("b"));
   EXPECT_NE(text_hash(""), text_hash(std::string(1, '\0')));
+  EXPECT_EQ(text_hash("").size(), 16U);
   EXPECT_EQ(program_hash().size(), 16U);
 }
 

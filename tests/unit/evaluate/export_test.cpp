@@ -375,13 +375,6 @@ TEST(Export, SaysWhatItIs) {
   EXPECT_EQ(export_network(*network, options), export_network(*network, options));
 }
 
-TEST(Export, ConfigsHaveHashesOfTheirOwn) {
-  EXPECT_EQ(config_hash("a = 1\n"), config_hash("a = 1\n"));
-  EXPECT_NE(config_hash("a = 1\n"), config_hash("a = 2\n"));
-  EXPECT_NE(config_hash(""), config_hash(std::string(1, '\0')));
-  EXPECT_EQ(config_hash("").size(), 16U);
-}
-
 TEST(Export, SampleReadsBack) {
   at::Tensor const nu = at::rand({2, 1, 4, 4, 4});
   at::Tensor const u = at::rand({3, 1, 5, 5, 5}).narrow(0, 1, 2);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/memory_advice.hpp"
+#include "config/memory_advice.hpp"
 
+#include "voxcycle/config/memory_check.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/grid/micro_batches.hpp"
@@ -11,8 +12,6 @@
 #include <iterator>
 #include <set>
 #include <vector>
-
-#include "cli/memory_check.hpp"
 
 namespace voxcycle {
 namespace {

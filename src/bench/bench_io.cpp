@@ -2,7 +2,6 @@
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
-#include "voxcycle/core/median.hpp"
 #include "voxcycle/core/random.hpp"
 #include "voxcycle/dataset/prefetch.hpp"
 #include "voxcycle/io/shard.hpp"
@@ -14,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/bench.hpp"
+#include "bench/measure.hpp"
 #include <unistd.h>
 
 namespace voxcycle {
@@ -95,41 +94,24 @@ void prefetch_all(std::string const& directory, TrainOptions const& options, std
   for (std::int64_t step = 0; step < steps; ++step) prefetcher.next();
 }
 
-/// Something done with all samples of a shard, and the plain copy of its bytes beside it.
-struct Measured {
-  std::string name;
-  std::vector<double> seconds{}, copy_seconds{};
-
-  void report(std::int64_t samples, std::size_t bytes, json::Members& members) const {
-    double const taken = median(seconds), copied = median(copy_seconds);
-    members.insert(
-        members.end(),
-        {{name + "_seconds_median", json::number(taken)},
-         {name + "_copy_seconds_median", json::number(copied)},
-         {name + "_ratio_to_copy", json::number(taken / copied)},
-         {name + "_samples_per_second", json::number(static_cast<double>(samples) / taken)},
-         {name + "_megabytes_per_second", json::number(static_cast<double>(bytes) / taken / 1e6)}});
-  }
-};
-
 }  // namespace
 
-int bench_io(Invocation const& call) {
-  VOXCYCLE_REQUIRE(call.comm.size() == 1, "bench io measures one process, not "
-                                              << call.comm.size() << ". Start it without mpirun.");
-  Grid3 const grid = Grid3::cube(bench_number(call, "grid", 64));
-  std::int64_t const batch = bench_number(call, "batch", 8);
-  std::int64_t const samples = bench_number(call, "samples", 32);
-  std::int64_t const repeats = bench_repeats(call);
-  TrainOptions const options = train_options(call.config);
-  ShardInfo const info = shard_info(call.config, grid, samples);
+BenchResult bench_io(BenchOptions const& o) {
+  VOXCYCLE_REQUIRE(o.comm.size() == 1, "bench io measures one process, not "
+                                           << o.comm.size() << ". Start it without mpirun.");
+  Grid3 const grid = Grid3::cube(o.grid.value_or(64));
+  std::int64_t const batch = o.batch.value_or(8);
+  std::int64_t const samples = o.samples.value_or(32);
+  std::int64_t const repeats = bench_repeats(o);
+  TrainOptions const options = train_options(o.config);
+  ShardInfo const info = shard_info(o.config, grid, samples);
   auto const references = info.has_reference ? ReadReference::yes : ReadReference::no;
   std::vector<ShardSample> made;
   for (std::int64_t k = 0; k < samples; ++k) {
     made.push_back(noise(info, static_cast<std::uint64_t>(k)));
   }
 
-  ScratchDirectory const scratch(call.config.text("data.directory"));
+  ScratchDirectory const scratch(o.config.text("data.directory"));
   auto const shard = scratch.file(shard_name(0, 1)), plain = scratch.file("plain");
   auto const write = [&] {
     write_shard(shard, info, [&](std::int64_t k) { return made[static_cast<std::size_t>(k)]; });
@@ -140,32 +122,33 @@ int bench_io(Invocation const& call) {
   };
   write();
   std::string bytes = read_file(shard);
-  Measured writing{"write"}, reading{"read"}, prefetching{"prefetch"};
-  for (int k = 0; k < repeats + kBenchWarmUps; ++k) {
-    double const written = seconds_of(write);
-    double const written_plainly = seconds_of([&] { write_file_atomically(plain, bytes); });
-    double const found = seconds_of(read);
-    double const prefetched =
-        seconds_of([&] { prefetch_all(scratch.path(), options, batch, references); });
-    double const found_plainly = seconds_of([&] { read_plainly(plain, bytes); });
-    if (k < kBenchWarmUps) continue;
-    writing.seconds.push_back(written);
-    writing.copy_seconds.push_back(written_plainly);
-    reading.seconds.push_back(found);
-    prefetching.seconds.push_back(prefetched);
-    reading.copy_seconds.push_back(found_plainly);
-    prefetching.copy_seconds.push_back(found_plainly);
-  }
+  auto const seconds = medians(repeats, [&]() -> std::vector<double> {
+    return {seconds_of(write), seconds_of([&] { write_file_atomically(plain, bytes); }),
+            seconds_of(read),
+            seconds_of([&] { prefetch_all(scratch.path(), options, batch, references); }),
+            seconds_of([&] { read_plainly(plain, bytes); })};
+  });
   json::Members members{{"bench", json::text("io")},
                         {"grid", std::to_string(grid.voxels[0])},
                         {"samples", std::to_string(samples)},
                         {"batch", std::to_string(batch)},
                         {"bytes", std::to_string(bytes.size())},
                         {"repeats", std::to_string(repeats)}};
-  for (auto const* measured : {&writing, &reading, &prefetching}) {
-    measured->report(samples, bytes.size(), members);
-  }
-  return bench_report(call, members);
+  // Something done with all samples of the shard, and the plain copy of its bytes beside it.
+  auto const report = [&](std::string const& name, double taken, double copied) {
+    auto const add = [&](char const* what, double value) {
+      members.emplace_back(name + what, json::number(value));
+    };
+    add("_seconds_median", taken);
+    add("_copy_seconds_median", copied);
+    add("_ratio_to_copy", taken / copied);
+    add("_samples_per_second", static_cast<double>(samples) / taken);
+    add("_megabytes_per_second", static_cast<double>(bytes.size()) / taken / 1e6);
+  };
+  report("write", seconds[0], seconds[1]);
+  report("read", seconds[2], seconds[4]);
+  report("prefetch", seconds[3], seconds[4]);
+  return {members};
 }
 
 }  // namespace voxcycle

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/memory_check.hpp"
+#include "voxcycle/config/memory_check.hpp"
 
 #include "voxcycle/comm/largest.hpp"
 #include "voxcycle/config/options.hpp"
@@ -13,7 +13,7 @@
 #include <set>
 #include <string>
 
-#include "cli/memory_advice.hpp"
+#include "config/memory_advice.hpp"
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 

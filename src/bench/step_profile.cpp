@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/step_profile.hpp"
+#include "bench/step_profile.hpp"
 
 #include "voxcycle/core/device_timer.hpp"
 #include "voxcycle/core/error.hpp"

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "voxcycle/comm/device_choice.hpp"
-#include "voxcycle/config/options.hpp"
 #include "voxcycle/core/error.hpp"
-#include "voxcycle/core/median.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/field/family.hpp"
 #include "voxcycle/poisson/energy.hpp"
@@ -13,7 +10,7 @@
 #include <limits>
 #include <vector>
 
-#include "cli/bench.hpp"
+#include "bench/measure.hpp"
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
@@ -75,11 +72,9 @@ at::Tensor voxels_of(BenchField const& field, Grid3 const& grid, at::Device devi
 
 double apply_seconds(at::Tensor const& nu, Grid3 const& grid) {
   at::Tensor const u = at::rand(grid.node_shape(), nu.options());
-  std::vector<double> seconds;
-  for (int k = 0; k < kApplies; ++k) {
-    seconds.push_back(seconds_of([&] { apply_stiffness(u, nu, grid); }, nu.device().index()));
-  }
-  return median(seconds);
+  auto const apply = [&] { apply_stiffness(u, nu, grid); };
+  auto const round = [&] { return std::vector<double>{seconds_of(apply, nu.device().index())}; };
+  return medians(kApplies, round, /*warm_ups=*/0).front();
 }
 
 /// Prints a row of the table. @return the same as JSON
@@ -125,31 +120,30 @@ std::string measure(BenchField const& field, Problem const& problem, CoarseOpera
 
 }  // namespace
 
-int bench_reference(Invocation const& call) {
-  std::int64_t const n = bench_number(call, "grid", 128);
+BenchResult bench_reference(BenchOptions const& o) {
+  std::int64_t const n = o.grid.value_or(128);
   Problem const problem{Grid3::cube(n), Boundary{}};
-  DeviceChoice const place(device_options(call.config), call.comm);
   std::vector<std::string> lines;
-  bool const show = call.comm.rank() == 0;
+  bool const show = o.comm.rank() == 0;
   if (show) {
     std::printf("%-16s %-11s %5s %11s %11s %9s\n", "field", "coarse", "steps", "set-up", "solve",
                 "K-applies");
   }
   for (BenchField const& field : bench_fields()) {
-    if (call.has("field") && field.name.rfind(call.flags.at("field"), 0) != 0) continue;
+    if (!field.name.starts_with(o.field)) continue;
     for (auto coarse : {CoarseOperator::average, CoarseOperator::black_box}) {
-      lines.push_back(measure(field, problem, coarse, place.device(), show));
+      lines.push_back(measure(field, problem, coarse, o.device, show));
     }
   }
-  VOXCYCLE_REQUIRE(!lines.empty(), "--field '" << call.flags.at("field")
+  VOXCYCLE_REQUIRE(!lines.empty(), "--field '" << o.field
                                                << "' begins no field's name. Try kl, grf, "
                                                   "two-phase or spheres.");
-  return bench_report(call, {{"bench", json::text("reference")},
-                             {"grid", std::to_string(n)},
-                             {"device", json::text(place.name())},
-                             {"threads", std::to_string(at::get_num_threads())},
-                             {"tolerance", json::number(kTolerance)},
-                             {"solves", json::array(lines)}});
+  return {{{"bench", json::text("reference")},
+           {"grid", std::to_string(n)},
+           {"device", json::text(o.device_name)},
+           {"threads", std::to_string(at::get_num_threads())},
+           {"tolerance", json::number(kTolerance)},
+           {"solves", json::array(lines)}}};
 }
 
 }  // namespace voxcycle

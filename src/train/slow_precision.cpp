@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/slow_precision.hpp"
+#include "voxcycle/train/slow_precision.hpp"
 
 #include "voxcycle/core/instruction_set.hpp"
 #include "voxcycle/core/log.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/step_trial.hpp"
+#include "voxcycle/bench/step_trial.hpp"
 
 #include "voxcycle/comm/device_choice.hpp"
 #include "voxcycle/core/memory.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How often a training step on a GPU makes the host wait, for every wait lets the GPU run dry, and
 // how many kernels it starts, for small ones take longer to start than to run.
-#include "cli/step_trial.hpp"
+#include "voxcycle/bench/step_trial.hpp"
 
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/train/frame.hpp"

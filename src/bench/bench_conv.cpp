@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "voxcycle/comm/device_choice.hpp"
-#include "voxcycle/config/options.hpp"
-#include "voxcycle/core/median.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/network/conv.hpp"
 
+#include <array>
 #include <cstdio>
 #include <memory>
 #include <vector>
 
-#include "cli/bench.hpp"
+#include "bench/measure.hpp"
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 
@@ -53,17 +51,17 @@ struct Size {
   std::int64_t repeats;
 };
 
-/// A layer set up in one way, and the seconds that it took.
+/// A layer set up in one way.
 class Trial {
  public:
-  Trial(Layer const& layer, Way const& way, Size const& size, DeviceChoice& place)
-      : context_{.comm = place.comm(),
-                 .device = place.device(),
+  Trial(Layer const& layer, Way const& way, Size const& size, BenchOptions const& o)
+      : context_{.comm = o.device_comm,
+                 .device = o.device,
                  .dtype = way.dtype,
                  .layout = way.layout,
                  .total_samples = size.batch},
         conv_(layer.options) {
-    conv_.to(place.device());
+    conv_.to(o.device);
     std::int64_t const edge = layer.coarse_input ? size.n / 2 : size.n;
     x_ = as_features(
         context_,
@@ -74,52 +72,51 @@ class Trial {
     gradient_ = at::randn_like(conv_.forward(context_, x_)[0]);
   }
 
-  void measure(int turn) {
+  /// Seconds of forward, and of forward with backward.
+  std::array<double, 2> measure() {
     x_[0].mutable_grad().reset();
     conv_.zero_grad();
     MicroBatches y;
     int const gpu = context_.device.index();
     double const forward = seconds_of([&] { y = conv_.forward(context_, x_); }, gpu);
     double const backward = seconds_of([&] { y[0].backward(gradient_); }, gpu);
-    if (turn < kBenchWarmUps) return;
-    forward_.push_back(forward);
-    both_.push_back(forward + backward);
+    return {forward, forward + backward};
   }
-
-  double forward() const { return median(forward_); }
-  double both() const { return median(both_); }
 
  private:
   ForwardContext context_;
   Conv conv_;
   MicroBatches x_;
   at::Tensor gradient_;
-  std::vector<double> forward_;
-  std::vector<double> both_;
 };
 
 /// Prints a row of the table. @return the same as JSON
-std::string measure(Layer const& layer, Size const& size, DeviceChoice& place) {
+std::string measure(Layer const& layer, Size const& size, BenchOptions const& o) {
   std::vector<std::unique_ptr<Trial>> trials;
-  auto const ways = ways_on(place.device());
+  auto const ways = ways_on(o.device);
   for (auto const& way : ways) {
-    trials.push_back(std::make_unique<Trial>(layer, way, size, place));
+    trials.push_back(std::make_unique<Trial>(layer, way, size, o));
   }
-  for (int turn = 0; turn < kBenchWarmUps + size.repeats; ++turn) {
-    for (auto const& trial : trials) trial->measure(turn);
-  }
-  auto const& baseline = *trials.back();
+  auto const seconds = medians(size.repeats, [&] {
+    std::vector<double> all;
+    for (auto const& trial : trials) {
+      auto const [forward, both] = trial->measure();
+      all.insert(all.end(), {forward, both});
+    }
+    return all;
+  });
   json::Members members{{"layer", json::text(layer.name)}};
   std::string row = format("%-8s", layer.name);
   for (std::size_t w = 0; w < ways.size(); ++w) {
     std::string const prefix = std::string(ways[w].name) + "_";
-    members.emplace_back(prefix + "forward_seconds", json::number(trials[w]->forward()));
-    members.emplace_back(prefix + "seconds", json::number(trials[w]->both()));
-    row += format(" %9.2f %9.2f", 1e3 * trials[w]->forward(), 1e3 * trials[w]->both());
+    double const forward = seconds[2 * w], both = seconds[2 * w + 1];
+    members.emplace_back(prefix + "forward_seconds", json::number(forward));
+    members.emplace_back(prefix + "seconds", json::number(both));
+    row += format(" %9.2f %9.2f", 1e3 * forward, 1e3 * both);
   }
-  double const forward_speedup = baseline.forward() / trials[0]->forward();
-  double const speedup = baseline.both() / trials[0]->both();
-  if (place.comm().rank() == 0) {
+  double const forward_speedup = seconds[seconds.size() - 2] / seconds[0];
+  double const speedup = seconds.back() / seconds[1];
+  if (o.comm.rank() == 0) {
     std::printf("%s %8.1f %8.1f\n", row.c_str(), forward_speedup, speedup);
   }
   members.emplace_back("forward_speedup", json::number(forward_speedup));
@@ -129,32 +126,30 @@ std::string measure(Layer const& layer, Size const& size, DeviceChoice& place) {
 
 }  // namespace
 
-int bench_conv(Invocation const& call) {
-  Size const size{bench_number(call, "grid", 32), bench_number(call, "batch", 2),
-                  bench_repeats(call)};
-  std::int64_t const channels = bench_number(call, "channels", 16);
-  DeviceChoice place(device_options(call.config), call.comm);
-  if (call.comm.rank() == 0) {
+BenchResult bench_conv(BenchOptions const& o) {
+  Size const size{o.grid.value_or(32), o.batch.value_or(2), bench_repeats(o)};
+  std::int64_t const channels = o.channels.value_or(16);
+  if (o.comm.rank() == 0) {
     std::printf(
         "milliseconds of forward and of forward with backward; speed-up of bf16 over the last "
         "(baseline: torch's default layout, f32)\n%-8s",
         "");
-    for (auto const& way : ways_on(place.device())) std::printf(" %19s", way.name);
+    for (auto const& way : ways_on(o.device)) std::printf(" %19s", way.name);
     std::printf(" %17s\n", "speed-up");
   }
   std::vector<std::string> lines;
   for (auto const& layer : layers_with(channels)) {
-    lines.push_back(measure(layer, size, place));
+    lines.push_back(measure(layer, size, o));
   }
-  return bench_report(call, {{"bench", json::text("conv")},
-                             {"device", json::text(place.name())},
-                             {"grid", std::to_string(size.n)},
-                             {"channels", std::to_string(channels)},
-                             {"batch", std::to_string(size.batch)},
-                             {"reduction", json::text(call.config.text("train.reduction"))},
-                             {"threads", std::to_string(at::get_num_threads())},
-                             {"repeats", std::to_string(size.repeats)},
-                             {"layers", json::array(lines)}});
+  return {{{"bench", json::text("conv")},
+           {"device", json::text(o.device_name)},
+           {"grid", std::to_string(size.n)},
+           {"channels", std::to_string(channels)},
+           {"batch", std::to_string(size.batch)},
+           {"reduction", json::text(o.config.text("train.reduction"))},
+           {"threads", std::to_string(at::get_num_threads())},
+           {"repeats", std::to_string(size.repeats)},
+           {"layers", json::array(lines)}}};
 }
 
 }  // namespace voxcycle

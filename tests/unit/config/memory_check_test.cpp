@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/memory_check.hpp"
+#include "voxcycle/config/memory_check.hpp"
 
+#include "voxcycle/bench/step_trial.hpp"
 #include "voxcycle/comm/communicator.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/error.hpp"
@@ -10,9 +11,8 @@
 #include <regex>
 #include <vector>
 
-#include "../config/config_text.hpp"
-#include "cli/memory_advice.hpp"
-#include "cli/step_trial.hpp"
+#include "config/memory_advice.hpp"
+#include "config_text.hpp"
 #include "counting_allocator.hpp"
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The runs of a study: trained, and read from their directories.
 #pragma once
 
+#include "voxcycle/comm/communicator.hpp"
 #include "voxcycle/study/ablate_plan.hpp"
+#include "voxcycle/study/study.hpp"
 
 #include <cstdint>
 #include <string>
@@ -43,5 +46,21 @@ struct RunsResult {
 /// in <directory>/output.txt. A run that fails is named with the end of its output; the others go
 /// on. SIGINT, SIGTERM and SIGUSR1 stop all children with a checkpoint.
 RunsResult train_runs(std::vector<PlannedRun> const& runs, RunsOptions const& options);
+
+/// What the run's directory holds, without spectra.
+StudyRun read_run(PlannedRun const& planned);
+
+/// Spectra of the error after each stage whose weights the run kept (<run>/stages/NN.h5), on the
+/// run's finest grid, means over the first `samples` held-out samples. Each is kept beside its
+/// weights as NN.spectrum and computed only once.
+/// @throws Error if the held-out data or the weights do not fit the config.
+std::vector<StageSpectrum> spectra_of_run(PlannedRun const& run, std::int64_t samples,
+                                          Communicator const& self);
+
+/// Writes study.html, ablation.json and ablation.csv from what the runs' directories hold, and says
+/// which runs are missing. Spectra of the error are computed where they are not kept from before.
+/// @param config  of the whole study
+void write_study_report(Config const& config, std::vector<PlannedRun> const& runs,
+                        Communicator const& self);
 
 }  // namespace voxcycle

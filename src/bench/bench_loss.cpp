@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "voxcycle/comm/device_choice.hpp"
 #include "voxcycle/config/options.hpp"
-#include "voxcycle/core/median.hpp"
 #include "voxcycle/evaluate/evaluation.hpp"
 #include "voxcycle/grid/micro_batches.hpp"
 #include "voxcycle/train/loss.hpp"
@@ -10,18 +8,17 @@
 #include <memory>
 #include <vector>
 
-#include "cli/bench.hpp"
+#include "bench/measure.hpp"
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
 namespace voxcycle {
 
-int bench_loss(Invocation const& call) {
-  DeviceChoice const place(device_options(call.config), call.comm);
-  at::Device const device = place.device();
-  auto const options = train_options(call.config);
-  std::int64_t const n = bench_number(call, "grid", 32);
-  std::int64_t const batch = bench_number(call, "batch", 8);
+BenchResult bench_loss(BenchOptions const& o) {
+  at::Device const device = o.device;
+  auto const options = train_options(o.config);
+  std::int64_t const n = o.grid.value_or(32);
+  std::int64_t const batch = o.batch.value_or(8);
   auto const dtype = options.dtype == at::kDouble ? at::kDouble : at::kFloat;
   LossProblem const problem{Grid3::cube(n), options.boundary, options.source, device};
   auto const names = loss_names();
@@ -33,32 +30,31 @@ int bench_loss(Invocation const& call) {
     at::Tensor const nu = at::rand({micro_batch.size(), 1, n, n, n}, dtype).add_(0.5).to(device);
     micro_batches.push_back({u, nu, at::rand_like(nu), at::rand_like(u)});
   }
-  std::vector<std::vector<double>> seconds(losses.size());
-  std::int64_t const repeats = bench_repeats(call);
-  for (int k = 0; k < repeats + kBenchWarmUps; ++k) {
-    for (std::size_t l = 0; l < losses.size(); ++l) {
+  std::int64_t const repeats = bench_repeats(o);
+  auto const seconds = medians(repeats, [&] {
+    std::vector<double> taken;
+    for (auto const& loss : losses) {
       auto const evaluate_all = [&] {
-        for (auto const& micro_batch : micro_batches) losses[l]->evaluate(micro_batch);
+        for (auto const& micro_batch : micro_batches) loss->evaluate(micro_batch);
       };
-      double const taken = seconds_of(evaluate_all, device.index());
-      if (k >= kBenchWarmUps) seconds[l].push_back(taken);
+      taken.push_back(seconds_of(evaluate_all, device.index()));
     }
-  }
+    return taken;
+  });
   auto const standard = std::find(names.begin(), names.end(), "energy_normalised") - names.begin();
-  double const unity = median(seconds[static_cast<std::size_t>(standard)]);
+  double const unity = seconds[static_cast<std::size_t>(standard)];
   json::Members members{{"bench", json::text("loss")},
-                        {"device", json::text(place.name())},
+                        {"device", json::text(o.device_name)},
                         {"grid", std::to_string(n)},
                         {"batch", std::to_string(batch)},
                         {"precision", json::text(precision_name(dtype))},
                         {"threads", std::to_string(at::get_num_threads())},
                         {"repeats", std::to_string(repeats)}};
   for (std::size_t l = 0; l < losses.size(); ++l) {
-    double const taken = median(seconds[l]);
-    members.emplace_back(names[l] + "_seconds_median", json::number(taken));
-    members.emplace_back(names[l] + "_ratio", json::number(taken / unity));
+    members.emplace_back(names[l] + "_seconds_median", json::number(seconds[l]));
+    members.emplace_back(names[l] + "_ratio", json::number(seconds[l] / unity));
   }
-  return bench_report(call, members);
+  return {members};
 }
 
 }  // namespace voxcycle
