@@ -30,12 +30,12 @@ class UnetCore(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         skipped: List[Tensor] = []
-        for enc, down in zip(self.ascending_enc, self.ascending_down):
+        for (enc, down) in zip(self.ascending_enc, self.ascending_down):
             h = enc.forward(x)
             skipped.append(h)
             x = down.forward(h)
         g = self.ascending_enc[-1].forward(x)
-        for up, dec in zip(self.descending_up, self.descending_dec):
+        for (up, dec) in zip(self.descending_up, self.descending_dec):
             g = dec.forward(torch.cat([skipped.pop(), up.forward(g)], 1))
         return g
 
