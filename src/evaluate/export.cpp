@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/evaluate/export.hpp"
 
-#include "voxcycle/core/error.hpp"
 #include "voxcycle/core/json.hpp"
 #include "voxcycle/core/random.hpp"
 #include "voxcycle/core/text.hpp"

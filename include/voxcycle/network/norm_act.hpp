@@ -8,7 +8,6 @@
 #include "voxcycle/network/statistics_record.hpp"
 
 #include <cstdint>
-#include <string>
 
 #include <torch/nn/module.h>
 

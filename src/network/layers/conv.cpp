@@ -3,7 +3,6 @@
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/random.hpp"
-#include "voxcycle/core/text.hpp"
 #include "voxcycle/network/channel_join.hpp"
 #include "voxcycle/network/spatial.hpp"
 

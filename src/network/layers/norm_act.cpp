@@ -5,7 +5,6 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/exact_math.hpp"
 #include "voxcycle/core/sole_holder.hpp"
-#include "voxcycle/core/text.hpp"
 #include "voxcycle/network/statistics_record.hpp"
 
 #include <algorithm>

@@ -2,7 +2,6 @@
 #include "voxcycle/network/unet_network.hpp"
 
 #include "voxcycle/core/error.hpp"
-#include "voxcycle/core/text.hpp"
 #include "voxcycle/network/block.hpp"
 
 #include <algorithm>
