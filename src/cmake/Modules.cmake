@@ -104,6 +104,31 @@ function(voxcycle_device module)
   endforeach()
 endfunction()
 
+# voxcycle_python(module): embeds src/<module>/python/*.py, see src/<module>/script/python_files.hpp.
+function(voxcycle_python module)
+  file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${module}/python/*.py)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files})
+  foreach(file IN LISTS files)
+    file(READ ${file} text)
+    cmake_path(GET file FILENAME name)
+    string(APPEND entries "{\"${name}\", R\"py(${text})py\"},\n")
+  endforeach()
+  set(generated ${CMAKE_BINARY_DIR}/generated/${module}_python.cpp)
+  file(CONFIGURE OUTPUT ${generated} CONTENT [[
+#include "@module@/script/python_files.hpp"
+
+namespace voxcycle {
+
+std::vector<PythonFile> python_files() {
+  return {
+@entries@  };
+}
+
+}  // namespace voxcycle
+]] @ONLY)
+  target_sources(voxcycle_${module} PRIVATE ${generated})
+endfunction()
+
 # voxcycle_build_info(module): version, commit and compiler as constants, renewed at every build.
 function(voxcycle_build_info module)
   set(generated ${CMAKE_BINARY_DIR}/generated/build_info.cpp)

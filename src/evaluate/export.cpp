@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/evaluate/export.hpp"
 
-#include "voxcycle/core/error.hpp"
 #include "voxcycle/core/json.hpp"
 #include "voxcycle/core/text.hpp"
-#include "voxcycle/network/scripted_layers.hpp"
+#include "voxcycle/network/script_module.hpp"
 #include "voxcycle/train/agreement.hpp"
 #include "voxcycle/train/frame.hpp"
 
 #include <sstream>
 #include <tuple>
 
-#include "evaluate/export_script.hpp"
-#include "evaluate/nested_script.hpp"
 #include <ATen/ATen.h>
 #include <torch/csrc/jit/serialization/pickle.h>
 #include <torch/script.h>
 
 namespace voxcycle {
 namespace {
-
-using ScriptModule = torch::jit::Module;
 
 /// Axis, side and value of the Dirichlet faces, those that win last.
 using DirichletFaces = c10::List<std::tuple<std::int64_t, std::int64_t, double>>;
@@ -34,18 +29,6 @@ DirichletFaces dirichlet_faces(Boundary const& boundary) {
     }
   }
   return faces;
-}
-
-/// An empty module. Python expects the flag, which its eval() and train() set.
-ScriptModule evaluation_module(std::string const& name) {
-  ScriptModule module(name);
-  module.register_attribute("training", c10::BoolType::get(), false);
-  return module;
-}
-
-/// Adds plain values that the module's script reads.
-void add(ScriptModule& module, std::string const& name, auto const& value) {
-  module.register_attribute(name, c10::getTypePtr<std::decay_t<decltype(value)>>(), value);
 }
 
 /// Stiffness matrix of a voxel of edge 1 for nu = 1 by its eigenvectors, sums and differences along
@@ -75,41 +58,21 @@ VoxelSpectrum voxel_spectrum() {
   return spectrum;
 }
 
-ScriptModule script_frame(ExportOptions const& options) {
-  ScriptModule module = evaluation_module("Frame");
-  add(module, "faces", dirichlet_faces(from_datum(options.boundary)));
+torch::jit::Module script_frame(ExportOptions const& options) {
   c10::List<std::tuple<double, double>> steps;
   for (auto const& step : options.smoothing) steps.push_back({step.keep, step.take});
-  add(module, "steps", steps);
-  add(module, "constant_source", options.source.value);
-  add(module, "source_rms", double{source_rms});
-  add(module, "size", solution_size(options.boundary, options.source));
   auto const spectrum = voxel_spectrum();
-  module.register_buffer("haar", spectrum.haar);
-  module.register_buffer("spectrum", spectrum.values);
   constexpr double squared_length = 8.0;  // of a Haar vector
   constexpr double diagonal = 1.0 / 3.0;  // of the voxel's matrix
-  add(module, "top", spectrum.values.max().item<double>() * squared_length / diagonal);
-  module.define(std::string(export_script::frame) + export_script::nested);
-  return module;
-}
-
-/// A layer and all below it, children first: a script is compiled against what it calls.
-/// @param frame  becomes one more child; null: none
-ScriptModule script_module(ScriptedLayer const& layer, ScriptModule const* frame) {
-  ScriptModule script = evaluation_module(layer.name);
-  for (auto const& [name, value] : layer.parameters) {
-    script.register_parameter(name, value.detach().clone(), /*is_buffer=*/false);
-  }
-  for (auto const& [name, value] : layer.buffers) {
-    script.register_buffer(name, value.detach().clone());
-  }
-  for (auto const& below : layer.layers) {
-    script.register_module(below.name, script_module(below, nullptr));
-  }
-  if (frame != nullptr) script.register_module("frame", *frame);
-  if (!layer.script.empty()) script.define(layer.script);
-  return script;
+  return script_module(
+      {.name = "NestedFrame",
+       .attributes = {{"faces", dirichlet_faces(from_datum(options.boundary))},
+                      {"steps", steps},
+                      {"constant_source", options.source.value},
+                      {"source_rms", double{source_rms}},
+                      {"size", solution_size(options.boundary, options.source)},
+                      {"top", spectrum.values.max().item<double>() * squared_length / diagonal}},
+       .buffers = {{"haar", spectrum.haar}, {"spectrum", spectrum.values}}});
 }
 
 std::string metadata_of(ExportOptions const& options) {
@@ -129,22 +92,20 @@ std::string metadata_of(ExportOptions const& options) {
 }  // namespace
 
 std::string export_network(Network const& network, ExportOptions const& options) {
-  ScriptModule model = evaluation_module("VoxcycleModel");
-  auto const frame = script_frame(options);
-  model.register_module("network", script_module(scripted_layers(network, "Network"), &frame));
-  add(model, "levels", c10::List<std::int64_t>(options.levels));
-  add(model, "boundary", to_string(options.boundary));
-  add(model, "source", to_string(options.source));
-  add(model, "datum", datum_of(options.boundary));
-  add(model, "faces", dirichlet_faces(options.boundary));
-  add(model, "source_rms", double{source_rms});
-  add(model, "network_description", options.network);
-  add(model, "weights", options.weights);
-  add(model, "version", options.version);
-  add(model, "config_hash", text_hash(options.config));
   bool const sampled = options.source.kind == SourceKind::sampled;
-  model.define(std::string(export_script::checks) +
-               (sampled ? export_script::of_nu_and_f : export_script::of_nu));
+  auto const model = script_module(
+      {.name = sampled ? "ModelOfNuAndF" : "ModelOfNu",
+       .attributes = {{"network", script_module(network, script_frame(options))._ivalue()},
+                      {"levels", options.levels},
+                      {"boundary", to_string(options.boundary)},
+                      {"source", to_string(options.source)},
+                      {"datum", datum_of(options.boundary)},
+                      {"faces", dirichlet_faces(options.boundary)},
+                      {"source_rms", double{source_rms}},
+                      {"network_description", options.network},
+                      {"weights", options.weights},
+                      {"version", options.version},
+                      {"config_hash", text_hash(options.config)}}});
   std::ostringstream archive;
   model.save(archive, {{"metadata.json", metadata_of(options)}, {"config.txt", options.config}});
   return archive.str();

@@ -16,36 +16,8 @@ import harness
 # Rounding of float32 through all layers, relative to the largest value.
 ROUNDING = 1e-5
 
-# Runs in the Python that has torch; prints what the test looks at.
-PROBE = """
-import json, sys, torch
-torch.set_num_threads(1)
-files = {"metadata.json": "", "config.txt": ""}
-model = torch.jit.load("model.pt", map_location="cpu", _extra_files=files)
-*arguments, want = torch.load("sample.pt", weights_only=True)
-found = {"metadata": json.loads(files["metadata.json"]), "config": files["config.txt"].decode(),
-         "levels": model.levels, "training": model.training, "shape": list(want.shape),
-         "gradients": any(p.requires_grad for p in model.parameters())}
-def distance(u):
-    return ((u - want).abs().max() / want.abs().max()).item()
-found["together"] = distance(model(*arguments))
-found["one by one"] = distance(torch.cat([model(*[a[k:k + 1] for a in arguments])
-                                          for k in range(len(want))]))
-found["float64"] = distance(model(*[a.double() for a in arguments]))
-found["change"] = (want[0] - want[1]).abs().max().item()
-found["ends"] = [want[:, :, k].unique().tolist() for k in (0, -1)]
-found["coarse"] = list(model(*[a[..., ::2, ::2, ::2] for a in arguments]).shape)
-model.train()
-found["after train()"] = distance(model.eval()(*arguments))
-found["refusals"] = []
-for n in sys.argv[1:]:
-    try:
-        model(*[torch.ones(1, 1, *[int(n)] * 3) for a in arguments])
-        found["refusals"].append("")
-    except torch.jit.Error as error:
-        found["refusals"].append(str(error))
-print(json.dumps(found))
-"""
+# Runs in the Python that has torch.
+PROBE = Path(__file__).with_name("export_probe.py")
 
 
 def python_with_torch():
@@ -72,7 +44,7 @@ class Export(harness.Case):
 
     def probe(self, *grids):
         """What PROBE prints, and what it says of cubes of so many voxels."""
-        result = subprocess.run([PYTHON, "-c", PROBE, *map(str, grids)], cwd=self.scratch,
+        result = subprocess.run([PYTHON, PROBE, *map(str, grids)], cwd=self.scratch,
                                 capture_output=True, text=True, timeout=120,
                                 env={**os.environ, **harness.ENVIRONMENT})
         self.assertEqual(result.returncode, 0, result.stderr)

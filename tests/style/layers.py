@@ -77,7 +77,7 @@ VENDORS = [
     vendor(r"torch/(torch|nn)\.h", ""),
     vendor(r"torch/nn/.*", "network", "network"),
     vendor(r"torch/version\.h", "cli"),
-    vendor(r"torch/(csrc/jit/.*|script\.h)", "train evaluate"),
+    vendor(r"torch/(csrc/jit/.*|script\.h)", "network train evaluate"),
     vendor(r"torch/csrc/autograd/profiler_kineto\.h", "bench"),
     vendor(r"torch/(csrc/autograd/.*|autograd\.h)", "poisson comm network optim train evaluate",
            "network"),

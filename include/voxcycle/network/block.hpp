@@ -39,7 +39,7 @@ class Block : public torch::nn::Module, public Scripted {
                                  PlanAfter const& after = plan_nothing_more);
   /// The same of a block whose one input goes in as it is.
   static Field plan(BlockOptions const& options, Tape& tape, Field const& x);
-  std::string script() const override;
+  Script script() const override;
 
  private:
   MicroBatches first(ForwardContext const& context, Fields const& x);

@@ -8,7 +8,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include <torch/nn/module.h>
@@ -44,7 +43,7 @@ class Conv : public torch::nn::Module, public Scripted {
   /// What forward and its backward hold (see Tape).
   static Field plan(ConvOptions const& options, Tape& tape, Field const& x);
   static Field plan(ConvOptions const& options, Tape& tape, Field const& a, Field const& b);
-  std::string script() const override;
+  Script script() const override;
 
   at::Tensor weight;
   at::Tensor bias;  ///< undefined without bias

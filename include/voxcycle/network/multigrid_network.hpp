@@ -34,7 +34,7 @@ class MultigridNetwork : public Network {
   MicroBatches forward(ForwardContext const& context, Grid3 const& grid,
                        MicroBatches const& x) override;
   std::vector<LevelParameters> levels(Grid3 const& grid) const override;
-  std::string script() const override;
+  Script script() const override;
   /// See require_fits and plan_network of network.hpp.
   static void require_fits(NetworkOptions const& options, Grid3 const& grid);
   static Field plan(NetworkOptions const& options, Tape& tape, Grid3 const& grid, Field const& x);

@@ -66,7 +66,7 @@ struct LevelParameters {
 ///
 /// Its script has forward(self, x) of forward's x, and require_fits(self, nx, ny, nz), which raises
 /// where require_fits throws. The module has one more submodule, `frame`: what a network knows of
-/// the equation on the grid of x, forward's x there (src/evaluate/export_script.hpp).
+/// the equation (src/network/python/frame.py).
 class Network : public Scripted {
  public:
   explicit Network(std::shared_ptr<FrameCache> frames);

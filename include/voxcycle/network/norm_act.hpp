@@ -8,7 +8,6 @@
 #include "voxcycle/network/statistics_record.hpp"
 
 #include <cstdint>
-#include <string>
 
 #include <torch/nn/module.h>
 
@@ -48,7 +47,7 @@ class NormAct : public torch::nn::Module, public Scripted {
   MicroBatches forward(ForwardContext const& context, MicroBatches x);
   /// What forward and its backward hold (see Tape).
   static Field plan(NormOptions const& options, Tape& tape, Field const& x);
-  std::string script() const override;
+  Script script() const override;
 
   at::Tensor gamma;         ///< [channels]
   at::Tensor beta;          ///< [channels]

@@ -53,12 +53,8 @@ Field Block::plan(BlockOptions const& o, Tape& tape, Field const& x) {
   return plan(o, tape, {x}, [](Tape&, std::vector<Field> const& in) { return in; })[0];
 }
 
-std::string Block::script() const {
-  return R"(
-def forward(self, x: Tensor) -> Tensor:
-    h = self.norm1.forward(self.conv1.forward(x))
-    return self.norm2.forward(self.conv2.forward(h))
-)";
+Script Block::script() const {
+  return {"Block"};
 }
 
 }  // namespace voxcycle

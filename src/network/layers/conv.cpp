@@ -3,7 +3,6 @@
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/random.hpp"
-#include "voxcycle/core/text.hpp"
 #include "voxcycle/network/channel_join.hpp"
 #include "voxcycle/network/spatial.hpp"
 
@@ -319,17 +318,9 @@ Field Conv::plan_parts(ConvOptions const& o, Tape& tape, std::vector<Field> cons
                       .workspace = [=, &ledger = tape.ledger()] { ledger.hold(name, backward); }});
 }
 
-std::string Conv::script() const {
+Script Conv::script() const {
   slab_conv::Geometry const g = options_.kind;
-  auto const all_axes = [](std::int64_t n) {
-    auto const text = std::to_string(n);
-    return "[" + text + ", " + text + ", " + text + "]";
-  };
-  return format(
-      "def forward(self, x: Tensor) -> Tensor:\n"
-      "    return torch.convolution(x, self.weight, %s, %s, %s, [1, 1, 1], %s, [0, 0, 0], 1)\n",
-      bias.defined() ? "self.bias" : "None", all_axes(g.stride).c_str(),
-      all_axes(g.padding).c_str(), g.transposed ? "True" : "False");
+  return {"Conv", {{"stride", g.stride}, {"padding", g.padding}, {"transposed", g.transposed}}};
 }
 
 MicroBatches as_features(ForwardContext const& context, MicroBatches const& fields) {

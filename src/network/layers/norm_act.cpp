@@ -5,7 +5,6 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/exact_math.hpp"
 #include "voxcycle/core/sole_holder.hpp"
-#include "voxcycle/core/text.hpp"
 #include "voxcycle/network/statistics_record.hpp"
 
 #include <algorithm>
@@ -292,26 +291,12 @@ Field NormAct::plan(NormOptions const& o, Tape& tape, Field const& x) {
   return tape.record(y, {.inputs = {x}, .kept = {x.memory}});
 }
 
-std::string NormAct::script() const {
-  std::string normalised;
-  switch (options_.norm) {
-    case Norm::sync_batch:
-      normalised = format(
-          "torch.batch_norm(x, self.gamma, self.beta, self.running_mean, self.running_var, "
-          "False, 0., %.17g, False)",
-          options_.epsilon);
-      break;
-    case Norm::group:
-    case Norm::instance:
-      normalised = format("torch.group_norm(x, %ld, self.gamma, self.beta, %.17g, False)",
-                          static_cast<long>(options_.groups), options_.epsilon);
-      break;
-    case Norm::none:
-      normalised = "x * self.gamma.reshape([1, -1, 1, 1, 1]) + self.beta.reshape([1, -1, 1, 1, 1])";
-      break;
-  }
-  return "def forward(self, x: Tensor) -> Tensor:\n    return torch.leaky_relu(" + normalised +
-         format(", %.17g)\n", options_.negative_slope);
+Script NormAct::script() const {
+  return {"NormAct",
+          {{"norm", to_string(options_.norm)},
+           {"groups", options_.groups},
+           {"epsilon", options_.epsilon},
+           {"negative_slope", options_.negative_slope}}};
 }
 
 }  // namespace voxcycle

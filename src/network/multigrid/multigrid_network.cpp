@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "network/multigrid/level_equation.hpp"
-#include "network/multigrid/multigrid_script.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
@@ -32,7 +31,8 @@ ConvOptions head_options(NetworkOptions const& options, std::int64_t channels) {
 /// The block of grid n; `child` is the number of channels of grid n/2, 0 on the coarsest.
 class MultigridNetwork::Level : public torch::nn::Module, public Scripted {
  public:
-  Level(NetworkOptions const& options, std::int64_t channels, std::int64_t child) {
+  Level(NetworkOptions const& options, std::int64_t n, std::int64_t channels, std::int64_t child)
+      : n_(n), scale_(options.correction_scale / static_cast<double>(n)) {
     Norm const norm = options.norm;
     stem =
         register_module("stem", conv({.in = options.inputs, .out = channels, .bias = Bias::yes}));
@@ -78,25 +78,15 @@ class MultigridNetwork::Level : public torch::nn::Module, public Scripted {
     return {y[0], y[1]};
   }
 
-  std::string script() const override {
-    std::string text = R"(
-def encode(self, x: Tensor, finer: Optional[Tensor]) -> Tensor:
-    h = self.stem.forward(x)
-    if finer is not None:
-        h = h + finer
-    return self.enc.forward(h)
-)";
-    if (coarsest()) return text;
-    return text + R"(
-def decode(self, h: Tensor, g: Tensor) -> Tensor:
-    return self.dec.forward(torch.cat([h, self.up.forward(g)], 1))
-)";
-  }
+  Script script() const override { return {"MultigridLevel", {{"n", n_}, {"scale", scale_}}}; }
 
   std::shared_ptr<Conv> stem, head, down, up;
   std::shared_ptr<Block> enc, dec;
 
  private:
+  std::int64_t n_;
+  double scale_;  ///< of the correction
+
   static std::shared_ptr<Conv> conv(ConvOptions const& options) {
     return std::make_shared<Conv>(options);
   }
@@ -169,7 +159,7 @@ MultigridNetwork::MultigridNetwork(NetworkOptions const& options,
   require_blocks(options_);
   std::int64_t child = 0;
   for (auto const& [n, channels] : options_.channels) {
-    auto level = std::make_shared<Level>(options_, channels, child);
+    auto level = std::make_shared<Level>(options_, n, channels, child);
     levels_[n] = module().register_module("level" + std::to_string(n), level);
     child = channels;
   }
@@ -347,8 +337,14 @@ MicroBatches MultigridNetwork::forward(ForwardContext const& context, Grid3 cons
   return solution(context, *equation, grid, x);
 }
 
-std::string MultigridNetwork::script() const {
-  return multigrid_script(options_);
+Script MultigridNetwork::script() const {
+  bool const nested = options_.coarse == CoarseLevels::black_box;
+  std::vector<std::int64_t> levels;
+  for (auto const& [n, level] : levels_) levels.push_back(n);
+  return {options_.directions > 0 ? "DirectionsMultigrid"
+          : nested                ? "BlackBoxMultigrid"
+                                  : "MultigridNetwork",
+          {{"levels", levels}, {"smooths", options_.smoothing > 0}}};
 }
 
 }  // namespace voxcycle

@@ -2,7 +2,6 @@
 #include "voxcycle/network/unet_network.hpp"
 
 #include "voxcycle/core/error.hpp"
-#include "voxcycle/core/text.hpp"
 #include "voxcycle/network/block.hpp"
 
 #include <algorithm>
@@ -37,12 +36,7 @@ class Residual : public torch::nn::Module, public Scripted {
   MicroBatches forward(ForwardContext const& context, MicroBatches const& x) {
     return sum(x, conv2_->forward(context, norm_->forward(context, conv1_->forward(context, x))));
   }
-  std::string script() const override {
-    return R"(
-def forward(self, x: Tensor) -> Tensor:
-    return x + self.conv2.forward(self.norm.forward(self.conv1.forward(x)))
-)";
-  }
+  Script script() const override { return {"Residual"}; }
 
  private:
   std::shared_ptr<Conv> conv1_;
@@ -107,19 +101,7 @@ class UnetNetwork::Core : public torch::nn::Module, public Scripted {
                                 with_coarse)[0];
   }
 
-  std::string script() const override {
-    std::string text = "def forward(self, x: Tensor) -> Tensor:\n    h0 = self.enc0.forward(x)\n";
-    for (long k = 1; k <= depth_; ++k) {
-      text += format("    h%ld = self.enc%ld.forward(self.down%ld.forward(h%ld))\n", k, k, k - 1,
-                     k - 1);
-    }
-    text += format("    g = h%ld\n", static_cast<long>(depth_));
-    for (long k = depth_ - 1; k >= 0; --k) {
-      text += format("    g = self.dec%ld.forward(torch.cat([h%ld, self.up%ld.forward(g)], 1))\n",
-                     k, k, k);
-    }
-    return text + "    return g\n";
-  }
+  Script script() const override { return {"UnetCore"}; }
 
  private:
   std::int64_t depth_;
@@ -130,11 +112,15 @@ class UnetNetwork::Core : public torch::nn::Module, public Scripted {
 /// The layers that one level brings.
 class UnetNetwork::Extra : public torch::nn::Module, public Scripted {
  public:
-  Extra(std::int64_t channels, Norm norm)
+  Extra(std::int64_t level, std::int64_t channels, Norm norm)
       : before(register_module("before", std::make_shared<Residual>(channels, norm))),
-        after(register_module("after", std::make_shared<Residual>(channels, norm))) {}
-  std::string script() const override { return ""; }  // its two parts are called one by one
+        after(register_module("after", std::make_shared<Residual>(channels, norm))),
+        level_(level) {}
+  Script script() const override { return {"UnetExtra", {{"n", level_}}}; }
   std::shared_ptr<Residual> before, after;
+
+ private:
+  std::int64_t level_;
 };
 
 UnetNetwork::UnetNetwork(NetworkOptions const& options, std::shared_ptr<FrameCache> frames)
@@ -155,8 +141,8 @@ UnetNetwork::UnetNetwork(NetworkOptions const& options, std::shared_ptr<FrameCac
                      "network: adaptation without levels. Set cycle.levels.");
     for (std::size_t k = 1; k < options_.cycle_levels.size(); ++k) {
       auto const level = options_.cycle_levels[k];
-      extras_[level] = module().register_module(extra_name(level),
-                                                std::make_shared<Extra>(channels, options_.norm));
+      extras_[level] = module().register_module(
+          extra_name(level), std::make_shared<Extra>(level, channels, options_.norm));
     }
   }
   initialise_uniform(module(), options_.seed);
@@ -294,48 +280,12 @@ Field UnetNetwork::plan(NetworkOptions const& options, Tape& tape, Grid3 const& 
   return plan_smoothed(tape, u, x);
 }
 
-std::string UnetNetwork::script() const {
-  std::string before;  // the finest outermost
-  std::string after;
-  for (auto const& [level, extra] : extras_) {
-    auto const n = std::to_string(level);
-    auto const line = [&](std::string const& h, std::string const& part) {
-      return "    if n >= " + n + ":\n        " + h + " = self." + extra_name(level) + "." + part +
-             ".forward(" + h + ")\n";
-    };
-    before = line("h", "before") + before;
-    after += line("g", "after");
-  }
-  std::string known = "True";
-  std::string levels;
-  if (options_.adaptation == Adaptation::yes) {
-    std::vector<std::string> numbers;
-    for (auto level : options_.cycle_levels) numbers.push_back(std::to_string(level));
-    levels = join(numbers);
-    known = "n in [" + levels + "]";
-  }
-  long const parts = 1L << options_.depth;
-  long const too_coarse = has_lone_channels(options_) ? parts : 0;
-  return format(R"(
-def require_fits(self, nx: int, ny: int, nz: int) -> None:
-    n = max(max(nx, ny), nz)
-    assert nx %% %ld == 0 and ny %% %ld == 0 and nz %% %ld == 0, ("network: grid {}x{}x{} cannot be "
-        "halved %ld times. Every axis must be a multiple of %ld.").format(nx, ny, nz)
-    assert %s, ("network: grid {}x{}x{} has no layers of its own. Its largest number of voxels "
-        "along an axis must be one of %s.").format(nx, ny, nz)
-    assert n > %ld, ("network: grid {}x{}x{} is too coarse for its normalisation. Some axis must "
-        "have more than %ld voxels.").format(nx, ny, nz)
-
-def forward(self, x: Tensor) -> Tensor:
-    n = max(max(x.size(2), x.size(3)), x.size(4))
-    h = self.stem.forward(x)
-)",
-                parts, parts, parts, static_cast<long>(options_.depth), parts, known.c_str(),
-                levels.c_str(), too_coarse, too_coarse) +
-         before + "    g = self.core.forward(h)\n" + after +
-         "    u = self.frame.lift(x) + self.frame.mask(x) * self.frame.size * "
-         "self.head.forward(g)\n"
-         "    return self.frame.smooth(u, x)\n";
+Script UnetNetwork::script() const {
+  bool const adapts = options_.adaptation == Adaptation::yes;
+  return {"UnetNetwork",
+          {{"depth", options_.depth},
+           {"levels", adapts ? options_.cycle_levels : std::vector<std::int64_t>{}},
+           {"too_coarse", has_lone_channels(options_) ? std::int64_t{1} << options_.depth : 0}}};
 }
 
 }  // namespace voxcycle
