@@ -40,7 +40,8 @@ target_compile_definitions(voxcycle_hdf5 INTERFACE H5_USE_110_API)
 
 option(VOXCYCLE_SANITIZE "AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
 if(VOXCYCLE_SANITIZE)
-  add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer)
+  # What they find ends a test.
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
 endif()
 

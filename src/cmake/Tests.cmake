@@ -1,15 +1,21 @@
+set(voxcycle_test_timeout 120)
+if(VOXCYCLE_SANITIZE)
+  set(voxcycle_test_timeout 900)
+endif()
+
 # voxcycle_mpi_test(name target ranks): the program on so many ranks, as mpi<ranks>.<name>.
 function(voxcycle_mpi_test name target ranks)
   set(test mpi${ranks}.${name})
   add_test(NAME ${test} COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} $<TARGET_FILE:${target}>)
-  set_tests_properties(${test} PROPERTIES LABELS mpi TIMEOUT 120 PROCESSORS 2
+  set_tests_properties(${test} PROPERTIES LABELS mpi TIMEOUT ${voxcycle_test_timeout} PROCESSORS 2
     ENVIRONMENT "OMP_NUM_THREADS=1;OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;OMPI_MCA_hwloc_base_binding_policy=none;OMPI_MCA_btl_vader_single_copy_mechanism=none;OMPI_MCA_mpi_yield_when_idle=1;ASAN_OPTIONS=detect_leaks=0")
 endfunction()
 
 # voxcycle_test_directory(DIRECTORY dir PREFIX prefix MAIN target... RANKS n...)
 #   One program a *_test.cpp below dir/<module>; names are <prefix>.<module>.<x>; a status of 77 is
 #   Skipped. MAIN: what holds main(), and what else is to be linked in front of the modules. With
-#   RANKS each is run through mpiexec once a count, as mpi<N>.<module>.<x>.
+#   RANKS each is run through mpiexec once a count, as mpi<N>.<module>.<x>. With sanitizers, where
+#   linking a program takes long, a module's tests are one program, <prefix>.<module>.all.
 function(voxcycle_test_directory)
   cmake_parse_arguments(ARG "" "DIRECTORY;PREFIX" "MAIN;RANKS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${ARG_DIRECTORY}/*/*_test.cpp)
@@ -18,7 +24,14 @@ function(voxcycle_test_directory)
     cmake_path(GET source PARENT_PATH parent)
     cmake_path(GET parent FILENAME module)
     string(REGEX REPLACE "_test$" "" name ${stem})
+    if(VOXCYCLE_SANITIZE)
+      set(name all)
+    endif()
     set(target ${ARG_PREFIX}_${module}_${name})
+    if(TARGET ${target})
+      target_sources(${target} PRIVATE ${source})
+      continue()
+    endif()
     add_executable(${target} ${source})
     target_link_libraries(${target} PRIVATE voxcycle_${module} GTest::gtest GTest::gmock TorchWheel::torch)
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src) # for what modules keep to themselves
@@ -32,7 +45,7 @@ function(voxcycle_test_directory)
     if(NOT ARG_RANKS)
       add_test(NAME ${ARG_PREFIX}.${module}.${name} COMMAND ${target})
       set_tests_properties(${ARG_PREFIX}.${module}.${name} PROPERTIES
-        LABELS ${ARG_PREFIX} TIMEOUT 120 SKIP_RETURN_CODE 77 ENVIRONMENT "OMP_NUM_THREADS=1")
+        LABELS ${ARG_PREFIX} TIMEOUT ${voxcycle_test_timeout} SKIP_RETURN_CODE 77 ENVIRONMENT "OMP_NUM_THREADS=1")
     else()
       foreach(ranks IN LISTS ARG_RANKS)
         voxcycle_mpi_test(${module}.${name} ${target} ${ranks})
