@@ -8,6 +8,7 @@
 #include "voxcycle/core/directory_lock.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
+#include "voxcycle/core/stop_signal.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/study/ablate_results.hpp"
 #include "voxcycle/study/ablate_runs.hpp"
@@ -15,7 +16,6 @@
 #include "voxcycle/study/study.hpp"
 #include "voxcycle/train/frame.hpp"
 #include "voxcycle/train/memory.hpp"
-#include "voxcycle/train/stop_signal.hpp"
 
 #include <algorithm>
 #include <cstdio>

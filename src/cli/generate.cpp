@@ -9,6 +9,7 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/parallel.hpp"
+#include "voxcycle/core/stop_signal.hpp"
 #include "voxcycle/core/tensor_values.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/timer.hpp"
@@ -16,7 +17,6 @@
 #include "voxcycle/io/shard.hpp"
 #include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/solver/multigrid_pcg.hpp"
-#include "voxcycle/train/stop_signal.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -76,7 +76,7 @@ class ShardMaker {
         boundary_(boundary_of(config)),
         source_(source_of(config)) {}
 
-  /// @throws Stopped between two groups of samples, with nothing left of the shard.
+  /// @throws StopRequested between two groups of samples, with nothing left of the shard.
   void make(ShardJob const& job, StopSignal const& stop);
 
   SolveStatistics const& statistics() const { return statistics_; }
@@ -118,7 +118,7 @@ void ShardMaker::make(ShardJob const& job, StopSignal const& stop) {
   std::int64_t begin = 0;
   write_shard(job.path, job.info, [&](std::int64_t local) {
     if (local == begin + std::ssize(group)) {
-      if (stop.requested()) throw Stopped();
+      if (stop.requested()) throw StopRequested();
       begin = local;
       group.clear();  // before the next ones need room
       group = make_group(job, begin, std::min(begin + maximum, job.info.samples));
@@ -264,7 +264,7 @@ GenerateResult generate_shards(Config const& config, Communicator const& comm) {
         continue;
       }
       maker.make(jobs[k], stop);
-    } catch (Stopped const&) {
+    } catch (StopRequested const&) {
       break;
     }
     ++mine.made;

@@ -115,7 +115,7 @@ bool is_done(CoefficientFamily const& family, ShardJob const& job, StopSignal co
   // Any of the arrays of a user's file may have been replaced under the same name.
   std::int64_t const compared = family.sample_count() ? shard.info().samples : 1;
   for (std::int64_t k = 0; k < shard.info().samples; ++k) {
-    if (stop.requested()) throw Stopped();
+    if (stop.requested()) throw StopRequested();
     ShardSample sample;
     try {
       sample = shard.read(k);

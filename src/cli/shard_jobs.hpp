@@ -3,10 +3,9 @@
 #pragma once
 
 #include "voxcycle/config/config.hpp"
-#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/stop_signal.hpp"
 #include "voxcycle/field/family.hpp"
 #include "voxcycle/io/shard.hpp"
-#include "voxcycle/train/stop_signal.hpp"
 
 #include <cstdint>
 #include <string>
@@ -33,12 +32,7 @@ std::vector<int> share_jobs(std::vector<ShardJob> const& jobs, int ranks);
 
 /// Whether the job's file is there, whole (all checksums fit), the same, and with references as
 /// good as asked for. Warns where a file is there that has to be made anew.
-/// @throws Error for a shard of other data, or a file that is no shard; Stopped on a stop.
+/// @throws Error for a shard of other data, or a file that is no shard; StopRequested on a stop.
 bool is_done(CoefficientFamily const& family, ShardJob const& job, StopSignal const& stop);
-
-/// Thrown where a look at a shard, or its making, is given up because the program is to stop.
-struct Stopped : Error {
-  Stopped() : Error("stopped") {}
-};
 
 }  // namespace voxcycle

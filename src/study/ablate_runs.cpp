@@ -7,12 +7,12 @@
 #include "voxcycle/core/exit_status.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/memory.hpp"
+#include "voxcycle/core/stop_signal.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/timer.hpp"
 #include "voxcycle/study/ablate_results.hpp"
 #include "voxcycle/study/child_process.hpp"
 #include "voxcycle/train/checkpoint.hpp"
-#include "voxcycle/train/stop_signal.hpp"
 #include "voxcycle/train/trainer.hpp"
 
 #include <algorithm>

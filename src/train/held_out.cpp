@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/train/held_out.hpp"
 
+#include "voxcycle/core/stop_signal.hpp"
 #include "voxcycle/grid/micro_batches.hpp"
 #include "voxcycle/poisson/errors.hpp"
-#include "voxcycle/train/stop_signal.hpp"
 
 #include "train/network_input.hpp"
 #include <ATen/ATen.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/log.hpp"
+#include "voxcycle/core/stop_signal.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/timer.hpp"
 #include "voxcycle/optim/lbfgs.hpp"
 #include "voxcycle/optim/multi_batch_lbfgs.hpp"
 #include "voxcycle/train/sample_objective.hpp"
-#include "voxcycle/train/stop_signal.hpp"
 
 #include <limits>
 #include <variant>

@@ -2,9 +2,9 @@
 #include "voxcycle/train/sample_objective.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/stop_signal.hpp"
 #include "voxcycle/core/timer.hpp"
 #include "voxcycle/grid/micro_batches.hpp"
-#include "voxcycle/train/stop_signal.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -5,6 +5,7 @@
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/memory.hpp"
 #include "voxcycle/core/status_line.hpp"
+#include "voxcycle/core/stop_signal.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/timer.hpp"
 #include "voxcycle/train/agreement.hpp"
@@ -12,7 +13,6 @@
 #include "voxcycle/train/held_out.hpp"
 #include "voxcycle/train/progress.hpp"
 #include "voxcycle/train/step_clock.hpp"
-#include "voxcycle/train/stop_signal.hpp"
 
 #include <filesystem>
 #include <limits>

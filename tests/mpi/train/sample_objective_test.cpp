@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/train/sample_objective.hpp"
 
+#include "voxcycle/core/stop_signal.hpp"
 #include "voxcycle/io/shard.hpp"
 #include "voxcycle/train/frame.hpp"
 #include "voxcycle/train/loss.hpp"
-#include "voxcycle/train/stop_signal.hpp"
 
 #include <filesystem>
 #include <limits>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "voxcycle/train/stop_signal.hpp"
+#include "voxcycle/core/stop_signal.hpp"
 
 #include <array>
 #include <atomic>
