@@ -11,6 +11,7 @@
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/dataset/held_out.hpp"
 #include "voxcycle/train/held_out.hpp"
+#include "voxcycle/train/run_directory.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -11,6 +11,7 @@
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/grid/micro_batches.hpp"
 #include "voxcycle/io/event_file.hpp"
+#include "voxcycle/train/run_directory.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -13,6 +13,7 @@
 #include "voxcycle/study/ablate_results.hpp"
 #include "voxcycle/study/child_process.hpp"
 #include "voxcycle/train/checkpoint.hpp"
+#include "voxcycle/train/run_directory.hpp"
 #include "voxcycle/train/trainer.hpp"
 
 #include <algorithm>

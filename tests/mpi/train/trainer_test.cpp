@@ -3,6 +3,7 @@
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/train/checkpoint.hpp"
+#include "voxcycle/train/run_directory.hpp"
 
 #include <algorithm>
 #include <cmath>
