@@ -121,7 +121,7 @@ void Tape::backward(Field const& u, Ledger::Held const& gradient) {
     gradients_.erase(k);
     if (operation.recompute) {
       auto const left = operation.recompute();
-      gradients_.insert(gradients_.end(), left.begin(), left.end());
+      parameter_gradients_.insert(parameter_gradients_.end(), left.begin(), left.end());
     }
     if (operation.first) {
       // The gradients of the other micro-batches are there when the last micro-batch's turn comes.
@@ -143,7 +143,7 @@ void Tape::backward(Field const& u, Ledger::Held const& gradient) {
     }
     if (operation.workspace) operation.workspace();
     if (operation.weights > 0) {
-      gradients_.push_back(
+      parameter_gradients_.push_back(
           ledger_->hold("gradients of weights",
                         operation.weights * options_.weight_bytes * options_.gradient_copies));
     }
@@ -161,7 +161,7 @@ void Tape::backward(Field const& u, Ledger::Held const& gradient) {
 }
 
 std::vector<Ledger::Held> Tape::take_gradients() {
-  return std::exchange(gradients_, {});
+  return std::exchange(parameter_gradients_, {});
 }
 
 }  // namespace voxcycle

@@ -146,7 +146,7 @@ class Tape {
   std::vector<Operation> operations_;
   std::vector<Ledger::Held> frames_;
   std::map<int, Ledger::Held> gradients_;  ///< of what operations made, on their way
-  std::vector<Ledger::Held> gradients_;
+  std::vector<Ledger::Held> parameter_gradients_;
   LargestTensor largest_;
   std::int64_t weights_ = 0;
   std::int64_t sent_ = 0;

@@ -57,7 +57,8 @@ class NormAct : public torch::nn::Module, public Scripted {
 
  private:
   /// One set for all micro-batches, or one a micro-batch; moves the running statistics.
-  std::vector<Statistics> take_statistics(ForwardContext const& context, MicroBatches const& x);
+  std::vector<BatchStatistics> take_statistics(ForwardContext const& context,
+                                               MicroBatches const& x);
 
   NormOptions options_;
 };

@@ -11,7 +11,7 @@ namespace voxcycle {
 
 /// Mean and 1/sqrt(var + epsilon), float64, on the device of the micro-batches: [1, C] common to
 /// all samples, or [n, C] a sample.
-struct Statistics {
+struct BatchStatistics {
   at::Tensor mean;
   at::Tensor inverse_std;
 };
@@ -21,17 +21,17 @@ struct Statistics {
 class StatisticsRecord {
  public:
   bool replaying() const { return replaying_; }
-  void add(std::vector<Statistics> const& moments) { statistics_.push_back(moments); }
+  void add(std::vector<BatchStatistics> const& moments) { statistics_.push_back(moments); }
   /// From now on the statistics are taken from here.
   void replay() { replaying_ = true; }
-  std::vector<Statistics> next() {
+  std::vector<BatchStatistics> next() {
     auto moments = std::move(statistics_.front());
     statistics_.pop_front();
     return moments;
   }
 
  private:
-  std::deque<std::vector<Statistics>> statistics_;
+  std::deque<std::vector<BatchStatistics>> statistics_;
   bool replaying_ = false;
 };
 

@@ -56,10 +56,10 @@ struct Work {
   }
 
   /// y = leaky(scale x + shift)
-  void affine(at::Tensor const& scale, at::Tensor const& shift, double gradient) {
+  void affine(at::Tensor const& scale, at::Tensor const& shift, double leak) {
     job.a = coefficient(scale);
     job.b = coefficient(shift);
-    job.gradient = static_cast<Compute>(gradient);
+    job.leak = static_cast<Compute>(leak);
   }
 
   void gradients(at::Tensor const& dy) {
@@ -100,23 +100,23 @@ at::Tensor moments(at::Tensor const& x) {
   return result;
 }
 
-void forward(at::Tensor const& x, at::Tensor const& scale, at::Tensor const& shift, double gradient,
+void forward(at::Tensor const& x, at::Tensor const& scale, at::Tensor const& shift, double leak,
              at::Tensor const& y) {
   dispatch(x, [&]<class T, class Compute>(T, Compute) {
     Work<T, Compute> work(x);
-    work.affine(scale, shift, gradient);
+    work.affine(scale, shift, leak);
     work.output(y);
     norm_blocks::Launch<T, Compute>::forward(work.queue(), work.job);
   });
 }
 
 at::Tensor backward_moments(at::Tensor const& dy, at::Tensor const& x, at::Tensor const& scale,
-                            at::Tensor const& shift, at::Tensor const& mean, double gradient) {
+                            at::Tensor const& shift, at::Tensor const& mean, double leak) {
   at::Tensor result;
   dispatch(x, [&]<class T, class Compute>(T, Compute) {
     Work<T, Compute> work(x);
     work.gradients(dy);
-    work.affine(scale, shift, gradient);
+    work.affine(scale, shift, leak);
     work.job.mean = work.coefficient(mean);
     result = work.sums();
     norm_blocks::Launch<T, Compute>::backward_moments(work.queue(), work.job,
@@ -127,12 +127,12 @@ at::Tensor backward_moments(at::Tensor const& dy, at::Tensor const& x, at::Tenso
 
 at::Tensor backward(at::Tensor const& dy, at::Tensor const& x, at::Tensor const& scale,
                     at::Tensor const& shift, at::Tensor const& linear, at::Tensor const& constant,
-                    double gradient) {
+                    double leak) {
   at::Tensor dx;
   dispatch(x, [&]<class T, class Compute>(T, Compute) {
     Work<T, Compute> work(x);
     work.gradients(dy);
-    work.affine(scale, shift, gradient);
+    work.affine(scale, shift, leak);
     work.job.p = work.coefficient(linear);
     work.job.q = work.coefficient(constant);
     dx = at::empty_like(x, at::MemoryFormat::ChannelsLast3d);

@@ -22,19 +22,19 @@ at::Tensor moments(at::Tensor const& /*x*/) {
 }
 
 void forward(at::Tensor const& /*x*/, at::Tensor const& /*scale*/, at::Tensor const& /*shift*/,
-             double /*gradient*/, at::Tensor const& /*y*/) {
+             double /*leak*/, at::Tensor const& /*y*/) {
   refuse();
 }
 
 at::Tensor backward_moments(at::Tensor const& /*dy*/, at::Tensor const& /*x*/,
                             at::Tensor const& /*scale*/, at::Tensor const& /*shift*/,
-                            at::Tensor const& /*mean*/, double /*gradient*/) {
+                            at::Tensor const& /*mean*/, double /*leak*/) {
   refuse();
 }
 
 at::Tensor backward(at::Tensor const& /*dy*/, at::Tensor const& /*x*/, at::Tensor const& /*scale*/,
                     at::Tensor const& /*shift*/, at::Tensor const& /*linear*/,
-                    at::Tensor const& /*constant*/, double /*gradient*/) {
+                    at::Tensor const& /*constant*/, double /*leak*/) {
   refuse();
 }
 

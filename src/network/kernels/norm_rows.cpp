@@ -121,7 +121,7 @@ void moments(T const* x, std::int64_t rows, std::int64_t channels, double* sums)
 
 template <class T, class Compute>
 void forward(T const* x, std::int64_t rows, std::int64_t channels, Compute const* a,
-             Compute const* b, Compute gradient, T* y) {
+             Compute const* b, Compute leak, T* y) {
   auto const a_row = repeated(a, channels);
   auto const b_row = repeated(b, channels);
   Compute const* __restrict scale = a_row.data();
@@ -132,14 +132,14 @@ void forward(T const* x, std::int64_t rows, std::int64_t channels, Compute const
 #pragma omp simd
     for (std::int64_t i = 0; i < length; ++i) {
       Compute const value = scale[i] * load(from[i]) + shift[i];
-      store(value > 0 ? value : gradient * value, to + i);
+      store(value > 0 ? value : leak * value, to + i);
     }
   });
 }
 
 template <class T, class Compute>
 void backward_moments(T const* dy, T const* x, std::int64_t rows, std::int64_t channels,
-                      Compute const* a, Compute const* b, Compute const* mean, Compute gradient,
+                      Compute const* a, Compute const* b, Compute const* mean, Compute leak,
                       double* sums) {
   auto const a_row = repeated(a, channels);
   auto const b_row = repeated(b, channels);
@@ -157,7 +157,7 @@ void backward_moments(T const* dy, T const* x, std::int64_t rows, std::int64_t c
     for (std::int64_t i = 0; i < length; ++i) {
       Compute const value = load(from[i]);
       Compute const d = load(gradients[i]);
-      Compute const g = scale[i] * value + shift[i] > 0 ? d : gradient * d;
+      Compute const g = scale[i] * value + shift[i] > 0 ? d : leak * d;
       first[i] += g;
       second[i] += g * (value - centre[i]);
     }
@@ -168,7 +168,7 @@ void backward_moments(T const* dy, T const* x, std::int64_t rows, std::int64_t c
 
 template <class T, class Compute>
 void backward(T const* dy, T const* x, std::int64_t rows, std::int64_t channels, Compute const* a,
-              Compute const* b, Compute const* p, Compute const* q, Compute gradient, T* dx) {
+              Compute const* b, Compute const* p, Compute const* q, Compute leak, T* dx) {
   auto const a_row = repeated(a, channels);
   auto const b_row = repeated(b, channels);
   auto const p_row = repeated(p, channels);
@@ -185,7 +185,7 @@ void backward(T const* dy, T const* x, std::int64_t rows, std::int64_t channels,
     for (std::int64_t i = 0; i < length; ++i) {
       Compute const value = load(from[i]);
       Compute const d = load(gradients[i]);
-      Compute const g = scale[i] * value + shift[i] > 0 ? d : gradient * d;
+      Compute const g = scale[i] * value + shift[i] > 0 ? d : leak * d;
       store(scale[i] * g + linear[i] * value + constant[i], to + i);
     }
   });

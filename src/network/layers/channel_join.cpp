@@ -62,11 +62,11 @@ at::Tensor empty_with_channels(at::Tensor const& like, std::int64_t channels,
 }
 
 struct JoinFunction : torch::autograd::Function<JoinFunction> {
-  static at::Tensor forward(AutogradContext* context, at::Tensor const& a, at::Tensor const& b,
+  static at::Tensor forward(AutogradContext* ctx, at::Tensor const& a, at::Tensor const& b,
                             at::MemoryFormat layout) {
-    context->saved_data["a"] = a.size(1);
-    context->saved_data["b"] = b.size(1);
-    context->saved_data["layout"] = static_cast<std::int64_t>(layout);
+    ctx->saved_data["a"] = a.size(1);
+    ctx->saved_data["b"] = b.size(1);
+    ctx->saved_data["layout"] = static_cast<std::int64_t>(layout);
     at::Tensor const joined = empty_with_channels(a, a.size(1) + b.size(1), layout);
     std::int64_t first = 0;
     for (auto const& part : {a.contiguous(layout), b.contiguous(layout)}) {
@@ -77,13 +77,13 @@ struct JoinFunction : torch::autograd::Function<JoinFunction> {
     return joined;
   }
 
-  static variable_list backward(AutogradContext* context, variable_list const& gradients) {
-    auto const layout = static_cast<at::MemoryFormat>(context->saved_data["layout"].toInt());
-    at::Tensor const gradient = gradients.front().contiguous(layout);
+  static variable_list backward(AutogradContext* ctx, variable_list const& given) {
+    auto const layout = static_cast<at::MemoryFormat>(ctx->saved_data["layout"].toInt());
+    at::Tensor const gradient = given.front().contiguous(layout);
     variable_list gradients;
     std::int64_t first = 0;
     for (auto const* part : {"a", "b"}) {
-      std::int64_t const channels = context->saved_data[part].toInt();
+      std::int64_t const channels = ctx->saved_data[part].toInt();
       gradients.push_back(empty_with_channels(gradient, channels, layout));
       copy_rows(rows_of(gradient, first, channels, layout),
                 rows_of(gradients.back(), 0, channels, layout));

@@ -43,7 +43,7 @@ slab_conv::Geometry geometry(ConvKind kind, ForwardContext const& context) {
 struct ConvFunction : torch::autograd::Function<ConvFunction> {
   /// @param x      the parts of the first micro-batch, those of the second, ...
   /// @param parts  tensors that hold the channels of a micro-batch
-  static variable_list forward(AutogradContext* context, at::TensorList x, at::Tensor const& weight,
+  static variable_list forward(AutogradContext* ctx, at::TensorList x, at::Tensor const& weight,
                                std::optional<at::Tensor> const& bias, ConvKind kind,
                                std::size_t parts, ForwardContext const& context) {
     at::Tensor w = weight.to(context.dtype).contiguous(context.layout);
@@ -64,20 +64,20 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
     variable_list saved(x.begin(), x.end());
     saved.insert(saved.end(), {weight, w});
     if (bias) saved.push_back(*bias);
-    context->save_for_backward(saved);
-    context->saved_data["kind"] = static_cast<std::int64_t>(kind);
-    context->saved_data["parts"] = static_cast<std::int64_t>(parts);
-    context->saved_data["bias"] = bias.has_value();
-    context->saved_data["pass"] = as_value(context);
+    ctx->save_for_backward(saved);
+    ctx->saved_data["kind"] = static_cast<std::int64_t>(kind);
+    ctx->saved_data["parts"] = static_cast<std::int64_t>(parts);
+    ctx->saved_data["bias"] = bias.has_value();
+    ctx->saved_data["pass"] = as_value(context);
     return y;
   }
 
-  static variable_list backward(AutogradContext* context, variable_list const& dy) {
-    auto const kind = static_cast<ConvKind>(context->saved_data["kind"].toInt());
-    auto const parts = static_cast<std::size_t>(context->saved_data["parts"].toInt());
-    bool const has_bias = context->saved_data["bias"].toBool();
-    ForwardContext const context = context_of(context->saved_data["pass"]);
-    auto const saved = context->get_saved_variables();
+  static variable_list backward(AutogradContext* ctx, variable_list const& dy) {
+    auto const kind = static_cast<ConvKind>(ctx->saved_data["kind"].toInt());
+    auto const parts = static_cast<std::size_t>(ctx->saved_data["parts"].toInt());
+    bool const has_bias = ctx->saved_data["bias"].toBool();
+    ForwardContext const context = context_of(ctx->saved_data["pass"]);
+    auto const saved = ctx->get_saved_variables();
     at::TensorList const all(saved);
     std::size_t const inputs = dy.size() * parts;
     at::Tensor const& weight = saved[inputs];
@@ -90,7 +90,7 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
     for (std::size_t k = 0; k < dy.size(); ++k) {
       auto const x = all.slice(k * parts, parts);
       auto const dx = gradients.begin() + static_cast<std::ptrdiff_t>(k * parts);
-      bool const needs_dx = context->needs_input_grad(k * parts);
+      bool const needs_dx = ctx->needs_input_grad(k * parts);
       if (x.front().size(0) == 0) {
         if (needs_dx) {
           std::transform(x.begin(), x.end(), dx, [](auto& part) { return at::zeros_like(part); });

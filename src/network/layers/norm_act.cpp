@@ -21,7 +21,7 @@ namespace voxcycle {
 namespace {
 
 using norm_coefficients::Affine;
-using norm_coefficients::Slopes;
+using norm_coefficients::Gradients;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
@@ -65,10 +65,11 @@ void add_slabs(ForwardContext const& context, std::vector<at::Tensor>& slab_sums
 /// norm_coefficients::gradients where each sample has statistics of its own: one a micro-batch,
 /// which share the gradients of gamma and beta.
 /// @param sums  [n, 2C] of g and g (x - mean)
-std::vector<Slopes> grouped_gradients(ForwardContext const& context, std::vector<at::Tensor>& sums,
-                                      std::vector<Statistics> const& moments, std::int64_t groups,
-                                      double voxels, at::Tensor const& gamma,
-                                      at::ScalarType compute) {
+std::vector<Gradients> grouped_gradients(ForwardContext const& context,
+                                         std::vector<at::Tensor>& sums,
+                                         std::vector<BatchStatistics> const& moments,
+                                         std::int64_t groups, double voxels,
+                                         at::Tensor const& gamma, at::ScalarType compute) {
   std::int64_t const channels = gamma.numel();
   for (std::size_t k = 0; k < sums.size(); ++k) {
     sums[k].narrow(1, channels, channels).mul_(moments[k].inverse_std);
@@ -77,7 +78,7 @@ std::vector<Slopes> grouped_gradients(ForwardContext const& context, std::vector
   add_slabs(context, sums);
   at::Tensor const dbeta = totals.narrow(0, 0, channels).to(gamma.options());
   at::Tensor const dgamma = totals.narrow(0, channels, channels).to(gamma.options());
-  std::vector<Slopes> gradients;
+  std::vector<Gradients> gradients;
   for (std::size_t k = 0; k < sums.size(); ++k) {
     auto const& [mean, inverse_std] = moments[k];
     at::Tensor const k1 = group_mean(gamma * sums[k].narrow(1, 0, channels), groups) / voxels;
@@ -91,11 +92,11 @@ std::vector<Slopes> grouped_gradients(ForwardContext const& context, std::vector
 }
 
 /// Of one set of statistics and its coefficients, for backward: in this order.
-variable_list to_save(Statistics const& moments, Affine const& affine) {
+variable_list to_save(BatchStatistics const& moments, Affine const& affine) {
   return {moments.mean, moments.inverse_std, affine.scale, affine.shift, affine.center};
 }
 
-std::vector<Affine> affine_of(std::vector<Statistics> const& moments, at::Tensor const& gamma,
+std::vector<Affine> affine_of(std::vector<BatchStatistics> const& moments, at::Tensor const& gamma,
                               at::Tensor const& beta, at::Tensor const& x) {
   std::vector<Affine> all;
   for (auto const& set : moments) {
@@ -117,8 +118,8 @@ MicroBatches without_gradient(MicroBatches x, std::vector<Affine> const& affine,
 
 struct NormActFunction : torch::autograd::Function<NormActFunction> {
   /// @param moments  one set for all micro-batches, or one a micro-batch (Statistics::grouped)
-  static variable_list forward(AutogradContext* context, at::TensorList x, at::Tensor const& gamma,
-                               at::Tensor const& beta, std::vector<Statistics> const& moments,
+  static variable_list forward(AutogradContext* ctx, at::TensorList x, at::Tensor const& gamma,
+                               at::Tensor const& beta, std::vector<BatchStatistics> const& moments,
                                Statistics statistics, NormOptions const& options,
                                ForwardContext const& context) {
     variable_list saved(x.begin(), x.end());
@@ -134,23 +135,23 @@ struct NormActFunction : torch::autograd::Function<NormActFunction> {
       y.push_back(at::empty_like(x[k]));
       norm_loops::forward(x[k], a.scale, a.shift, options.negative_slope, y.back());
     }
-    context->save_for_backward(saved);
-    context->saved_data["statistics"] = static_cast<std::int64_t>(statistics);
-    context->saved_data["groups"] = options.groups;
-    context->saved_data["gradient"] = options.negative_slope;
-    context->saved_data["pass"] = as_value(context);
+    ctx->save_for_backward(saved);
+    ctx->saved_data["statistics"] = static_cast<std::int64_t>(statistics);
+    ctx->saved_data["groups"] = options.groups;
+    ctx->saved_data["leak"] = options.negative_slope;
+    ctx->saved_data["pass"] = as_value(context);
     return y;
   }
 
-  static variable_list backward(AutogradContext* context, variable_list dy) {
-    auto const saved = context->get_saved_variables();
+  static variable_list backward(AutogradContext* ctx, variable_list dy) {
+    auto const saved = ctx->get_saved_variables();
     std::size_t const micro_batches = dy.size();
-    auto const statistics = static_cast<Statistics>(context->saved_data["statistics"].toInt());
-    ForwardContext const context = context_of(context->saved_data["pass"]);
-    double const gradient = context->saved_data["gradient"].toDouble();
+    auto const statistics = static_cast<Statistics>(ctx->saved_data["statistics"].toInt());
+    ForwardContext const context = context_of(ctx->saved_data["pass"]);
+    double const leak = ctx->saved_data["leak"].toDouble();
     at::Tensor const& gamma = saved[micro_batches];
     at::Tensor const& beta = saved[micro_batches + 1];
-    std::vector<Statistics> moments;
+    std::vector<BatchStatistics> moments;
     std::vector<Affine> affine;
     for (auto set = saved.begin() + static_cast<std::ptrdiff_t>(micro_batches) + 2;
          set != saved.end(); set += 5) {
@@ -163,36 +164,36 @@ struct NormActFunction : torch::autograd::Function<NormActFunction> {
       auto const& a = affine[affine.size() == 1 ? 0 : k];
       dy[k] = dy[k].contiguous(context.layout);
       sums.push_back(
-          norm_loops::backward_moments(dy[k], saved[k], a.scale, a.shift, a.center, gradient));
+          norm_loops::backward_moments(dy[k], saved[k], a.scale, a.shift, a.center, leak));
     }
     auto const voxels = static_cast<double>(voxels_of(context, saved.front()));
     auto const compute = norm_loops::compute_type(saved.front());
-    std::vector<Slopes> gradients;
+    std::vector<Gradients> of_set;
     if (statistics == Statistics::grouped) {
-      gradients = grouped_gradients(context, sums, moments, context->saved_data["groups"].toInt(),
-                                    voxels, gamma, compute);
+      of_set = grouped_gradients(context, sums, moments, ctx->saved_data["groups"].toInt(), voxels,
+                                 gamma, compute);
     } else {
       double const count = statistics == Statistics::batch
                                ? voxels * static_cast<double>(context.total_samples)
                                : 0.0;
-      gradients = {
+      of_set = {
           norm_coefficients::gradients(total(context, sums), count, moments[0], gamma, compute)};
     }
 
     variable_list gradients(micro_batches +
                             6);  // micro-batches, gamma, beta, and four that are no tensors
     for (std::size_t k = 0; k < micro_batches; ++k) {
-      if (!context->needs_input_grad(k)) continue;
+      if (!ctx->needs_input_grad(k)) continue;
       std::size_t const set = affine.size() == 1 ? 0 : k;
       gradients[k] = norm_loops::backward(dy[k], saved[k], affine[set].scale, affine[set].shift,
-                                          gradients[set].linear, gradients[set].constant, gradient);
+                                          of_set[set].linear, of_set[set].constant, leak);
     }
     if (context.reducer != nullptr) {
-      context.reducer->set_total(gamma, gradients[0].dgamma);
-      context.reducer->set_total(beta, gradients[0].dbeta);
+      context.reducer->set_total(gamma, of_set[0].dgamma);
+      context.reducer->set_total(beta, of_set[0].dbeta);
     } else {
-      gradients[micro_batches] = gradients[0].dgamma;
-      gradients[micro_batches + 1] = gradients[0].dbeta;
+      gradients[micro_batches] = of_set[0].dgamma;
+      gradients[micro_batches + 1] = of_set[0].dbeta;
     }
     return gradients;
   }
@@ -209,8 +210,8 @@ norm_coefficients::Momentum momentum(ForwardContext const& context, NormOptions 
 
 /// Statistics of each micro-batch's samples.
 /// @param sample_sums  [n, 2C] of x and x^2
-Statistics grouped_statistics(at::Tensor const& sample_sums, std::int64_t voxels,
-                              NormOptions const& options) {
+BatchStatistics grouped_statistics(at::Tensor const& sample_sums, std::int64_t voxels,
+                                   NormOptions const& options) {
   at::Tensor const sums = sample_sums / static_cast<double>(voxels);
   at::Tensor const mean = group_mean(sums.narrow(1, 0, options.channels), options.groups);
   at::Tensor const square =
@@ -235,8 +236,8 @@ NormAct::NormAct(NormOptions const& options) : options_(options) {
   running_var = register_buffer("running_var", at::ones({channels}));
 }
 
-std::vector<Statistics> NormAct::take_statistics(ForwardContext const& context,
-                                                 MicroBatches const& x) {
+std::vector<BatchStatistics> NormAct::take_statistics(ForwardContext const& context,
+                                                      MicroBatches const& x) {
   if (options_.norm == Norm::none) {
     at::Tensor const zero = at::zeros({1, options_.channels}, gamma.options().dtype(at::kDouble));
     return {{zero, at::ones_like(zero)}};
@@ -254,14 +255,14 @@ std::vector<Statistics> NormAct::take_statistics(ForwardContext const& context,
                                         momentum(context, options_), running_mean, running_var)};
   }
   add_slabs(context, sums);
-  std::vector<Statistics> moments;
+  std::vector<BatchStatistics> moments;
   for (auto const& of_micro_batch : sums)
     moments.push_back(grouped_statistics(of_micro_batch, voxels, options_));
   return moments;
 }
 
 MicroBatches NormAct::forward(ForwardContext const& context, MicroBatches x) {
-  std::vector<Statistics> moments;
+  std::vector<BatchStatistics> moments;
   {
     at::NoGradGuard const no_grad;
     bool const again = context.statistics != nullptr && context.statistics->replaying();

@@ -120,7 +120,7 @@ struct Job {
   T* out = nullptr;           ///< y or dx
   double* partial = nullptr;  ///< [samples, 2 channels, chunks]
   Coefficient<Compute> a, b, mean, p, q;
-  Compute gradient = 0;
+  Compute leak = 0;
 
   Tiles tiles() const { return Tiles(samples, rows, channels, widest<T>); }
 };
@@ -172,7 +172,7 @@ class Programs {
           [&](int i, std::int64_t) {
             for (int c = 0; c < W; ++c) {
               Compute const value = load(x[i].values[c]), d = load(dy[i].values[c]);
-              Compute const g = a.values[c] * value + b.values[c] > 0 ? d : job_.gradient * d;
+              Compute const g = a.values[c] * value + b.values[c] > 0 ? d : job_.leak * d;
               sums.add(c, g, g * (value - mean.values[c]));
             }
           });
@@ -193,7 +193,7 @@ class Programs {
             Values y;
             for (int c = 0; c < W; ++c) {
               Compute const value = a.values[c] * load(x[i].values[c]) + b.values[c];
-              store(value > 0 ? value : job_.gradient * value, y.values + c);
+              store(value > 0 ? value : job_.leak * value, y.values + c);
             }
             write(y, job_.out + at);
           });
@@ -218,7 +218,7 @@ class Programs {
             Values dx;
             for (int c = 0; c < W; ++c) {
               Compute const value = load(x[i].values[c]), d = load(dy[i].values[c]);
-              Compute const g = a.values[c] * value + b.values[c] > 0 ? d : job_.gradient * d;
+              Compute const g = a.values[c] * value + b.values[c] > 0 ? d : job_.leak * d;
               store(a.values[c] * g + p.values[c] * value + q.values[c], dx.values + c);
             }
             write(dx, job_.out + at);

@@ -71,9 +71,9 @@ struct AffineJob {
   }
 };
 
-/// Slopes of gamma and beta, and dx = scale g + linear x + constant, where all samples have one set
-/// of statistics: dx = inverse_std (gamma g - k1 - xhat k2), with k1 and k2 the means of gamma g
-/// and gamma g xhat (Ioffe and Szegedy 2015), without them if the statistics do not depend on x.
+/// Gradients of gamma and beta, and dx = scale g + linear x + constant, where all samples have one
+/// set of statistics: dx = inverse_std (gamma g - k1 - xhat k2), with k1 and k2 the means of gamma
+/// g and gamma g xhat (Ioffe and Szegedy 2015), without them if the statistics do not depend on x.
 struct GradientsJob {
   double const* sums;  ///< [2, channels] of g and g (x - mean)
   std::int64_t channels;

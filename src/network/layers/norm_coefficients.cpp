@@ -21,11 +21,12 @@ constexpr auto kName = "coefficients of normalisation";
 
 }  // namespace
 
-Statistics of_batch(at::Tensor const& sums, double count, double epsilon, Momentum const& momentum,
-                    at::Tensor const& running_mean, at::Tensor const& running_var) {
+BatchStatistics of_batch(at::Tensor const& sums, double count, double epsilon,
+                         Momentum const& momentum, at::Tensor const& running_mean,
+                         at::Tensor const& running_var) {
   std::int64_t const channels = sums.numel() / 2;
-  Statistics const moments{at::empty({1, channels}, sums.options()),
-                           at::empty({1, channels}, sums.options())};
+  BatchStatistics const moments{at::empty({1, channels}, sums.options()),
+                                at::empty({1, channels}, sums.options())};
   for_elements(
       kName, sums.device().index(), channels,
       norm_channels::BatchJob{.sums = sums.const_data_ptr<double>(),
@@ -41,7 +42,7 @@ Statistics of_batch(at::Tensor const& sums, double count, double epsilon, Moment
   return moments;
 }
 
-Affine affine(Statistics const& moments, at::Tensor const& gamma, at::Tensor const& beta,
+Affine affine(BatchStatistics const& moments, at::Tensor const& gamma, at::Tensor const& beta,
               at::ScalarType compute) {
   auto const empty = [&] {
     return at::empty_like(moments.mean, moments.mean.options().dtype(compute));
@@ -59,11 +60,11 @@ Affine affine(Statistics const& moments, at::Tensor const& gamma, at::Tensor con
   return result;
 }
 
-Slopes gradients(at::Tensor const& sums, double count, Statistics const& moments,
-                 at::Tensor const& gamma, at::ScalarType compute) {
+Gradients gradients(at::Tensor const& sums, double count, BatchStatistics const& moments,
+                    at::Tensor const& gamma, at::ScalarType compute) {
   std::int64_t const channels = gamma.numel();
   auto const coefficients = sums.options().dtype(compute);
-  Slopes const result{
+  Gradients const result{
       at::empty({channels}, gamma.options()), at::empty({channels}, gamma.options()),
       at::empty({1, channels}, coefficients), at::empty({1, channels}, coefficients)};
   for_elements(

@@ -17,12 +17,13 @@ struct Momentum {
   bool first_is_whole = true;  ///< a channel that no batch has touched takes it as it is
 };
 
-/// Statistics of a batch; moves the running ones, whose variance is the unbiased one.
+/// BatchStatistics of a batch; moves the running ones, whose variance is the unbiased one.
 /// @param sums   [2C] float64, of x and x^2
 /// @param count  values a channel
 /// @param running_mean, running_var  [C] float32 or float64
-Statistics of_batch(at::Tensor const& sums, double count, double epsilon, Momentum const& momentum,
-                    at::Tensor const& running_mean, at::Tensor const& running_var);
+BatchStatistics of_batch(at::Tensor const& sums, double count, double epsilon,
+                         Momentum const& momentum, at::Tensor const& running_mean,
+                         at::Tensor const& running_var);
 
 /// y = leaky(scale x + shift); center is the mean.
 struct Affine {
@@ -30,18 +31,18 @@ struct Affine {
 };
 
 /// @param compute  type that the loops over voxels compute in
-Affine affine(Statistics const& moments, at::Tensor const& gamma, at::Tensor const& beta,
+Affine affine(BatchStatistics const& moments, at::Tensor const& gamma, at::Tensor const& beta,
               at::ScalarType compute);
 
-/// Slopes of gamma and beta, [C] in their type, and dx = scale g + linear x + constant.
-struct Slopes {
+/// Gradients of gamma and beta, [C] in their type, and dx = scale g + linear x + constant.
+struct Gradients {
   at::Tensor dgamma, dbeta, linear, constant;
 };
 
 /// With one set of statistics for all samples.
 /// @param sums   [2C] float64, of g and g (x - mean)
 /// @param count  values a channel; 0 if the statistics do not depend on x
-Slopes gradients(at::Tensor const& sums, double count, Statistics const& moments,
-                 at::Tensor const& gamma, at::ScalarType compute);
+Gradients gradients(at::Tensor const& sums, double count, BatchStatistics const& moments,
+                    at::Tensor const& gamma, at::ScalarType compute);
 
 }  // namespace voxcycle::norm_coefficients

@@ -9,14 +9,14 @@ namespace voxcycle::norm_loops::on_gpu {
 
 at::Tensor moments(at::Tensor const& x);
 
-void forward(at::Tensor const& x, at::Tensor const& scale, at::Tensor const& shift, double gradient,
+void forward(at::Tensor const& x, at::Tensor const& scale, at::Tensor const& shift, double leak,
              at::Tensor const& y);
 
 at::Tensor backward_moments(at::Tensor const& dy, at::Tensor const& x, at::Tensor const& scale,
-                            at::Tensor const& shift, at::Tensor const& mean, double gradient);
+                            at::Tensor const& shift, at::Tensor const& mean, double leak);
 
 at::Tensor backward(at::Tensor const& dy, at::Tensor const& x, at::Tensor const& scale,
                     at::Tensor const& shift, at::Tensor const& linear, at::Tensor const& constant,
-                    double gradient);
+                    double leak);
 
 }  // namespace voxcycle::norm_loops::on_gpu

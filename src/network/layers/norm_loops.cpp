@@ -126,9 +126,9 @@ at::Tensor moments(at::Tensor const& x) {
   return chunks.combine(partial);
 }
 
-void forward(at::Tensor const& x, at::Tensor const& scale, at::Tensor const& shift, double gradient,
+void forward(at::Tensor const& x, at::Tensor const& scale, at::Tensor const& shift, double leak,
              at::Tensor const& y) {
-  if (x.is_cuda()) return on_gpu::forward(x, scale, shift, gradient, y);
+  if (x.is_cuda()) return on_gpu::forward(x, scale, shift, leak, y);
   Chunks const chunks(x);
   VOXCYCLE_ASSERT(y.is_contiguous(chunks.layout));
   dispatch(x, [&]<class T, class Compute>(norm_rows::Loops<T, Compute> const& loops, T, Compute) {
@@ -138,14 +138,14 @@ void forward(at::Tensor const& x, at::Tensor const& scale, at::Tensor const& shi
     auto* to = static_cast<T*>(y.mutable_data_ptr());
     chunks.run([&](Chunk const& c) {
       loops.forward(from + c.offset, c.rows, chunks.columns, a.of(c), b.of(c),
-                    static_cast<Compute>(gradient), to + c.offset);
+                    static_cast<Compute>(leak), to + c.offset);
     });
   });
 }
 
 at::Tensor backward_moments(at::Tensor const& dy, at::Tensor const& x, at::Tensor const& scale,
-                            at::Tensor const& shift, at::Tensor const& mean, double gradient) {
-  if (x.is_cuda()) return on_gpu::backward_moments(dy, x, scale, shift, mean, gradient);
+                            at::Tensor const& shift, at::Tensor const& mean, double leak) {
+  if (x.is_cuda()) return on_gpu::backward_moments(dy, x, scale, shift, mean, leak);
   Chunks const chunks(x);
   VOXCYCLE_ASSERT(dy.is_contiguous(chunks.layout));
   at::Tensor partial = at::empty({chunks.count(), 2 * chunks.columns}, at::kDouble);
@@ -158,7 +158,7 @@ at::Tensor backward_moments(at::Tensor const& dy, at::Tensor const& x, at::Tenso
     auto* sums = partial.mutable_data_ptr<double>();
     chunks.run([&](Chunk const& c) {
       loops.backward_moments(gradients + c.offset, from + c.offset, c.rows, chunks.columns, a.of(c),
-                             b.of(c), m.of(c), static_cast<Compute>(gradient),
+                             b.of(c), m.of(c), static_cast<Compute>(leak),
                              sums + c.number * 2 * chunks.columns);
     });
   });
@@ -167,8 +167,8 @@ at::Tensor backward_moments(at::Tensor const& dy, at::Tensor const& x, at::Tenso
 
 at::Tensor backward(at::Tensor const& dy, at::Tensor const& x, at::Tensor const& scale,
                     at::Tensor const& shift, at::Tensor const& linear, at::Tensor const& constant,
-                    double gradient) {
-  if (x.is_cuda()) return on_gpu::backward(dy, x, scale, shift, linear, constant, gradient);
+                    double leak) {
+  if (x.is_cuda()) return on_gpu::backward(dy, x, scale, shift, linear, constant, leak);
   Chunks const chunks(x);
   at::Tensor dx = at::empty_like(x, chunks.layout);
   dispatch(x, [&]<class T, class Compute>(norm_rows::Loops<T, Compute> const& loops, T, Compute) {
@@ -181,7 +181,7 @@ at::Tensor backward(at::Tensor const& dy, at::Tensor const& x, at::Tensor const&
     auto* to = static_cast<T*>(dx.mutable_data_ptr());
     chunks.run([&](Chunk const& c) {
       loops.backward(gradients + c.offset, from + c.offset, c.rows, chunks.columns, a.of(c),
-                     b.of(c), p.of(c), q.of(c), static_cast<Compute>(gradient), to + c.offset);
+                     b.of(c), p.of(c), q.of(c), static_cast<Compute>(leak), to + c.offset);
     });
   });
   return dx;

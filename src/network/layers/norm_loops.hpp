@@ -17,16 +17,16 @@ at::ScalarType compute_type(at::Tensor const& x);
 at::Tensor moments(at::Tensor const& x);
 
 /// y = leaky(scale x + shift). @param y  like x, may be x
-void forward(at::Tensor const& x, at::Tensor const& scale, at::Tensor const& shift, double gradient,
+void forward(at::Tensor const& x, at::Tensor const& scale, at::Tensor const& shift, double leak,
              at::Tensor const& y);
 
 /// With g = dy leaky'(scale x + shift): [n, 2C] float64, sums of g and of g (x - mean) a sample.
 at::Tensor backward_moments(at::Tensor const& dy, at::Tensor const& x, at::Tensor const& scale,
-                            at::Tensor const& shift, at::Tensor const& mean, double gradient);
+                            at::Tensor const& shift, at::Tensor const& mean, double leak);
 
 /// @return scale g + linear x + constant
 at::Tensor backward(at::Tensor const& dy, at::Tensor const& x, at::Tensor const& scale,
                     at::Tensor const& shift, at::Tensor const& linear, at::Tensor const& constant,
-                    double gradient);
+                    double leak);
 
 }  // namespace voxcycle::norm_loops

@@ -19,17 +19,17 @@ template <class T, class Compute>
 struct Loops {
   /// sums[c] = sum of x, sums[channels + c] = sum of x^2.
   void (*moments)(T const* x, std::int64_t rows, std::int64_t channels, double* sums);
-  /// y = leaky(a x + b) with gradient for negative values; y may be x.
+  /// y = leaky(a x + b) with leak for negative values; y may be x.
   void (*forward)(T const* x, std::int64_t rows, std::int64_t channels, Compute const* a,
-                  Compute const* b, Compute gradient, T* y);
+                  Compute const* b, Compute leak, T* y);
   /// With g = dy * leaky'(a x + b): sums[c] = sum of g, sums[channels + c] = sum of g (x - mean).
   void (*backward_moments)(T const* dy, T const* x, std::int64_t rows, std::int64_t channels,
-                           Compute const* a, Compute const* b, Compute const* mean,
-                           Compute gradient, double* sums);
+                           Compute const* a, Compute const* b, Compute const* mean, Compute leak,
+                           double* sums);
   /// dx = a g + p x + q; dx may be dy.
   void (*backward)(T const* dy, T const* x, std::int64_t rows, std::int64_t channels,
                    Compute const* a, Compute const* b, Compute const* p, Compute const* q,
-                   Compute gradient, T* dx);
+                   Compute leak, T* dx);
 };
 
 struct Table {

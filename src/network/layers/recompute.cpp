@@ -57,20 +57,20 @@ using RecomputationPtr = c10::intrusive_ptr<Recomputation>;
 
 struct RecomputeFunction : torch::autograd::Function<RecomputeFunction> {
   /// @param tensors  the inputs, then the parameters
-  static variable_list forward(AutogradContext* context, at::TensorList tensors,
+  static variable_list forward(AutogradContext* ctx, at::TensorList tensors,
                                RecomputationPtr const& again) {
-    context->save_for_backward(tensors.vec());
-    context->set_materialize_grads(false);
-    context->saved_data["again"] = at::IValue::make_capsule(again);
+    ctx->save_for_backward(tensors.vec());
+    ctx->set_materialize_grads(false);
+    ctx->saved_data["again"] = at::IValue::make_capsule(again);
     Fields const y = again->piece(again->context, fields_of(tensors, again->inputs));
     again->outputs = counts_of(y);
     return flat(y);
   }
 
-  static variable_list backward(AutogradContext* context, variable_list dy) {
+  static variable_list backward(AutogradContext* ctx, variable_list dy) {
     auto const again =
-        c10::static_intrusive_pointer_cast<Recomputation>(context->saved_data["again"].toCapsule());
-    variable_list tensors = context->get_saved_variables();
+        c10::static_intrusive_pointer_cast<Recomputation>(ctx->saved_data["again"].toCapsule());
+    variable_list tensors = ctx->get_saved_variables();
     auto const inputs = std::accumulate(again->inputs.begin(), again->inputs.end(), std::size_t{0});
     variable_list wanted;
     std::vector<std::size_t> places;  // of `wanted` in `tensors`

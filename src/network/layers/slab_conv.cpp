@@ -113,14 +113,14 @@ struct Wanted {
   bool x, w;
 };
 
-struct Slopes {
+struct SlabGradients {
   at::Tensor x, w;
 };
 
-Slopes differentiate(Geometry const& g, at::Tensor const& gradient, at::Tensor const& x,
-                     at::Tensor const& w, int cut_axes, Wanted wanted) {
+SlabGradients differentiate(Geometry const& g, at::Tensor const& gradient, at::Tensor const& x,
+                            at::Tensor const& w, int cut_axes, Wanted wanted) {
   if (wanted.w && is_garbled(g, gradient, cut_axes)) {
-    Slopes found;
+    SlabGradients found;
     if (wanted.x) found.x = differentiate(g, gradient, x, w, cut_axes, {.x = true, .w = false}).x;
     found.w = differentiate(g, gradient, with_zeros(g, x), w, 1, {.x = false, .w = true}).w;
     return found;
@@ -323,7 +323,7 @@ Gradients backward(Geometry const& g, at::Tensor const& gradient, at::TensorList
   }
   at::Tensor const& summed = g.transposed ? x.front() : gradient;
   bool const sums_in_slabs = gradient.is_cuda() && summed.size(0) * voxels_of(summed) > max_in_sum;
-  Slopes whole;
+  SlabGradients whole;
   if (needs_x || !sums_in_slabs) {
     whole = differentiate(g, gradient, joined(x), w, 0, {.x = needs_x, .w = !sums_in_slabs});
   }

@@ -16,16 +16,15 @@ using torch::autograd::variable_list;
 using Map = at::Tensor (*)(Communicator const&, at::Tensor const&);
 template <Map Forward, Map Transposed>
 struct SpatialFunction : torch::autograd::Function<SpatialFunction<Forward, Transposed>> {
-  static at::Tensor forward(AutogradContext* context, at::Tensor const& x,
-                            Communicator const* spatial, at::MemoryFormat layout) {
-    context->saved_data["space"] = reinterpret_cast<std::int64_t>(spatial);
-    context->saved_data["layout"] = static_cast<std::int64_t>(layout);
+  static at::Tensor forward(AutogradContext* ctx, at::Tensor const& x, Communicator const* spatial,
+                            at::MemoryFormat layout) {
+    ctx->saved_data["space"] = reinterpret_cast<std::int64_t>(spatial);
+    ctx->saved_data["layout"] = static_cast<std::int64_t>(layout);
     return Forward(*spatial, x);
   }
-  static variable_list backward(AutogradContext* context, variable_list const& gradients) {
-    auto const& spatial =
-        *reinterpret_cast<Communicator const*>(context->saved_data["space"].toInt());
-    auto const layout = static_cast<at::MemoryFormat>(context->saved_data["layout"].toInt());
+  static variable_list backward(AutogradContext* ctx, variable_list const& gradients) {
+    auto const& spatial = *reinterpret_cast<Communicator const*>(ctx->saved_data["space"].toInt());
+    auto const layout = static_cast<at::MemoryFormat>(ctx->saved_data["layout"].toInt());
     return {Transposed(spatial, gradients.at(0).contiguous(layout)), {}, {}};
   }
 };

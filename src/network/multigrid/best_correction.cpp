@@ -49,9 +49,8 @@ at::Tensor product(at::Tensor const& matrices, at::Tensor const& columns) {
 }
 
 struct BestCorrection : torch::autograd::Function<BestCorrection> {
-  static at::Tensor forward(AutogradContext* context, at::Tensor const& u,
-                            at::Tensor const& directions, at::Tensor const& mask,
-                            Nested const& nested, int level) {
+  static at::Tensor forward(AutogradContext* ctx, at::Tensor const& u, at::Tensor const& directions,
+                            at::Tensor const& mask, Nested const& nested, int level) {
     std::int64_t const count = directions.size(1);
     at::Tensor const smooth = nested->smooth(level, u.contiguous());
     at::Tensor const residual = nested->residual(level, smooth);
@@ -71,20 +70,20 @@ struct BestCorrection : torch::autograd::Function<BestCorrection> {
     at::Tensor const inverse = inverse_of(lower + lower.tril(-1).transpose(1, 2));
     at::Tensor const weights = product(inverse, at::stack(load, 1));
     at::Tensor const best = smooth + combination(v, weights);
-    context->saved_data["nested"] = as_value(nested);
-    context->saved_data["level"] = std::int64_t{level};
-    context->saved_data["type"] = directions.scalar_type();
+    ctx->saved_data["nested"] = as_value(nested);
+    ctx->saved_data["level"] = std::int64_t{level};
+    ctx->saved_data["type"] = directions.scalar_type();
     v.insert(v.end(), {nested->residual(level, best), weights, inverse});
-    context->save_for_backward(v);
+    ctx->save_for_backward(v);
     return best;
   }
 
   /// With s the gradient, y = A^-1 v^T s and t = s - K v y, that in the smoothed u is t, that in a
   /// smoothed direction v_j is a_j t + y_j (b - K u): two fields that go back through the steps.
-  static variable_list backward(AutogradContext* context, variable_list const& gradients) {
-    auto const& nested = nested_of(context->saved_data["nested"]);
-    auto const level = static_cast<int>(context->saved_data["level"].toInt());
-    auto v = context->get_saved_variables();
+  static variable_list backward(AutogradContext* ctx, variable_list const& gradients) {
+    auto const& nested = nested_of(ctx->saved_data["nested"]);
+    auto const level = static_cast<int>(ctx->saved_data["level"].toInt());
+    auto v = ctx->get_saved_variables();
     auto const take = [&v] {
       at::Tensor last = v.back();
       v.pop_back();
@@ -102,7 +101,7 @@ struct BestCorrection : torch::autograd::Function<BestCorrection> {
     auto shape = residual.sizes().vec();
     shape[1] = weights.size(1);
     at::Tensor const of_directions =
-        at::empty(shape, residual.options().dtype(context->saved_data["type"].toScalarType()));
+        at::empty(shape, residual.options().dtype(ctx->saved_data["type"].toScalarType()));
     for (std::int64_t j = 0; j < weights.size(1); ++j) {
       at::Tensor const both =
           combination({of_u, of_weights}, at::stack({weights.select(1, j), y.select(1, j)}, 1));

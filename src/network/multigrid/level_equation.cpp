@@ -66,15 +66,15 @@ class AveragedEquation final : public LevelEquation {
 using Step = at::Tensor (NestedFields::*)(int level, at::Tensor const& u) const;
 template <Step Forward, Step Transposed>
 struct NestedFunction : torch::autograd::Function<NestedFunction<Forward, Transposed>> {
-  static at::Tensor forward(AutogradContext* context, at::Tensor const& u, Nested const& nested,
+  static at::Tensor forward(AutogradContext* ctx, at::Tensor const& u, Nested const& nested,
                             int level) {
-    context->saved_data["nested"] = as_value(nested);
-    context->saved_data["level"] = std::int64_t{level};
+    ctx->saved_data["nested"] = as_value(nested);
+    ctx->saved_data["level"] = std::int64_t{level};
     return ((*nested).*Forward)(level, u.contiguous());
   }
-  static variable_list backward(AutogradContext* context, variable_list const& gradients) {
-    auto const& nested = nested_of(context->saved_data["nested"]);
-    auto const level = static_cast<int>(context->saved_data["level"].toInt());
+  static variable_list backward(AutogradContext* ctx, variable_list const& gradients) {
+    auto const& nested = nested_of(ctx->saved_data["nested"]);
+    auto const level = static_cast<int>(ctx->saved_data["level"].toInt());
     return {(nested.*Transposed)(level, gradients.at(0).contiguous()), {}, {}};
   }
 };

@@ -11,16 +11,16 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 struct SmoothFunction : torch::autograd::Function<SmoothFunction> {
-  static at::Tensor forward(AutogradContext* context, at::Tensor const& u, at::Tensor const& x,
+  static at::Tensor forward(AutogradContext* ctx, at::Tensor const& u, at::Tensor const& x,
                             FieldSmoother const* smoother) {
-    context->save_for_backward({x});
-    context->saved_data["smoother"] = reinterpret_cast<std::int64_t>(smoother);
+    ctx->save_for_backward({x});
+    ctx->saved_data["smoother"] = reinterpret_cast<std::int64_t>(smoother);
     return smoother->smooth(u.contiguous(), x);
   }
-  static variable_list backward(AutogradContext* context, variable_list gradients) {
+  static variable_list backward(AutogradContext* ctx, variable_list gradients) {
     auto const* smoother =
-        reinterpret_cast<FieldSmoother const*>(context->saved_data["smoother"].toInt());
-    at::Tensor const x = context->get_saved_variables().at(0);
+        reinterpret_cast<FieldSmoother const*>(ctx->saved_data["smoother"].toInt());
+    at::Tensor const x = ctx->get_saved_variables().at(0);
     return {smoother->transposed(gradients.at(0).contiguous(), x), {}, {}};
   }
 };

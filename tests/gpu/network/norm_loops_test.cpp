@@ -8,7 +8,7 @@ namespace voxcycle {
 namespace {
 
 constexpr auto layout = at::MemoryFormat::ChannelsLast3d;
-constexpr double gradient = 0.1;
+constexpr double leak = 0.1;
 
 double difference(at::Tensor const& on_gpu, at::Tensor const& expected) {
   at::Tensor const a = on_gpu.cpu().to(at::kDouble), b = expected.to(at::kDouble);
@@ -17,7 +17,7 @@ double difference(at::Tensor const& on_gpu, at::Tensor const& expected) {
 
 at::Tensor forward(at::Tensor const& x, at::Tensor const& scale, at::Tensor const& shift) {
   at::Tensor y = at::empty_like(x);
-  norm_loops::forward(x, scale, shift, gradient, y);
+  norm_loops::forward(x, scale, shift, leak, y);
   return y;
 }
 
@@ -39,16 +39,16 @@ TEST(NormLoopsOnGpu, EqualThoseOfTheCpu) {
         at::Tensor const p = coefficient(), q = coefficient();
         at::Tensor const xg = x.cuda(), dyg = dy.cuda();
         EXPECT_LT(difference(norm_loops::moments(xg), norm_loops::moments(x)), allowed);
-        EXPECT_LT(difference(
-                      norm_loops::backward_moments(dyg, xg, a.cuda(), b.cuda(), m.cuda(), gradient),
-                      norm_loops::backward_moments(dy, x, a, b, m, gradient)),
-                  allowed);
+        EXPECT_LT(
+            difference(norm_loops::backward_moments(dyg, xg, a.cuda(), b.cuda(), m.cuda(), leak),
+                       norm_loops::backward_moments(dy, x, a, b, m, leak)),
+            allowed);
         EXPECT_TRUE(at::equal(forward(xg, a.cuda(), b.cuda()).cpu(), forward(x, a, b)));
         EXPECT_TRUE(at::equal(
-            norm_loops::backward(dyg, xg, a.cuda(), b.cuda(), p.cuda(), q.cuda(), gradient).cpu(),
-            norm_loops::backward(dy, x, a, b, p, q, gradient)));
+            norm_loops::backward(dyg, xg, a.cuda(), b.cuda(), p.cuda(), q.cuda(), leak).cpu(),
+            norm_loops::backward(dy, x, a, b, p, q, leak)));
         EXPECT_TRUE(at::equal(norm_loops::moments(xg), norm_loops::moments(xg)));
-        norm_loops::forward(xg, a.cuda(), b.cuda(), gradient, xg);
+        norm_loops::forward(xg, a.cuda(), b.cuda(), leak, xg);
         EXPECT_TRUE(at::equal(xg.cpu(), forward(x, a, b)));
       }
     }

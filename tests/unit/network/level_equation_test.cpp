@@ -99,7 +99,7 @@ TEST(LevelEquation, GridsAboveTheFinestBlockAreSmoothedAlone) {
   EXPECT_TRUE(
       at::equal(u[0], at::full({2, 1, 33, 33, 33}, 0.25 * 7 * 5 * 6 * 4 * 5 * 3 * 4 * 2 * 3)));
   EXPECT_EQ(u[1].sizes(), (at::IntArrayRef{0, 1, 33, 33, 33}));
-  // Slopes reach every block.
+  // Gradients reach every block.
   torch::autograd::backward(u, {at::randn(u[0].sizes()), at::zeros_like(u[1])});
   auto const levels = network->levels(Grid3::cube(32));
   ASSERT_EQ(levels.size(), 3U);

@@ -14,7 +14,7 @@ namespace {
 
 using Order = EmulatedBlock::Order;
 
-constexpr double gradient = 0.1;
+constexpr double leak = 0.1;
 // Sums in float64, and products in float32 added up to 32 at a time.
 constexpr double rounding = 1e-12;
 constexpr double float_rounding = 1e-6;
@@ -61,7 +61,7 @@ Job<T, Compute> make_job(Case const& c) {
   job.mean = coefficient(c.mean);
   job.p = coefficient(c.p);
   job.q = coefficient(c.q);
-  job.gradient = static_cast<Compute>(gradient);
+  job.leak = static_cast<Compute>(leak);
   return job;
 }
 
@@ -132,8 +132,8 @@ void expect_mathematics(std::array<std::int64_t, 3> shape, std::int64_t sets) {
   at::Tensor const x = c.x.to(at::kDouble), dy = c.dy.to(at::kDouble);
   auto const wide = [](at::Tensor const& t) { return t.to(at::kDouble).unsqueeze(1); };
   at::Tensor const z = wide(c.a) * x + wide(c.b);
-  at::Tensor const g = at::where(z > 0, dy, static_cast<Compute>(gradient) * dy);
-  at::Tensor const y = at::where(z > 0, z, static_cast<Compute>(gradient) * z);
+  at::Tensor const g = at::where(z > 0, dy, static_cast<Compute>(leak) * dy);
+  at::Tensor const y = at::where(z > 0, z, static_cast<Compute>(leak) * z);
   at::Tensor const dx = wide(c.a) * g + wide(c.p) * x + wide(c.q);
   at::Tensor const moments_expected = at::cat({x.sum(1), (x * x).sum(1)}, 1);
   at::Tensor const backward_expected = at::cat({g.sum(1), (g * (x - wide(c.mean))).sum(1)}, 1);
@@ -188,10 +188,10 @@ void expect_bits(std::int64_t rows, std::int64_t channels) {
   Case const c = make_case({1, rows, channels}, stored<T>, compute, 1);
   auto const job = make_job<T, Compute>(c);
   at::Tensor const y = at::empty_like(c.x), dx = at::empty_like(c.x);
-  cpu_loops<T>().forward(job.x, rows, channels, job.a.values, job.b.values, job.gradient,
+  cpu_loops<T>().forward(job.x, rows, channels, job.a.values, job.b.values, job.leak,
                          static_cast<T*>(y.mutable_data_ptr()));
   cpu_loops<T>().backward(job.dy, job.x, rows, channels, job.a.values, job.b.values, job.p.values,
-                          job.q.values, job.gradient, static_cast<T*>(dx.mutable_data_ptr()));
+                          job.q.values, job.leak, static_cast<T*>(dx.mutable_data_ptr()));
   auto const played = [&](auto const& program) {
     return play_elements(job, nan_like(c.x), Order::upwards, program);
   };

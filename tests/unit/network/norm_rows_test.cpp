@@ -40,15 +40,15 @@ std::vector<std::vector<unsigned char>> results(norm_rows::Loops<T, Compute> con
   auto const x = numbers<T>(rows * channels, 1), dy = numbers<T>(rows * channels, 2);
   auto const a = numbers<Compute>(channels, 3), b = numbers<Compute>(channels, 4);
   auto const p = numbers<Compute>(channels, 5), q = numbers<Compute>(channels, 6);
-  Compute const gradient = Compute(0.01);
+  Compute const leak = Compute(0.01);
   std::vector<double> sums(2 * channels), backward_sums(2 * channels);
   std::vector<T> y(rows * channels), dx(rows * channels);
   loops.moments(x.data(), rows, channels, sums.data());
-  loops.forward(x.data(), rows, channels, a.data(), b.data(), gradient, y.data());
-  loops.backward_moments(dy.data(), x.data(), rows, channels, a.data(), b.data(), p.data(),
-                         gradient, backward_sums.data());
-  loops.backward(dy.data(), x.data(), rows, channels, a.data(), b.data(), p.data(), q.data(),
-                 gradient, dx.data());
+  loops.forward(x.data(), rows, channels, a.data(), b.data(), leak, y.data());
+  loops.backward_moments(dy.data(), x.data(), rows, channels, a.data(), b.data(), p.data(), leak,
+                         backward_sums.data());
+  loops.backward(dy.data(), x.data(), rows, channels, a.data(), b.data(), p.data(), q.data(), leak,
+                 dx.data());
   return {bytes(sums), bytes(y), bytes(backward_sums), bytes(dx)};
 }
 
