@@ -183,7 +183,8 @@ TrainSummary train_within(std::vector<MemoryPlan> const& plans, TrainOptions con
 }
 
 int run_train(Invocation const& call) {
-  TrainOptions options = train_options(call.config);
+  TrainOptions options;
+  call.comm.together([&] { options = train_options(call.config); });
   if (call.has("fresh")) options.restart = Restart::fresh;
   DeviceChoice place(call.config, call.comm);
   options.device = place.device();

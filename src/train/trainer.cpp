@@ -129,9 +129,9 @@ Trainer::Trainer(TrainOptions const& options, Communicator const& comm)
   if (!finished) {
     require_agreement(comm_, {{"shards", data_.describe(state_.stages())}});
     process_grid_.emplace(comm_, o_.slabs);
-    require_sound_options();
+    comm_.together([&] { require_sound_options(); });
   }
-  state_.open();
+  comm_.together([&] { state_.open(); });
   // A directory or a file's copy that not all machines share would let ranks go on from different
   // places, and add up gradients of different weights.
   require_agreement(comm_, {{"place in the run and weights to begin with", state_.place()}});
@@ -222,10 +222,10 @@ StepResult Trainer::step(StageSetup const& setup, Stepper& stepper, double progr
   StepResult result;
   try {
     result = stepper.step({progress, share});
-  } catch (Error const& error) {
-    throw Error(format("stage %d (%s), step %ld: ", setup.stage.number + 1,
-                       setup.stage.plan.grid.label().c_str(), static_cast<long>(at_.step)) +
-                error.what());
+  } catch (Error& error) {
+    error.prepend(format("stage %d (%s), step %ld: ", setup.stage.number + 1,
+                         setup.stage.plan.grid.label().c_str(), static_cast<long>(at_.step)));
+    throw;
   }
   double const seconds = timer.seconds();
   std::int64_t const voxels = result.samples * setup.stage.plan.grid.voxel_count();
