@@ -3,7 +3,7 @@
 
 namespace voxcycle {
 
-/// Each level visits an F-cycle, then a V-cycle of the coarser levels:
+/// Each level runs through an F-cycle, then a V-cycle of the coarser levels:
 /// 4 3 2 1 2 1 2 3 2 1 2 3 4.
 LevelPath f_path(int levels) {
   if (levels == 1) return {0};

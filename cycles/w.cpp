@@ -3,7 +3,7 @@
 
 namespace voxcycle {
 
-/// Each level visits the next coarser cycle twice: 4 3 2 1 2 1 2 3 2 1 2 1 2 3 4.
+/// Each level runs through the next coarser cycle twice: 4 3 2 1 2 1 2 3 2 1 2 1 2 3 4.
 LevelPath w_path(int levels) {
   if (levels == 1) return {0};
   LevelPath path{levels - 1};

@@ -8,7 +8,6 @@
 #include "voxcycle/core/memory.hpp"
 #include "voxcycle/core/tensor_memory.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -30,6 +29,17 @@ void fill_standard_files() {
   if (file >= 0) ::close(file);
 }
 
+/// A process that leaves an error to another is ended by that one's abort; should that be lost, it
+/// ends all itself.
+constexpr std::chrono::seconds kPatience{10};
+
+/// An error that all ranks meet is told once: by the rank that they agreed on, else by the first of
+/// each machine. One that a rank meets alone is told at once.
+bool tells(std::exception const& error, voxcycle::Communicator const& comm) {
+  auto const* const common = dynamic_cast<voxcycle::CommonError const*>(&error);
+  return common != nullptr ? common->told_here() : comm.claim_error();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -46,14 +56,15 @@ int main(int argc, char** argv) {
     std::fflush(stdout);
     return status;
   } catch (std::exception const& error) {
-    int const rank = comm ? comm->rank() : 0;
-    // An error that all ranks meet is told once: the lowest rank ends the others before they speak,
-    // which takes a busy launcher some tenths of a second.
-    int const wait = rank == 0 ? 0 : 800 + 50 * std::min(rank, 20);
-    std::this_thread::sleep_for(std::chrono::milliseconds(wait));
-    std::string const where = comm && comm->size() > 1 ? "on " + host_name() + ": " : "";
-    log_error(where + words_of(error));
-    if (!comm || comm->size() == 1) return 1;
+    if (!comm || comm->size() == 1) {
+      log_error(words_of(error));
+      return 1;
+    }
+    if (tells(error, *comm)) {
+      log_error("on " + host_name() + ": " + words_of(error));
+    } else {
+      std::this_thread::sleep_for(kPatience);
+    }
     comm->abort(1);
   }
 }

@@ -166,7 +166,7 @@ int run_command_line(std::vector<std::string> const& arguments, Communicator con
     return 0;
   }
   Invocation invocation{Config(), {}, comm};
-  parse_arguments(arguments, command, invocation);
+  comm.together([&] { parse_arguments(arguments, command, invocation); });
   if (invocation.has("dump-config")) {
     if (speaks) std::fputs(invocation.config.dump().c_str(), stdout);
     return 0;

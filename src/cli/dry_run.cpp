@@ -9,6 +9,7 @@
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/timer.hpp"
 #include "voxcycle/grid/micro_batches.hpp"
+#include "voxcycle/train/stage_budget.hpp"
 
 #include <algorithm>
 #include <map>

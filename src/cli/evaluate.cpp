@@ -17,6 +17,7 @@
 #include "voxcycle/train/averaged_weights.hpp"
 #include "voxcycle/train/checkpoint.hpp"
 #include "voxcycle/train/frame.hpp"
+#include "voxcycle/train/run_directory.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -12,6 +12,8 @@
 #include "voxcycle/dataset/held_out.hpp"
 #include "voxcycle/network/predict.hpp"
 #include "voxcycle/solver/model.hpp"
+#include "voxcycle/train/held_out.hpp"
+#include "voxcycle/train/run_directory.hpp"
 
 #include <algorithm>
 #include <cstdio>

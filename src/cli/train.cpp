@@ -12,6 +12,7 @@
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/grid/micro_batches.hpp"
 #include "voxcycle/io/event_file.hpp"
+#include "voxcycle/train/run_directory.hpp"
 #include "voxcycle/train/slow_precision.hpp"
 
 #include <algorithm>
@@ -183,7 +184,8 @@ TrainSummary train_within(std::vector<MemoryPlan> const& plans, TrainOptions con
 }
 
 int run_train(Invocation const& call) {
-  TrainOptions options = train_options(call.config);
+  TrainOptions options;
+  call.comm.together([&] { options = train_options(call.config); });
   if (call.has("fresh")) options.restart = Restart::fresh;
   DeviceChoice place(device_options(call.config), call.comm);
   options.device = place.device();

@@ -40,9 +40,21 @@ std::vector<std::string> Communicator::all_gather_text(std::string const& text) 
 
 void Communicator::agree_on_error(std::string const& error) const {
   if (!any(!error.empty())) return;
-  for (auto const& text : all_gather_text(error)) {
-    if (!text.empty()) throw Error(text);
+  auto const texts = all_gather_text(error);
+  for (int failed = 0; failed < size(); ++failed) {
+    auto const& text = texts[static_cast<std::size_t>(failed)];
+    if (!text.empty()) throw CommonError(text, failed == rank());
   }
+}
+
+void Communicator::together(std::function<void()> const& work) const {
+  std::string problem;
+  try {
+    work();
+  } catch (Error const& error) {
+    problem = error.what();
+  }
+  agree_on_error(problem);
 }
 
 namespace {

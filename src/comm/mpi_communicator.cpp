@@ -3,9 +3,11 @@
 #include "voxcycle/core/error.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <exception>
 #include <limits>
+#include <optional>
 
 #include <ATen/ATen.h>
 #include <mpi.h>
@@ -100,6 +102,38 @@ class MpiReduction final : public PendingReduction {
   std::vector<MPI_Request> requests_;
 };
 
+/// A mark that one process of this machine can take, in memory that they share: no MPI call waits
+/// for processes that compute or are in another call.
+class SharedMark {
+ public:
+  /// @param local  the processes of this machine
+  explicit SharedMark(MPI_Comm local) {
+    int* own = nullptr;
+    int const status =
+        MPI_Win_allocate_shared(sizeof(int), sizeof(int), MPI_INFO_NULL, local, &own, &window_);
+    if (status != MPI_SUCCESS) return;  // then each may take it
+    *own = 0;
+    MPI_Aint size = 0;
+    int unit = 0;
+    check_mpi(MPI_Win_shared_query(window_, 0, &size, &unit, &mark_), "MPI_Win_shared_query");
+    check_mpi(MPI_Barrier(local), "MPI_Barrier");
+  }
+  /// As for a communicator: with an error under way the others may not come.
+  ~SharedMark() {
+    if (window_ != MPI_WIN_NULL && std::uncaught_exceptions() == 0) MPI_Win_free(&window_);
+  }
+  SharedMark(SharedMark const&) = delete;
+  SharedMark& operator=(SharedMark const&) = delete;
+
+  bool take() const noexcept {
+    return mark_ == nullptr || std::atomic_ref<int>(*mark_).exchange(1) == 0;
+  }
+
+ private:
+  MPI_Win window_ = MPI_WIN_NULL;
+  int* mark_ = nullptr;
+};
+
 /// @return whether MPI was initialised here
 bool initialise_mpi() {
   int initialised = 0;
@@ -121,11 +155,17 @@ MPI_Comm all_processes() {
 
 class MpiCommunicator final : public Communicator {
  public:
-  MpiCommunicator() : finalise_(initialise_mpi()), comm_(all_processes()) { look_around(); }
+  MpiCommunicator() : finalise_(initialise_mpi()), comm_(all_processes()) {
+    look_around();
+    MPI_Comm local = local_processes();
+    mark_.emplace(local);
+    MPI_Comm_free(&local);
+  }
   /// @param comm  freed in the end
   explicit MpiCommunicator(MPI_Comm comm) : comm_(comm) { look_around(); }
   /// With an error on its way to main's abort the others may not come to free it with us.
   ~MpiCommunicator() override {
+    mark_.reset();
     if (std::uncaught_exceptions() == 0) MPI_Comm_free(&comm_);
     if (finalise_) MPI_Finalize();
   }
@@ -221,6 +261,8 @@ class MpiCommunicator final : public Communicator {
 
   void barrier() const override { check_mpi(MPI_Barrier(comm_), "MPI_Barrier"); }
 
+  bool claim_error() const noexcept override { return !mark_ || mark_->take(); }
+
   [[noreturn]] void abort(int code) const noexcept override {
     MPI_Abort(MPI_COMM_WORLD, code);
     std::_Exit(code);
@@ -234,10 +276,15 @@ class MpiCommunicator final : public Communicator {
     local_size_ = count_local();
   }
 
-  int count_local() const {
+  MPI_Comm local_processes() const {
     MPI_Comm local = MPI_COMM_NULL;
     check_mpi(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local),
               "MPI_Comm_split_type");
+    return local;
+  }
+
+  int count_local() const {
+    MPI_Comm local = local_processes();
     int size = 1;
     check_mpi(MPI_Comm_size(local, &size), "MPI_Comm_size");
     MPI_Comm_free(&local);
@@ -249,6 +296,7 @@ class MpiCommunicator final : public Communicator {
   int rank_ = 0;
   int size_ = 1;
   int local_size_ = 1;
+  std::optional<SharedMark> mark_;  ///< of the communicator of all processes
 };
 
 }  // namespace

@@ -24,7 +24,7 @@ constexpr double kMaxKey = 0x1.0p53;
 ///     log nu = sum_{p,q,r} d(p, q, r) z_{pqr} phi_p(x) phi_q(y) phi_r(z),
 ///     phi_0 = 1,  phi_{2m-1}(s) = sqrt(2) cos(2 pi m s / period),  phi_{2m} the same with sin
 ///
-/// with d the deviation that Spectrum gives to the wave numbers |m| of p, q, r, and z_{pqr}
+/// with d the deviation that WaveSpectrum gives to the wave numbers |m| of p, q, r, and z_{pqr}
 /// standard normal numbers, each a hash of (sample, p, q, m of r). Cosines and sines of equal
 /// deviation make the field stationary (Shinozuka and Deodatis 1991). The grid plays no part:
 /// coarse and fine levels sample one function at their voxel centres, and sums run separably, an
@@ -61,7 +61,7 @@ class Grf : public CoefficientFamily {
                                   std::vector<double> const& phi) const;
 
   GrfOptions options_;
-  Spectrum spectrum_;
+  WaveSpectrum spectrum_;
   std::int64_t functions_;  ///< phi an axis
   std::int64_t row_;        ///< functions_, padded
 };

@@ -53,10 +53,10 @@ std::vector<std::string> covariance_names() {
   return kCovariances.names();
 }
 
-Spectrum make_spectrum(GrfOptions const& options) {
+WaveSpectrum make_spectrum(GrfOptions const& options) {
   require_in_range(options);
   Covariance const& covariance = kCovariances.at(options.covariance);
-  Spectrum spectrum;
+  WaveSpectrum spectrum;
   spectrum.period = 1.0 + covariance.padding * options.length;
   double const unit = options.length * kTwoPi / spectrum.period;  // l k of m = 1
   double const needed = covariance.farthest / unit;

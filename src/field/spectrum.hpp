@@ -24,7 +24,7 @@ namespace voxcycle {
 /// |m| > band (exponential, whose share beyond K = 2 pi band / period is about 4 / (pi l K): 6 %
 /// for l = 0.1 and 48 wave numbers, 11 % for l = 0.05). What is kept is scaled to the whole
 /// variance.
-struct Spectrum {
+struct WaveSpectrum {
   double period = 1.0;
   int band = 0;  ///< largest |m| along an axis
   /// [band + 1, band + 1, band + 1] by |m| along x, y, z: sqrt(variance S / sum of S); 0 outside
@@ -46,6 +46,6 @@ struct Spectrum {
 
 /// @throws Error for an unknown covariance, numbers out of range, or a band that cuts off more than
 /// 1e-4 of a gaussian covariance's variance.
-Spectrum make_spectrum(GrfOptions const& options);
+WaveSpectrum make_spectrum(GrfOptions const& options);
 
 }  // namespace voxcycle

@@ -73,7 +73,7 @@ bool Lbfgs::move() {
   at::Tensor const part = d;  // lambdas cannot capture structured bindings
   at::Tensor const whole = shares_.gather(d);
   at::Tensor trial;
-  Evaluation there;
+  ObjectiveValue there;
   double tried = 0.0;
   auto const phi = [&](double t) -> LinePoint {
     trial = x_.clone();

@@ -7,9 +7,11 @@
 #include "voxcycle/core/exit_status.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/memory.hpp"
+#include "voxcycle/core/stop_signal.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/study/runner.hpp"
 #include "voxcycle/train/checkpoint.hpp"
+#include "voxcycle/train/run_directory.hpp"
 #include "voxcycle/train/run_record.hpp"
 #include "voxcycle/train/trainer.hpp"
 

@@ -13,6 +13,8 @@
 #include "voxcycle/train/agreement.hpp"
 #include "voxcycle/train/checkpoint.hpp"
 #include "voxcycle/train/frame.hpp"
+#include "voxcycle/train/held_out.hpp"
+#include "voxcycle/train/run_directory.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "train/first_order_stepper.hpp"
+
 #include "voxcycle/core/timer.hpp"
 #include "voxcycle/dataset/prefetch.hpp"
 
 #include <limits>
-
-#include "train/stepper.hpp"
 
 namespace voxcycle {
 namespace {
@@ -20,7 +20,7 @@ class FirstOrderStepper final : public Stepper {
                                   parameter_groups(setup.state.network(), setup.stage))),
         context_{{.process_grid = setup.process_grid,
                   .network = setup.state.network(),
-                  .loss = setup.loss,
+                  .loss = *setup.loss,
                   .reducer = setup.reducer,
                   .grid = plan_.grid,
                   .dtype = options_.dtype,

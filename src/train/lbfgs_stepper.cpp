@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "train/lbfgs_stepper.hpp"
+
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/stop_signal.hpp"
 #include "voxcycle/core/text.hpp"
@@ -10,7 +12,6 @@
 #include <limits>
 #include <variant>
 
-#include "train/stepper.hpp"
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
@@ -86,7 +87,7 @@ class LbfgsStepper final : public Stepper {
         parameters_(parameter_groups(setup.state.network(), setup.stage)),
         objective_({.process_grid = setup.process_grid,
                     .network = setup.state.network(),
-                    .loss = setup.loss,
+                    .loss = *setup.loss,
                     .reducer = setup.reducer,
                     .grid = setup.stage.plan.grid,
                     .dtype = precision(options_.dtype),

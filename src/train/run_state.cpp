@@ -5,6 +5,7 @@
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/train/agreement.hpp"
+#include "voxcycle/train/run_directory.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -61,20 +62,6 @@ RunState::RunState(TrainOptions const& options, Communicator const& comm, std::v
   network_->to(o_.device);
   averaged_.network().to(o_.device);
   position_.identity = o_.identity;
-}
-
-void require_start(TrainOptions const& options) {
-  if (options.start.empty()) return;
-  std::error_code none;  // of a directory that is not there
-  VOXCYCLE_REQUIRE(!std::filesystem::equivalent(options.start, options.directory, none),
-                   "train.start = '" << options.start
-                                     << "' is the run's own directory, which a new run would "
-                                        "overwrite. Choose another run.directory.");
-  std::string const path = checkpoint_path(options.start);
-  VOXCYCLE_REQUIRE(std::filesystem::exists(path) && CheckpointReader(path).header().finished,
-                   "train.start = '" << options.start
-                                     << "' holds no finished run. Train that one first, or leave "
-                                        "train.start empty.");
 }
 
 void RunState::open() {

@@ -88,7 +88,7 @@ double SampleObjective::context(std::int64_t number, bool training, Take const& 
   return sum / static_cast<double>(plan_.samples);
 }
 
-Evaluation SampleObjective::evaluate(at::Tensor const& x) {
+ObjectiveValue SampleObjective::evaluate(at::Tensor const& x) {
   auto const all = evaluate(0, x);
   return {all.value, all.gradient};
 }

@@ -7,6 +7,9 @@
 
 #include <algorithm>
 
+#include "train/first_order_stepper.hpp"
+#include "train/lbfgs_stepper.hpp"
+
 namespace voxcycle {
 
 std::vector<std::string> stepper_names() {
@@ -34,19 +37,6 @@ void require_stepper(TrainOptions const& options, Stage const& stage, Mixture co
 std::unique_ptr<Stepper> make_stepper(StageSetup const& setup) {
   return setup.stage.plan.optimizer == kLbfgs ? make_lbfgs_stepper(setup)
                                               : make_first_order_stepper(setup);
-}
-
-std::int64_t samples_a_step(TrainOptions const& options, LevelPlan const& plan,
-                            std::int64_t available) {
-  return plan.optimizer == kLbfgs ? SamplePlan::of(options.lbfgs, plan, available).samples
-                                  : plan.batch;
-}
-
-Budget stage_budget(TrainOptions const& options, LevelPlan const& plan, std::int64_t available) {
-  if (plan.optimizer != kLbfgs) return resolve_epochs(plan.budget, available, plan.batch);
-  auto const set = SamplePlan::of(options.lbfgs, plan, available);
-  return resolve_epochs(plan.budget, set.iterates_batches() ? available : set.samples,
-                        set.samples - set.overlap);
 }
 
 std::vector<ParameterGroup> parameter_groups(Network const& network, Stage const& stage) {

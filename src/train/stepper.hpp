@@ -5,6 +5,7 @@
 #include "voxcycle/comm/gradient_reducer.hpp"
 #include "voxcycle/comm/process_grid.hpp"
 #include "voxcycle/cycle/stage.hpp"
+#include "voxcycle/dataset/held_out.hpp"
 #include "voxcycle/dataset/mixture.hpp"
 #include "voxcycle/train/checkpoint.hpp"
 #include "voxcycle/train/loss.hpp"
@@ -45,15 +46,16 @@ class Stepper {
   virtual NamedTensors second_moments() const { return {}; }
 };
 
-/// What a stepper is made of. It outlives the stepper.
+/// What the steps of a stage work with. It outlives the stepper.
 struct StageSetup {
   TrainOptions const& options;
   Stage const& stage;
   ProcessGrid process_grid;  ///< on the stage's grid
   RunState& state;
   GradientReducer& reducer;
-  Loss const& loss;
-  Budget budget;                      ///< resolved
+  std::unique_ptr<Loss> loss;
+  Budget budget;  ///< resolved
+  HeldOutSamples held_out;
   std::function<Mixture()> samples;   ///< opens the stage's training samples
   std::function<bool()> stop_wanted;  ///< whether any rank was asked to stop. **Collective**
 };
@@ -65,11 +67,6 @@ void require_stepper_name(std::string const& name);
 /// @throws Error for an unknown optimiser or options that do not fit the stage, before any step.
 void require_stepper(TrainOptions const& options, Stage const& stage, Mixture const& samples);
 std::unique_ptr<Stepper> make_stepper(StageSetup const& setup);
-
-/// Adam, SGD, Muon.
-std::unique_ptr<Stepper> make_first_order_stepper(StageSetup const& setup);
-/// L-BFGS on a fixed set of samples, or in batches that overlap.
-std::unique_ptr<Stepper> make_lbfgs_stepper(StageSetup const& setup);
 
 /// The parameters that a stage trains, with the factors of their rates.
 std::vector<ParameterGroup> parameter_groups(Network const& network, Stage const& stage);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/core/error.hpp"
+
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +25,16 @@ class PendingReduction {
 /// What rank - 1 and rank + 1 sent; undefined where there is no such rank.
 struct Neighbours {
   at::Tensor before, behind;
+};
+
+/// An error that all ranks of a communicator throw together, and that one of them tells.
+class CommonError : public Error {
+ public:
+  CommonError(std::string const& text, bool told_here) : Error(text), told_here_(told_here) {}
+  bool told_here() const { return told_here_; }
+
+ private:
+  bool told_here_;
 };
 
 /// A group of processes that act together. Every member marked **Collective** must be called by all
@@ -61,14 +74,21 @@ class Communicator {
   virtual void barrier() const = 0;
   /// Ends all ranks at once; for the one catch in main.
   [[noreturn]] virtual void abort(int code) const noexcept = 0;
+  /// Whether this process is the first of its machine to ask: it then tells its error, and those
+  /// that meet the same one are silent. Waits for nobody: others may be in a collective call.
+  virtual bool claim_error() const noexcept { return true; }
 
   /// Whether any rank says so. **Collective**.
   bool any(bool here) const;
   /// The ranks' texts in rank order. **Collective**.
   std::vector<std::string> all_gather_text(std::string const& text) const;
-  /// Makes an error that one rank knows common to all: throws on every rank, with the text of the
-  /// lowest failing rank, if any rank passes a text that is not empty. **Collective**.
+  /// Makes an error that one rank knows common to all: throws CommonError on every rank, with the
+  /// text of the lowest failing rank, which tells it, if any rank passes a text that is not empty.
+  /// **Collective**.
   void agree_on_error(std::string const& error) const;
+  /// Does what each rank does for itself, without collective calls; then agrees on what it threw
+  /// as Error. **Collective**.
+  void together(std::function<void()> const& work) const;
 };
 
 /// One process; needs no MPI and never initialises it.

@@ -11,6 +11,10 @@ namespace voxcycle {
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+  /// Says where it happened, on its way up.
+  void prepend(std::string const& place) {
+    std::runtime_error::operator=(std::runtime_error(place + what()));
+  }
 };
 
 }  // namespace voxcycle

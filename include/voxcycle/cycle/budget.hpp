@@ -6,7 +6,7 @@
 
 namespace voxcycle {
 
-/// When a visit of a level ends: at the first limit reached. 0 stands for no such limit.
+/// When a stage ends: at the first limit reached. 0 stands for no such limit.
 struct Budget {
   std::int64_t steps = 0;
   double epochs = 0.0;   ///< passes over the training samples
@@ -19,7 +19,7 @@ struct Budget {
 /// 19 steps. @param samples, batch >= 1
 Budget resolve_epochs(Budget const& budget, std::int64_t samples, std::int64_t batch);
 
-/// Share of a resolved budget that is used up, in [0, 1]; 1: the visit is over.
+/// Share of a resolved budget that is used up, in [0, 1]; 1: the stage is over.
 /// @param steps    steps done
 /// @param seconds  training time spent
 double progress_of(Budget const& budget, std::int64_t steps, double seconds);
@@ -29,13 +29,13 @@ double progress_of(Budget const& budget, std::int64_t steps, double seconds);
 /// @param step_seconds  of a step; 0: unknown
 double seconds_left(Budget const& budget, std::int64_t steps, double seconds, double step_seconds);
 
-/// Ends a visit whose held-out energy gap no longer falls.
+/// Ends a stage whose held-out energy gap no longer falls.
 struct StallRule {
   int patience = 0;           ///< evaluations without enough improvement that end it; 0: never
   double improvement = 0.01;  ///< relative fall of the best gap that counts, [0, 1)
 };
 
-/// @param gaps  held-out energy gaps of the visit, the one on entry first
+/// @param gaps  held-out energy gaps of the stage, the one on entry first
 bool has_stalled(std::vector<double> const& gaps, StallRule const& rule);
 
 }  // namespace voxcycle

@@ -8,7 +8,7 @@
 namespace voxcycle {
 
 /// A path over levels, 0 the coarsest. Example: half_v over 4 levels is 0 1 2 3, v is
-/// 3 2 1 0 1 2 3. Each visit is one stage of training.
+/// 3 2 1 0 1 2 3. Each level on the path is one stage of training.
 using LevelPath = std::vector<int>;
 
 /// Names accepted by make_path, without "custom".

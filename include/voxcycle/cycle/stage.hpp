@@ -11,21 +11,21 @@
 
 namespace voxcycle {
 
-/// How each visit of one level trains.
+/// How each stage of one level trains.
 struct LevelPlan {
   Grid3 grid;
-  Budget budget = {};              ///< of a visit
-  StallRule stall = {};            ///< ends a visit early
+  Budget budget = {};              ///< of a stage
+  StallRule stall = {};            ///< ends a stage early
   std::int64_t batch = 8;          ///< global batch size, >= 1
   std::string optimizer = "adam";  ///< one of optimizer_names(), or "lbfgs"
   double rate = 1e-3;              ///< peak rate, > 0
   double warm_up = 0.1;            ///< share of the budget with a rising rate, [0, 1)
   double old_level_factor = 0.1;   ///< rate of coarser, already trained levels relative to this one
   bool recompute = false;          ///< activation checkpointing
-  int evaluations = 4;             ///< held-out evaluations a visit, >= 1 (the last at its end)
+  int evaluations = 4;             ///< held-out evaluations per stage, >= 1 (the last at its end)
 };
 
-/// One visit of a level on the path of a cycle.
+/// A turn of one level on the path of a cycle.
 struct Stage {
   int number = 0;  ///< on the path, from 0
   LevelPlan plan;
@@ -42,7 +42,7 @@ std::vector<Stage> plan_stages(LevelPath const& path, std::vector<LevelPlan> con
 /// and that low rates with a warm-up do more, is measured in configs/README.md.
 double level_rate_factor(Stage const& stage, std::int64_t level);
 
-/// Whether a held-out evaluation follows a step that took the visit's progress (see progress_of)
+/// Whether a held-out evaluation follows a step that took the stage's progress (see progress_of)
 /// from `before` to `after`.
 bool evaluation_due(Stage const& stage, double before, double after);
 

@@ -80,7 +80,7 @@ class Lbfgs {
   Shares shares_;
   LbfgsHistory history_;
   at::Tensor x_;  ///< undefined before the first iteration
-  Evaluation at_;
+  ObjectiveValue at_;
   LbfgsReport report_;
 };
 

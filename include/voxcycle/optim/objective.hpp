@@ -8,7 +8,7 @@
 namespace voxcycle {
 
 /// A function at one point.
-struct Evaluation {
+struct ObjectiveValue {
   double value = 0.0;   ///< may be infinite or NaN
   at::Tensor gradient;  ///< [n] float64; undefined where the value is not finite
 };
@@ -23,7 +23,7 @@ class Objective {
   virtual at::Tensor point() const = 0;
   /// Moves the variables to x and evaluates there. **Collective**.
   /// @param x  [n] float64; rounded in place to values that the variables can hold
-  virtual Evaluation evaluate(at::Tensor const& x) = 0;
+  virtual ObjectiveValue evaluate(at::Tensor const& x) = 0;
   /// The same value alone, where that is cheaper. **Collective**.
   virtual double value(at::Tensor const& x) { return evaluate(x).value; }
 };

@@ -61,7 +61,7 @@ class SampleObjective final : public Objective, public BatchObjective {
 
   std::int64_t size() const override { return parameters_.size(); }
   at::Tensor point() const override { return parameters_.values(); }
-  Evaluation evaluate(at::Tensor const& x) override;
+  ObjectiveValue evaluate(at::Tensor const& x) override;
   double value(at::Tensor const& x) override { return value(0, x); }
   BatchEvaluation evaluate(std::int64_t number, at::Tensor const& x) override;
   double value(std::int64_t number, at::Tensor const& x) override;

@@ -7,7 +7,7 @@
 namespace voxcycle {
 
 /// How long a step takes: the recent mean of the stage in progress and, before its first step is
-/// over, what steps of other stages let expect. A visit limited in seconds warms up by it.
+/// over, what steps of other stages let expect. A stage limited in seconds warms up by it.
 class StepClock {
  public:
   static constexpr double kNewestWeight = 0.1;  ///< of the newest step in the mean

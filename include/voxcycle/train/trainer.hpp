@@ -119,24 +119,4 @@ TrainSummary train(TrainOptions const& options, Communicator const& comm);
 /// Name of the optimiser that is not first-order.
 inline constexpr char const* kLbfgs = "lbfgs";
 
-/// Samples that a step of a visit goes through; those of L-BFGS once an evaluation.
-/// @param available  training samples of the grid
-std::int64_t samples_a_step(TrainOptions const& options, LevelPlan const& plan,
-                            std::int64_t available);
-/// The budget of a visit in steps and seconds. An epoch of L-BFGS on its fixed set is one
-/// iteration.
-Budget stage_budget(TrainOptions const& options, LevelPlan const& plan, std::int64_t available);
-
-/// @throws Error unless TrainOptions::start is empty or holds a finished run.
-void require_start(TrainOptions const& options);
-
-/// <directory>/checkpoint.h5
-std::string checkpoint_path(std::string const& directory);
-/// <directory>/best.h5, see TrainOptions::keep_best.
-std::string best_path(std::string const& directory);
-/// Whether the options' directory holds a run that ended, to be taken up: nothing is left to train.
-bool holds_finished_run(TrainOptions const& options);
-/// <directory>/stages/01.h5 for stage 0, see TrainOptions::keep_stages.
-std::string stage_path(std::string const& directory, int stage);
-
 }  // namespace voxcycle

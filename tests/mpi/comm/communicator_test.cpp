@@ -99,6 +99,32 @@ TEST(Communicator, MakesOneRanksErrorCommon) {
   }
 }
 
+TEST(Communicator, WorkDoneTogetherFailsOnAllRanksAndOneTells) {
+  auto const comm = make_mpi_communicator();
+  EXPECT_NO_THROW(comm->together([] {}));
+  int const failing = comm->size() - 1;
+  try {
+    comm->together([&] {
+      if (comm->rank() == failing) throw Error("no such file");
+    });
+    ADD_FAILURE() << "no error on rank " << comm->rank();
+  } catch (CommonError& error) {
+    EXPECT_EQ(error.told_here(), comm->rank() == failing);
+    error.prepend("here: ");
+    EXPECT_STREQ(error.what(), "here: no such file");
+  }
+}
+
+TEST(Communicator, OneProcessOfAMachineClaimsAnError) {
+  auto const comm = make_mpi_communicator();
+  // The last one first, while the others are in another call.
+  bool const last = comm->rank() == comm->size() - 1;
+  bool const first_claim = last && comm->claim_error();
+  comm->barrier();
+  EXPECT_EQ(first_claim, last);
+  EXPECT_FALSE(comm->claim_error());
+}
+
 TEST(Communicator, RefusesStridedTensors) {
   auto const comm = make_mpi_communicator();
   at::Tensor strided = at::zeros({4, 4}).t();

@@ -24,7 +24,7 @@ class Chain final : public Objective, public BatchObjective {
  public:
   std::int64_t size() const override { return kSize; }
   at::Tensor point() const override { return x_.clone(); }
-  Evaluation evaluate(at::Tensor const& x) override {
+  ObjectiveValue evaluate(at::Tensor const& x) override {
     auto const here = evaluate(0, x);
     return {here.value, here.gradient};
   }

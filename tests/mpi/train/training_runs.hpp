@@ -7,6 +7,7 @@
 #include "voxcycle/io/shard.hpp"
 #include "voxcycle/train/checkpoint.hpp"
 #include "voxcycle/train/frame.hpp"
+#include "voxcycle/train/run_directory.hpp"
 #include "voxcycle/train/trainer.hpp"
 
 #include <cmath>

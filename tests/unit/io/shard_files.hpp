@@ -5,12 +5,14 @@
 
 #include <csignal>
 #include <cstdint>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
 #include <sys/resource.h>
 
 namespace voxcycle {
@@ -30,6 +32,20 @@ inline std::string slurp(std::string const& path) {
 
 inline void spit(std::string const& path, std::string const& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
+}
+
+/// What `make` returns, the bytes of an HDF5 file; fails where they hold the time of their making,
+/// which HDF5 writes as seconds in 32 bits.
+template <class Make>
+std::string timeless(Make const& make) {
+  std::time_t const begin = std::time(nullptr);
+  std::string const bytes = make();
+  for (std::time_t at = begin; at <= std::time(nullptr); ++at) {
+    auto const seconds = static_cast<std::uint32_t>(at);
+    std::string const mark(reinterpret_cast<char const*>(&seconds), sizeof(seconds));
+    EXPECT_EQ(bytes.find(mark), std::string::npos) << "the file holds the time of its making";
+  }
+  return bytes;
 }
 
 /// While it lives, files of this process cannot grow beyond `bytes`: what a full disk looks like.

@@ -150,9 +150,9 @@ TEST_F(LbfgsTest, BacksOffFromValuesThatAreNotFinite) {
   // sum of x - log x: infinite for x <= 0, minimum at 1.
   FunctionObjective objective(at::full({3}, 0.01, at::kDouble), [](at::Tensor const& x) {
     if (x.min().item<double>() <= 0) {
-      return Evaluation{std::numeric_limits<double>::infinity(), {}};
+      return ObjectiveValue{std::numeric_limits<double>::infinity(), {}};
     }
-    return Evaluation{(x - x.log()).sum().item<double>(), 1 - 1 / x};
+    return ObjectiveValue{(x - x.log()).sum().item<double>(), 1 - 1 / x};
   });
   auto method = make(objective, {.first_step = 1e4, .gradient_norm = 1e-9});
   LbfgsReport report;
@@ -164,7 +164,7 @@ TEST_F(LbfgsTest, BacksOffFromValuesThatAreNotFinite) {
 TEST_F(LbfgsTest, RefusesWhatIsNoFunction) {
   int calls = 0;
   FunctionObjective objective(at::ones({2}, at::kDouble), [&](at::Tensor const& x) {
-    return Evaluation{x.sum().item<double>() + 1e-12 * ++calls, at::ones_like(x)};
+    return ObjectiveValue{x.sum().item<double>() + 1e-12 * ++calls, at::ones_like(x)};
   });
   auto method = make(objective, {});
   try {
@@ -177,7 +177,7 @@ TEST_F(LbfgsTest, RefusesWhatIsNoFunction) {
 
 TEST_F(LbfgsTest, RefusesAStartThatIsNotFinite) {
   FunctionObjective objective(at::ones({2}, at::kDouble), [](at::Tensor const&) {
-    return Evaluation{NAN, {}};
+    return ObjectiveValue{NAN, {}};
   });
   auto method = make(objective, {});
   EXPECT_THROW(method.iterate(), Error);
@@ -187,7 +187,7 @@ TEST_F(LbfgsTest, StopsWhereRoundingHidesAllDescent) {
   // Rounded to 1e-4: flat from |x - 1| < 0.01 on.
   FunctionObjective objective(at::zeros({2}, at::kDouble), [](at::Tensor const& x) {
     double const value = (x - 1).square().sum().item<double>();
-    return Evaluation{std::ceil(value * 1e4) / 1e4, 2 * (x - 1)};
+    return ObjectiveValue{std::ceil(value * 1e4) / 1e4, 2 * (x - 1)};
   });
   auto method = make(objective, {.first_step = 0.3, .search = {.decrease = 0.1}});
   LbfgsReport report;
@@ -196,17 +196,15 @@ TEST_F(LbfgsTest, StopsWhereRoundingHidesAllDescent) {
     before = objective.point();
     report = method.iterate();
   }
-  EXPECT_NE(report.stop, LbfgsStop::none);
-  if (report.stop == LbfgsStop::no_descent) {
-    EXPECT_EQ(report.step_length, 0.0);
-    EXPECT_TRUE(at::equal(objective.point(), before)) << "the variables are back";
-  }
+  EXPECT_EQ(report.stop, LbfgsStop::no_descent);
+  EXPECT_EQ(report.step_length, 0.0);
+  EXPECT_TRUE(at::equal(objective.point(), before)) << "the variables are back";
 }
 
 TEST_F(LbfgsTest, SkipsAndCountsPairsWithoutCurvature) {
   // Linear: y = 0. Bounded searches end with a decrease, never with a Wolfe point.
   FunctionObjective objective(at::zeros({2}, at::kDouble), [](at::Tensor const& x) {
-    return Evaluation{x.sum().item<double>(), at::ones_like(x)};
+    return ObjectiveValue{x.sum().item<double>(), at::ones_like(x)};
   });
   auto method = make(objective, {.search = {.max_evaluations = 2}});
   EXPECT_EQ(method.iterate().skipped, 1);

@@ -15,13 +15,13 @@ namespace voxcycle {
 /// Value and gradient by given functions of x, [n] float64; counts evaluations.
 class FunctionObjective final : public Objective {
  public:
-  using Function = std::function<Evaluation(at::Tensor const&)>;
+  using Function = std::function<ObjectiveValue(at::Tensor const&)>;
   FunctionObjective(at::Tensor start, Function function)
       : x_(std::move(start)), function_(std::move(function)) {}
 
   std::int64_t size() const override { return x_.numel(); }
   at::Tensor point() const override { return x_.clone(); }
-  Evaluation evaluate(at::Tensor const& x) override {
+  ObjectiveValue evaluate(at::Tensor const& x) override {
     ++evaluations;
     x_ = x.clone();
     return function_(x);
@@ -35,10 +35,10 @@ class FunctionObjective final : public Objective {
 };
 
 /// sum of 100 (x[i+1] - x[i]^2)^2 + (1 - x[i])^2, which scipy calls rosen; 0 at x = 1.
-inline Evaluation rosenbrock(at::Tensor const& x) {
+inline ObjectiveValue rosenbrock(at::Tensor const& x) {
   std::int64_t const n = x.numel();
   auto const* v = x.const_data_ptr<double>();
-  Evaluation result{0.0, at::zeros({n}, at::kDouble)};
+  ObjectiveValue result{0.0, at::zeros({n}, at::kDouble)};
   auto* g = result.gradient.mutable_data_ptr<double>();
   for (std::int64_t i = 0; i + 1 < n; ++i) {
     double const a = v[i + 1] - v[i] * v[i];
@@ -65,7 +65,7 @@ inline at::Tensor rosenbrock_start(std::int64_t n, Start start) {
 inline FunctionObjective::Function quadratic(at::Tensor const& a, at::Tensor const& b) {
   return [a, b](at::Tensor const& x) {
     at::Tensor const ax = a.mv(x);
-    return Evaluation{0.5 * x.dot(ax).item<double>() - b.dot(x).item<double>(), ax - b};
+    return ObjectiveValue{0.5 * x.dot(ax).item<double>() - b.dot(x).item<double>(), ax - b};
   };
 }
 

@@ -28,7 +28,7 @@ using testing::relative_difference;
 constexpr double rounding = 1e-12;
 // One voxel's 60 operations in float32 (unit roundoff 6e-8).
 constexpr double float_rounding = 2e-6;
-// The checked figures of design.md are printed to eleven digits.
+// Energies of one field that other code found are known to eleven digits.
 constexpr double printed = 1e-8;
 
 Grid3 const uneven{{3, 4, 5}, {1.0, 0.7, 1.9}};

@@ -150,7 +150,7 @@ TEST(ErrorEstimate, AFewCyclesAreEnoughOnSmoothFields) {
   auto const found = estimate_error(problem, nu, lift(problem.grid, problem.boundary, at::kDouble),
                                     multigrid, options);
   EXPECT_LE(found.upper, 1.1 * found.lower);
-  // 2 J(1 - x) - 2 J(u*), from design.md's checked figures.
+  // 2 J(1 - x) - 2 J(u*), as other code found them.
   double const error = std::sqrt(1.7496922732 - 1.3891881303);
   EXPECT_LE(found.lower, error);
   EXPECT_GE(found.upper, error);

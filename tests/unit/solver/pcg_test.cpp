@@ -29,7 +29,7 @@ constexpr double tight = 1e-12;
 constexpr double rounding = 1e-6;
 // A residual of 1e-12 times a condition number below 1e3.
 constexpr double solved = 1e-9;
-// The checked figures of design.md are printed to eleven digits.
+// Energies of one field that other code found are known to eleven digits.
 constexpr double printed = 1e-8;
 
 Grid3 const uneven{{3, 4, 5}, {1.0, 0.7, 1.9}};

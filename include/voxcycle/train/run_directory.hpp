@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The files of a run.
+#pragma once
+
+#include "voxcycle/train/trainer.hpp"
+
+#include <string>
+
+namespace voxcycle {
+
+/// <directory>/checkpoint.h5
+std::string checkpoint_path(std::string const& directory);
+/// <directory>/best.h5, see TrainOptions::keep_best.
+std::string best_path(std::string const& directory);
+/// <directory>/stages/01.h5 for stage 0, see TrainOptions::keep_stages.
+std::string stage_path(std::string const& directory, int stage);
+
+/// Whether the options' directory holds a run that ended, to be taken up: nothing is left to train.
+bool holds_finished_run(TrainOptions const& options);
+/// @throws Error unless TrainOptions::start is empty or holds a finished run.
+void require_start(TrainOptions const& options);
+
+}  // namespace voxcycle

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/train/run_directory.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/text.hpp"
+#include "voxcycle/train/checkpoint.hpp"
+
+#include <filesystem>
+#include <system_error>
+
+namespace voxcycle {
+
+std::string checkpoint_path(std::string const& directory) {
+  return directory + "/checkpoint.h5";
+}
+
+std::string best_path(std::string const& directory) {
+  return directory + "/best.h5";
+}
+
+std::string stage_path(std::string const& directory, int stage) {
+  return directory + format("/stages/%02d.h5", stage + 1);
+}
+
+bool holds_finished_run(TrainOptions const& options) {
+  auto const path = checkpoint_path(options.directory);
+  return options.restart == Restart::resume && std::filesystem::exists(path) &&
+         CheckpointReader(path).header().finished;
+}
+
+void require_start(TrainOptions const& options) {
+  if (options.start.empty()) return;
+  std::error_code none;  // of a directory that is not there
+  VOXCYCLE_REQUIRE(!std::filesystem::equivalent(options.start, options.directory, none),
+                   "train.start = '" << options.start
+                                     << "' is the run's own directory, which a new run would "
+                                        "overwrite. Choose another run.directory.");
+  std::string const path = checkpoint_path(options.start);
+  VOXCYCLE_REQUIRE(std::filesystem::exists(path) && CheckpointReader(path).header().finished,
+                   "train.start = '" << options.start
+                                     << "' holds no finished run. Train that one first, or leave "
+                                        "train.start empty.");
+}
+
+}  // namespace voxcycle
