@@ -29,7 +29,7 @@ class StoredField : public Network {
     return {u_.expand({x.front().size(0), -1, -1, -1, -1}).contiguous()};
   }
   std::vector<LevelParameters> levels(Grid3 const&) const override { return {}; }
-  std::string script() const override { return ""; }
+  Script script() const override { return {.name = ""}; }
 
   std::int64_t inputs = 0;
   std::int64_t largest_batch = 0;

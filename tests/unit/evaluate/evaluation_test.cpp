@@ -38,7 +38,7 @@ class Diverged : public Network {
     return {at::full(grid.node_shape(x.front().size(0)), kNaN)};
   }
   std::vector<LevelParameters> levels(Grid3 const&) const override { return {}; }
-  std::string script() const override { return ""; }
+  Script script() const override { return {.name = ""}; }
 };
 
 TEST(Evaluation, ErrorsThatAreNotFiniteAreTheWorst) {

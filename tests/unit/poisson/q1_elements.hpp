@@ -23,7 +23,7 @@ struct Q1Element {
     double const weight = h[0] * h[1] * h[2] / 8.0;
     for (int q = 0; q < 8; ++q) {
       double const at[3] = {points[q >> 2 & 1], points[q >> 1 & 1], points[q & 1]};
-      std::array<std::array<double, 3>, 8> gradient{};
+      std::array<std::array<double, 3>, 8> gradients{};
       for (int i = 0; i < 8; ++i) {
         double value[3], gradient[3];
         for (int axis = 0; axis < 3; ++axis) {
@@ -31,14 +31,14 @@ struct Q1Element {
           value[axis] = high ? at[axis] : 1.0 - at[axis];
           gradient[axis] = (high ? 1.0 : -1.0) / h[axis];
         }
-        gradient[i] = {gradient[0] * value[1] * value[2], value[0] * gradient[1] * value[2],
-                       value[0] * value[1] * gradient[2]};
+        gradients[i] = {gradient[0] * value[1] * value[2], value[0] * gradient[1] * value[2],
+                        value[0] * value[1] * gradient[2]};
         load[i] += weight * value[0] * value[1] * value[2];
       }
       for (int i = 0; i < 8; ++i) {
         for (int j = 0; j < 8; ++j) {
           for (int axis = 0; axis < 3; ++axis) {
-            stiffness[i][j] += weight * gradient[i][axis] * gradient[j][axis];
+            stiffness[i][j] += weight * gradients[i][axis] * gradients[j][axis];
           }
         }
       }
