@@ -39,8 +39,9 @@ class PlainBlocks final : public c10::Allocator {
                      "out of memory: " << format_bytes(static_cast<double>(bytes))
                                        << " were asked for. Lower cycle.batch or the grid, or "
                                           "use more processes on more machines.");
-    auto const first = reinterpret_cast<std::uintptr_t>(origin.block) + sizeof(Origin);
-    auto* const data = reinterpret_cast<char*>((first + kAlignment - 1) / kAlignment * kAlignment);
+    auto const block = reinterpret_cast<std::uintptr_t>(origin.block);
+    auto const data_at = (block + room) / kAlignment * kAlignment;
+    auto* const data = static_cast<char*>(origin.block) + (data_at - block);
     std::memcpy(data - sizeof(Origin), &origin, sizeof(Origin));
     return {data, data, release, cpu};
   }
