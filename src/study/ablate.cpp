@@ -15,6 +15,7 @@
 #include "voxcycle/study/study.hpp"
 #include "voxcycle/train/frame.hpp"
 #include "voxcycle/train/memory.hpp"
+#include "voxcycle/train/run_directory.hpp"
 
 #include <algorithm>
 #include <cstdio>
