@@ -4,7 +4,7 @@
 #include "voxcycle/comm/device_choice.hpp"
 #include "voxcycle/core/memory.hpp"
 #include "voxcycle/grid/micro_batches.hpp"
-#include "voxcycle/train/frame.hpp"
+#include "voxcycle/network/network.hpp"
 
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
@@ -35,7 +35,7 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
       grid_(grid),
       process_grid_(ProcessGrid(comm, options.slabs).on(grid)),
       network_(network_on_device(options, grid)),
-      averaged_(*network_, make_network(options.network, network_->frames())),
+      averaged_(*network_, make_network(options.network, network_->problems())),
       reducer_(comm, network_->parameters(), variant.reduction),
       optimizer_(make_optimizer(options_.optimizer, groups())),
       loss_(make_loss(options.loss, {grid, options.boundary, options.source, options.device})),

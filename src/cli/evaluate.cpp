@@ -13,10 +13,10 @@
 #include "voxcycle/evaluate/compare.hpp"
 #include "voxcycle/evaluate/evaluation.hpp"
 #include "voxcycle/evaluate/report.hpp"
+#include "voxcycle/network/network.hpp"
 #include "voxcycle/train/agreement.hpp"
 #include "voxcycle/train/averaged_weights.hpp"
 #include "voxcycle/train/checkpoint.hpp"
-#include "voxcycle/train/frame.hpp"
 #include "voxcycle/train/run_directory.hpp"
 
 #include <algorithm>

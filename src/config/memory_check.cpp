@@ -7,7 +7,7 @@
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/memory.hpp"
 #include "voxcycle/core/text.hpp"
-#include "voxcycle/train/frame.hpp"
+#include "voxcycle/network/network.hpp"
 
 #include <algorithm>
 #include <set>

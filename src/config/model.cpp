@@ -5,9 +5,9 @@
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/network/network.hpp"
 #include "voxcycle/solver/model.hpp"
 #include "voxcycle/train/checkpoint.hpp"
-#include "voxcycle/train/frame.hpp"
 
 #include <filesystem>
 #include <sstream>

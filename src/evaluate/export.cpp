@@ -3,9 +3,9 @@
 
 #include "voxcycle/core/json.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/network/network.hpp"
 #include "voxcycle/network/script_module.hpp"
 #include "voxcycle/train/agreement.hpp"
-#include "voxcycle/train/frame.hpp"
 
 #include <sstream>
 #include <tuple>

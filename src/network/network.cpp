@@ -11,7 +11,7 @@ namespace voxcycle {
 namespace {
 
 struct Kind {
-  std::shared_ptr<Network> (*make)(NetworkOptions const&, std::shared_ptr<FrameCache>);
+  std::shared_ptr<Network> (*make)(NetworkOptions const&, std::shared_ptr<LevelProblems>);
   void (*require_fits)(NetworkOptions const&, Grid3 const&);
   Field (*plan)(NetworkOptions const&, Tape&, Grid3 const&, Field const& x);
 };
@@ -19,8 +19,8 @@ struct Kind {
 template <class T>
 Kind kind() {
   return {[](NetworkOptions const& options,
-             std::shared_ptr<FrameCache> frames) -> std::shared_ptr<Network> {
-            return std::make_shared<T>(options, std::move(frames));
+             std::shared_ptr<LevelProblems> problems) -> std::shared_ptr<Network> {
+            return std::make_shared<T>(options, std::move(problems));
           },
           T::require_fits, T::plan};
 }
@@ -34,8 +34,8 @@ Registry<Kind> const kNetworks{"network",
 
 }  // namespace
 
-Network::Network(std::shared_ptr<FrameCache> frames)
-    : module_(std::make_shared<torch::nn::Module>()), frames_(std::move(frames)) {}
+Network::Network(std::shared_ptr<LevelProblems> problems)
+    : module_(std::make_shared<torch::nn::Module>()), problems_(std::move(problems)) {}
 
 std::vector<at::Tensor> Network::parameters() const {
   return module_->parameters();
@@ -75,12 +75,17 @@ void require_fits(NetworkOptions const& options, Grid3 const& grid) {
 }
 
 std::shared_ptr<Network> make_network(NetworkOptions const& options,
-                                      std::shared_ptr<FrameCache> frames) {
-  return kNetworks.at(options.name).make(options, std::move(frames));
+                                      std::shared_ptr<LevelProblems> problems) {
+  return kNetworks.at(options.name).make(options, std::move(problems));
 }
 
-std::shared_ptr<Network> make_network(NetworkOptions const& options, FrameOfGrid frame) {
-  return make_network(options, std::make_shared<FrameCache>(std::move(frame)));
+std::shared_ptr<Network> make_network(NetworkOptions const& options, Boundary const& boundary,
+                                      Source const& source) {
+  EquationOptions const equation{.boundary = boundary,
+                                 .source = source,
+                                 .smoothing = options.smoothing,
+                                 .nested = options.coarse == CoarseLevels::black_box};
+  return make_network(options, std::make_shared<LevelProblems>(equation));
 }
 
 Field plan_network(NetworkOptions const& options, Tape& tape, Grid3 const& grid, Field const& x) {

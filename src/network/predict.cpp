@@ -27,7 +27,7 @@ at::Tensor predict(ProcessGrid const& all, Network& network, Grid3 const& grid, 
   MicroBatches const x{network_input(nu, source)};
   nu.reset();
   at::Tensor const u = network.forward(context, grid, x).front();
-  double const datum = network.frames()->at(context, grid).datum;
+  double const datum = network.problems()->at(context, grid).datum;
   return datum == 0.0 ? u : u.to(at::kDouble) + datum;  // a large one leaves float32 few digits
 }
 

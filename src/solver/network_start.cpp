@@ -128,7 +128,7 @@ at::Tensor NetworkStart::operator()(Equation const& e) const {
     log_warning(std::string("the network has no solution here: ") + problem.what());
     return {};
   }
-  model_->network->frames()->clear();
+  model_->network->problems()->clear();
   if (block > 1) {
     std::vector<std::int64_t> const nodes{fine.nodes(0), fine.nodes(1), fine.nodes(2)};
     u = at::upsample_trilinear3d(u, nodes, /*align_corners=*/true);

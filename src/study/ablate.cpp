@@ -11,9 +11,9 @@
 #include "voxcycle/core/stop_signal.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/dataset/generate.hpp"
+#include "voxcycle/network/network.hpp"
 #include "voxcycle/study/child_process.hpp"
 #include "voxcycle/study/study.hpp"
-#include "voxcycle/train/frame.hpp"
 #include "voxcycle/train/memory.hpp"
 #include "voxcycle/train/run_directory.hpp"
 

@@ -7,12 +7,12 @@
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/dataset/held_out.hpp"
 #include "voxcycle/grid/micro_batches.hpp"
+#include "voxcycle/network/network.hpp"
 #include "voxcycle/network/predict.hpp"
 #include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/solver/spectrum.hpp"
 #include "voxcycle/train/agreement.hpp"
 #include "voxcycle/train/checkpoint.hpp"
-#include "voxcycle/train/frame.hpp"
 #include "voxcycle/train/held_out.hpp"
 #include "voxcycle/train/run_directory.hpp"
 

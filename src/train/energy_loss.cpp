@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/network/source_term.hpp"
 #include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/poisson/sample_sums.hpp"
 
 #include "train/energy_scale.hpp"
 #include "train/losses.hpp"
-#include "train/source_term.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
@@ -12,7 +12,8 @@ namespace {
 
 class EnergyLoss final : public Loss {
  public:
-  explicit EnergyLoss(LossProblem const& problem) : grid_(problem.grid), source_(problem) {}
+  explicit EnergyLoss(LossProblem const& problem)
+      : grid_(problem.grid), source_(problem.grid, problem.source, problem.device) {}
   LossTerms evaluate(LossInput const& in) const override {
     auto [energy, gradient] =
         energy_and_gradient(in.u, in.nu, grid_, source_.load(in.f, in.u.scalar_type()));
@@ -27,7 +28,9 @@ class EnergyLoss final : public Loss {
 class NormalisedEnergyLoss final : public Loss {
  public:
   explicit NormalisedEnergyLoss(LossProblem const& problem)
-      : problem_(problem), source_(problem), scale_("energy_normalised", problem) {}
+      : problem_(problem),
+        source_(problem.grid, problem.source, problem.device),
+        scale_("energy_normalised", problem) {}
   LossTerms evaluate(LossInput const& in) const override {
     auto const dtype = in.u.scalar_type();
     auto const b = source_.load(in.f, in.u.scalar_type());

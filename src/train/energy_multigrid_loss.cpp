@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/network/source_term.hpp"
 #include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/poisson/multigrid.hpp"
 #include "voxcycle/poisson/sample_sums.hpp"
 
 #include "train/energy_scale.hpp"
 #include "train/losses.hpp"
-#include "train/source_term.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
@@ -14,7 +14,9 @@ namespace {
 class EnergyMultigridLoss final : public Loss {
  public:
   explicit EnergyMultigridLoss(LossProblem const& problem)
-      : problem_(problem), source_(problem), scale_("energy_multigrid", problem) {}
+      : problem_(problem),
+        source_(problem.grid, problem.source, problem.device),
+        scale_("energy_multigrid", problem) {}
 
   LossTerms evaluate(LossInput const& in) const override {
     auto const dtype = in.u.scalar_type();

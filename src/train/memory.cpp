@@ -90,7 +90,7 @@ class Follower {
   LossPlan const loss_;
   Ledger ledger_;
   std::vector<Held> kept_;
-  std::optional<Tape> evaluation_;  ///< keeps the networks' frames
+  std::optional<Tape> evaluation_;  ///< keeps the networks' level problems
   MemoryPlan plan_made_;
 };
 

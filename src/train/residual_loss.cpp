@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/network/source_term.hpp"
 #include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/poisson/sample_sums.hpp"
 
 #include "train/losses.hpp"
-#include "train/source_term.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
@@ -14,7 +14,7 @@ class ResidualLoss final : public Loss {
  public:
   explicit ResidualLoss(LossProblem const& problem)
       : grid_(problem.grid),
-        source_(problem),
+        source_(problem.grid, problem.source, problem.device),
         lift_(lift(grid_, from_datum(problem.boundary),
                    at::device(problem.device).dtype(at::kDouble))),
         mask_(free_node_mask(problem.grid, problem.boundary,

@@ -52,7 +52,7 @@ RunState::RunState(TrainOptions const& options, Communicator const& comm, std::v
       comm_(comm),
       stages_(std::move(stages)),
       network_(make_network(options.network, options.boundary, options.source)),
-      averaged_(*network_, make_network(options.network, network_->frames())),
+      averaged_(*network_, make_network(options.network, network_->problems())),
       best_gap_(kInfinity) {
   for (auto const& stage : stages_) require_fits(o_.network, stage.plan.grid);
   if (o_.dtype == at::kDouble) {

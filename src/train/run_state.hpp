@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/network/network.hpp"
 #include "voxcycle/train/averaged_weights.hpp"
 #include "voxcycle/train/checkpoint.hpp"
-#include "voxcycle/train/frame.hpp"
 #include "voxcycle/train/held_out.hpp"
 #include "voxcycle/train/trainer.hpp"
 

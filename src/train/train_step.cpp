@@ -127,7 +127,7 @@ BatchResult batch_gradient(BatchContext const& c, LocalBatch const& batch,
       .total_samples = options.samples,
       .recompute = c.recompute};
   c.reducer.begin(context.total_micro_batches * c.process_grid.slabs.count);
-  double const datum = c.network.frames()->at(context, c.grid).datum;
+  double const datum = c.network.problems()->at(context, c.grid).datum;
   auto micro_batches = local_inputs(c, batch, device, datum);
   MicroBatches x;
   for (auto const& micro_batch : micro_batches)

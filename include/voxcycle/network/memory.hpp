@@ -60,11 +60,11 @@ class Tape {
     bool gradient = true;              ///< false: forward alone keeps nothing for backward
     bool recompute = false;  ///< pieces of the network keep their inputs alone (see recomputed)
     Slabs slabs = {};        ///< of the samples' space, one of them this rank's
-    /// What the network keeps of each grid that it meets (see NodalFrame); empty: nothing.
+    /// What the network keeps of each grid that it meets (see LevelProblem); empty: nothing.
     std::function<Ledger::Held(Ledger&, Grid3 const&)> frame = {};
     /// What smoothing one micro-batch needs besides its input and its output; empty: no smoothing.
     std::function<void(Ledger&, Grid3 const&, std::int64_t samples)> smoother = {};
-    /// What NestedFields hold and need while they work; empty: there are none.
+    /// What NestedEquation holds and needs while it works; empty: there are none.
     struct Nested {
       /// @param micro-batch  samples of the largest micro-batch @return what is held as long as the
       /// fields live
@@ -75,7 +75,7 @@ class Tape {
       std::function<void(Ledger&, Grid3 const&, std::int64_t samples)> smooth = {};
     };
     Nested nested = {};
-    /// Whether prolonged fields lose Dirichlet values (see has_steps).
+    /// Whether prolonged fields lose Dirichlet values (see Boundary).
     bool has_steps = false;
   };
 

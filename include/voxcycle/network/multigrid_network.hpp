@@ -28,7 +28,7 @@ class LevelEquation;
 /// level, which is solved directly, has no head then.
 class MultigridNetwork : public Network {
  public:
-  MultigridNetwork(NetworkOptions const& options, std::shared_ptr<FrameCache> frames);
+  MultigridNetwork(NetworkOptions const& options, std::shared_ptr<LevelProblems> problems);
   ~MultigridNetwork() override;
 
   MicroBatches forward(ForwardContext const& context, Grid3 const& grid,

@@ -4,7 +4,7 @@
 #include "voxcycle/core/named_tensors.hpp"
 #include "voxcycle/grid/grid3.hpp"
 #include "voxcycle/network/forward_context.hpp"
-#include "voxcycle/network/nodal_frame.hpp"
+#include "voxcycle/network/level_problem.hpp"
 #include "voxcycle/network/norm.hpp"
 #include "voxcycle/network/scripted.hpp"
 
@@ -39,7 +39,7 @@ struct NetworkOptions {
   /// Finer grids, doubles of the last, have smoothing steps alone.
   std::map<std::int64_t, std::int64_t> channels{{4, 64}, {8, 64}, {16, 32}, {32, 16}};
   Norm norm = Norm::sync_batch;
-  /// multigrid: corrections are s/n times the head's output, in units of NodalFrame::size.
+  /// multigrid: corrections are s/n times the head's output, in units of LevelProblem::size.
   double correction_scale = 4.0;
   CoarseLevels coarse = CoarseLevels::averaged;
   /// multigrid with nested levels: number of fields that the block of each grid above the coarsest
@@ -69,13 +69,13 @@ struct LevelParameters {
 /// the equation (src/network/python/frame.py).
 class Network : public Scripted {
  public:
-  explicit Network(std::shared_ptr<FrameCache> frames);
+  explicit Network(std::shared_ptr<LevelProblems> problems);
 
   /// @param grid  grid of this pass
   /// @param x     micro-batches [n, inputs, nx, ny, nz], float32: log nu and, with two inputs, f
-  /// @return u less the datum of its frame, micro-batches [n, 1, nx+1, ny+1, nz+1], float32
-  /// (float64 where
-  ///         context.dtype is), with exact Dirichlet values. **Collective** with sync_batch.
+  /// @return u less the datum of the boundary, micro-batches [n, 1, nx+1, ny+1, nz+1], float32
+  ///         (float64 where context.dtype is), with exact Dirichlet values. **Collective** with
+  ///         sync_batch.
   virtual MicroBatches forward(ForwardContext const& context, Grid3 const& grid,
                                MicroBatches const& x) = 0;
 
@@ -93,12 +93,12 @@ class Network : public Scripted {
   void to(at::Device device);
   void to(at::ScalarType type);
 
-  /// For another network of the same equation: fine grids' frames are large.
-  std::shared_ptr<FrameCache> const& frames() const { return frames_; }
+  /// For another network of the same equation: those of fine grids are large.
+  std::shared_ptr<LevelProblems> const& problems() const { return problems_; }
 
  private:
   std::shared_ptr<torch::nn::Module> module_;
-  std::shared_ptr<FrameCache> frames_;
+  std::shared_ptr<LevelProblems> problems_;
 };
 
 /// Where the network's weights are; the CPU if it has none.
@@ -112,8 +112,9 @@ std::vector<std::string> network_names();
 void require_fits(NetworkOptions const& options, Grid3 const& grid);
 /// @throws Error for an unknown name or options out of range, naming the valid ones.
 std::shared_ptr<Network> make_network(NetworkOptions const& options,
-                                      std::shared_ptr<FrameCache> frames);
-/// With frames of its own.
-std::shared_ptr<Network> make_network(NetworkOptions const& options, FrameOfGrid frame);
+                                      std::shared_ptr<LevelProblems> problems);
+/// For this equation, with level problems of its own.
+std::shared_ptr<Network> make_network(NetworkOptions const& options, Boundary const& boundary,
+                                      Source const& source);
 
 }  // namespace voxcycle

@@ -35,7 +35,7 @@ namespace voxcycle {
 /// slows only the layers of coarser levels.
 class UnetNetwork : public Network {
  public:
-  UnetNetwork(NetworkOptions const& options, std::shared_ptr<FrameCache> frames);
+  UnetNetwork(NetworkOptions const& options, std::shared_ptr<LevelProblems> problems);
   ~UnetNetwork() override;
 
   MicroBatches forward(ForwardContext const& context, Grid3 const& grid,

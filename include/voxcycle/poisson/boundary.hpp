@@ -33,6 +33,9 @@ struct Boundary {
   bool has_dirichlet() const;
   /// Whether two Dirichlet faces differ; else the lift is constant.
   bool has_different_values() const;
+  /// Whether two Dirichlet faces that meet differ: a field prolonged from the coarser grid then
+  /// lacks the exact values beside their edge.
+  bool has_steps() const;
   bool operator==(Boundary const&) const = default;
 };
 

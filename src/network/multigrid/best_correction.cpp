@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "network/multigrid/best_correction.hpp"
 
+#include "voxcycle/poisson/nested_equation.hpp"
+
 #include <utility>
 
 #include <ATen/ATen.h>
@@ -15,8 +17,8 @@ using torch::autograd::variable_list;
 constexpr double kRidge = 1e-5;  ///< of the diagonal
 
 struct Kept : torch::CustomClassHolder {
-  explicit Kept(Nested fields_in) : fields(std::move(fields_in)) {}
-  Nested fields;
+  explicit Kept(Nested nested_in) : nested(std::move(nested_in)) {}
+  Nested nested;
 };
 
 /// A sum over the nodes of each sample: [n] float64.
@@ -117,8 +119,8 @@ c10::IValue as_value(Nested const& nested) {
   return c10::IValue::make_capsule(c10::make_intrusive<Kept>(nested));
 }
 
-NestedFields const& nested_of(c10::IValue const& value) {
-  return *static_cast<Kept const&>(*value.toCapsule()).fields;
+NestedEquation const& nested_of(c10::IValue const& value) {
+  return *static_cast<Kept const&>(*value.toCapsule()).nested;
 }
 
 at::Tensor best_correction(at::Tensor const& u, at::Tensor const& directions,

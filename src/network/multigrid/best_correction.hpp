@@ -3,7 +3,6 @@
 
 #include "voxcycle/core/ledger.hpp"
 #include "voxcycle/network/memory.hpp"
-#include "voxcycle/network/nodal_frame.hpp"
 
 #include <memory>
 #include <vector>
@@ -16,11 +15,12 @@ struct IValue;
 
 namespace voxcycle {
 
-using Nested = std::shared_ptr<NestedFields const>;
+class NestedEquation;
+using Nested = std::shared_ptr<NestedEquation const>;
 
-/// A micro-batch's fields as autograd's functions keep them for their backward.
+/// A micro-batch's equation as autograd's functions keep them for their backward.
 c10::IValue as_value(Nested const& nested);
-NestedFields const& nested_of(c10::IValue const& value);
+NestedEquation const& nested_of(c10::IValue const& value);
 
 /// Of one micro-batch: u and the directions after the smoothing steps, and the sum of u and that
 /// combination of the directions which has the least energy. By Ritz it is the closest to the
@@ -36,7 +36,7 @@ NestedFields const& nested_of(c10::IValue const& value);
 /// @param mask        of free nodes
 at::Tensor best_correction(at::Tensor const& u, at::Tensor const& directions,
                            at::Tensor const& mask, Nested const& nested, int level);
-/// @param held  what NestedFields hold
+/// @param held  what NestedEquation holds
 Field plan_best_correction(Tape& tape, Field const& u, Field const& directions,
                            std::vector<Ledger::Held> const& held);
 

@@ -2,6 +2,7 @@
 #include "network/multigrid/level_equation.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/poisson/nested_equation.hpp"
 
 #include <array>
 #include <utility>
@@ -21,9 +22,9 @@ std::array<std::int64_t, 3> nodes_of(Grid3 const& grid) {
   return {grid.nodes(0), grid.nodes(1), grid.nodes(2)};
 }
 
-MicroBatches lifted(NodalFrame const& frame, MicroBatches const& x) {
+MicroBatches lifted(LevelProblem const& problem, MicroBatches const& x) {
   return each(x, [&](at::Tensor const& micro_batch) {
-    return frame.lift.expand({micro_batch.size(0), -1, -1, -1, -1});
+    return problem.lift.expand({micro_batch.size(0), -1, -1, -1, -1});
   });
 }
 
@@ -37,21 +38,21 @@ at::Tensor padded(at::Tensor const& u, Grid3 const& fine) {
 /// The same equation on every grid, for what the network sees there; trilinear interpolation.
 class AveragedEquation final : public LevelEquation {
  public:
-  AveragedEquation(ForwardContext const& context, FrameCache& frames)
-      : context_(context), frames_(frames) {}
+  AveragedEquation(ForwardContext const& context, LevelProblems& problems)
+      : context_(context), problems_(problems) {}
 
   MicroBatches coarsest(Grid3 const& grid, MicroBatches const& x) override {
-    return lifted(frames_.at(context_, grid), x);
+    return lifted(problems_.at(context_, grid), x);
   }
   MicroBatches prolonged(Grid3 const& fine, MicroBatches const& coarse) override {
     MicroBatches const u = each(coarse, [&](at::Tensor const& micro_batch) {
       return micro_batch.size(0) > 0 ? voxcycle::prolonged(micro_batch, nodes_of(fine))
                                      : padded(micro_batch, fine);
     });
-    return frames_.with_dirichlet_values(context_, fine, u);
+    return problems_.at(context_, fine).with_dirichlet_values(u);
   }
   MicroBatches smoothed(Grid3 const& grid, MicroBatches const& u, MicroBatches const& x) override {
-    return voxcycle::smoothed(frames_.at(context_, grid), u, x);
+    return voxcycle::smoothed(problems_.at(context_, grid), u, x);
   }
   MicroBatches corrected(Grid3 const&, MicroBatches const&, MicroBatches const&) override {
     throw Error("network.directions needs nested levels: set network.coarse = black_box.");
@@ -59,11 +60,11 @@ class AveragedEquation final : public LevelEquation {
 
  private:
   ForwardContext const& context_;
-  FrameCache& frames_;
+  LevelProblems& problems_;
 };
 
 /// One linear step of a micro-batch's u on grid `level`; its transpose in the backward pass.
-using Step = at::Tensor (NestedFields::*)(int level, at::Tensor const& u) const;
+using Step = at::Tensor (NestedEquation::*)(int level, at::Tensor const& u) const;
 template <Step Forward, Step Transposed>
 struct NestedFunction : torch::autograd::Function<NestedFunction<Forward, Transposed>> {
   static at::Tensor forward(AutogradContext* ctx, at::Tensor const& u, Nested const& nested,
@@ -78,25 +79,23 @@ struct NestedFunction : torch::autograd::Function<NestedFunction<Forward, Transp
     return {(nested.*Transposed)(level, gradients.at(0).contiguous()), {}, {}};
   }
 };
-using Prolong = NestedFunction<&NestedFields::prolonged, &NestedFields::restricted>;
-using Smooth = NestedFunction<&NestedFields::smooth, &NestedFields::transposed>;
+using Prolong = NestedFunction<&NestedEquation::prolonged, &NestedEquation::restricted>;
+using Smooth = NestedFunction<&NestedEquation::smooth, &NestedEquation::transposed>;
 
 /// Each coarser grid has the space of the finer one that its interpolation spans.
 class NestedMicroBatches final : public LevelEquation {
  public:
-  NestedMicroBatches(ForwardContext const& context, FrameCache& frames, Grid3 const& finest,
+  NestedMicroBatches(ForwardContext const& context, LevelProblems& problems, Grid3 const& finest,
                      MicroBatches const& x, int levels)
-      : context_(context), frames_(frames), finest_(finest) {
-    auto const& frame = frames.at(context, finest);
+      : context_(context), problems_(problems), finest_(finest) {
+    auto const& problem = problems.at(context, finest);
     for (auto const& micro_batch : x) {
-      nested_.push_back(micro_batch.size(0) > 0
-                            ? frame.nested(micro_batch, solution_type(context), levels)
-                            : nullptr);
+      nested_.push_back(micro_batch.size(0) > 0 ? problem.nested(micro_batch, levels) : nullptr);
     }
   }
 
   MicroBatches coarsest(Grid3 const& grid, MicroBatches const& x) override {
-    MicroBatches u = lifted(frames_.at(context_, grid), x);
+    MicroBatches u = lifted(problems_.at(context_, grid), x);
     for (std::size_t k = 0; k < u.size(); ++k) {
       if (nested_[k]) u[k] = nested_[k]->coarsest();
     }
@@ -119,7 +118,7 @@ class NestedMicroBatches final : public LevelEquation {
   }
   MicroBatches corrected(Grid3 const& grid, MicroBatches const& u,
                          MicroBatches const& directions) override {
-    at::Tensor const& mask = frames_.at(context_, grid).mask;
+    at::Tensor const& mask = problems_.at(context_, grid).mask;
     MicroBatches best;
     for (std::size_t k = 0; k < u.size(); ++k) {
       best.push_back(nested_[k]
@@ -137,18 +136,18 @@ class NestedMicroBatches final : public LevelEquation {
   }
 
   ForwardContext const& context_;
-  FrameCache& frames_;
+  LevelProblems& problems_;
   Grid3 finest_;
   std::vector<Nested> nested_;  ///< of each micro-batch; null where it has no sample
 };
 
 }  // namespace
 
-std::unique_ptr<LevelEquation> equation_of(ForwardContext const& context, FrameCache& frames,
+std::unique_ptr<LevelEquation> equation_of(ForwardContext const& context, LevelProblems& problems,
                                            Grid3 const& finest, MicroBatches const& x, int levels) {
-  if (!frames.at(context, finest).nested)
-    return std::make_unique<AveragedEquation>(context, frames);
-  return std::make_unique<NestedMicroBatches>(context, frames, finest, x, levels);
+  if (!problems.at(context, finest).is_nested())
+    return std::make_unique<AveragedEquation>(context, problems);
+  return std::make_unique<NestedMicroBatches>(context, problems, finest, x, levels);
 }
 
 PlannedEquation::PlannedEquation(Tape& tape, Grid3 const& finest, int levels)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/network/nodal_frame.hpp"
+#include "voxcycle/network/level_problem.hpp"
 
 #include <memory>
 #include <vector>
@@ -33,7 +33,7 @@ class LevelEquation {
 /// As the frame of the finest grid wants it: nested, or with an equation of its own on each grid.
 /// @param x       of the finest grid
 /// @param levels  number of grids of the pass
-std::unique_ptr<LevelEquation> equation_of(ForwardContext const& context, FrameCache& frames,
+std::unique_ptr<LevelEquation> equation_of(ForwardContext const& context, LevelProblems& problems,
                                            Grid3 const& finest, MicroBatches const& x, int levels);
 
 /// What a LevelEquation does, followed on a tape.

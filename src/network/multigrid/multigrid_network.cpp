@@ -154,8 +154,8 @@ MicroBatches pooled(MicroBatches const& x) {
 }  // namespace
 
 MultigridNetwork::MultigridNetwork(NetworkOptions const& options,
-                                   std::shared_ptr<FrameCache> frames)
-    : Network(std::move(frames)), options_(options) {
+                                   std::shared_ptr<LevelProblems> problems)
+    : Network(std::move(problems)), options_(options) {
   require_blocks(options_);
   std::int64_t child = 0;
   for (auto const& [n, channels] : options_.channels) {
@@ -207,7 +207,7 @@ MultigridNetwork::Output MultigridNetwork::run_level(ForwardContext const& conte
                                                      MicroBatches const& x,
                                                      MicroBatches const& from_finer) {
   auto& level = *levels_.at(grid.level());
-  auto const& frame = frames()->at(context, grid);
+  auto const& problem = problems()->at(context, grid);
   ForwardContext const here = pass_on(context, grid);
   MicroBatches h = level.encode(here, own_slabs(here, x), from_finer);
 
@@ -232,9 +232,9 @@ MultigridNetwork::Output MultigridNetwork::run_level(ForwardContext const& conte
   if (head.empty()) return {equation.smoothed(grid, u, x), g};
   head = gathered_nodes(here, head);
   if (options_.directions > 0) return {equation.corrected(grid, u, head), g};
-  double const scale = frame.size * options_.correction_scale / static_cast<double>(grid.level());
+  double const scale = problem.size * options_.correction_scale / static_cast<double>(grid.level());
   u = each(u, head, [&](at::Tensor const& base, at::Tensor const& correction) {
-    return at::addcmul(base, frame.mask, correction.to(base.scalar_type()).contiguous(), scale);
+    return at::addcmul(base, problem.mask, correction.to(base.scalar_type()).contiguous(), scale);
   });
   return {equation.smoothed(grid, u, x), g};
 }
@@ -333,7 +333,7 @@ MicroBatches MultigridNetwork::forward(ForwardContext const& context, Grid3 cons
   require_fits(options_, grid);
   context.slabs.require_fits(grid);
   auto const equation =
-      equation_of(context, *frames(), grid, x, halvings_to_coarsest(options_, grid) + 1);
+      equation_of(context, *problems(), grid, x, halvings_to_coarsest(options_, grid) + 1);
   return solution(context, *equation, grid, x);
 }
 

@@ -123,8 +123,8 @@ class UnetNetwork::Extra : public torch::nn::Module, public Scripted {
   std::int64_t level_;
 };
 
-UnetNetwork::UnetNetwork(NetworkOptions const& options, std::shared_ptr<FrameCache> frames)
-    : Network(std::move(frames)), options_(options) {
+UnetNetwork::UnetNetwork(NetworkOptions const& options, std::shared_ptr<LevelProblems> problems)
+    : Network(std::move(problems)), options_(options) {
   require_sizes(options_);
   std::int64_t const channels = options_.base_channels;
   stem_ = module().register_module(
@@ -207,7 +207,7 @@ MicroBatches UnetNetwork::forward(ForwardContext const& context, Grid3 const& gr
   require_fits(options_, grid);
   VOXCYCLE_REQUIRE(context.spatial == nullptr,
                    "network: a unet is not shared out in slabs. Set run.space = 1.");
-  auto const& frame = frames()->at(context, grid);
+  auto const& problem = problems()->at(context, grid);
   auto const beyond = extras_.upper_bound(grid.level());
   MicroBatches h = stem_->forward(context, as_features(context, x));
   for (auto place = beyond; place != extras_.begin();) {
@@ -218,10 +218,10 @@ MicroBatches UnetNetwork::forward(ForwardContext const& context, Grid3 const& gr
     g = place->second->after->forward(context, g);
   }
   MicroBatches const u = each(head_->forward(context, g), [&](at::Tensor const& n) {
-    return at::addcmul(frame.lift, frame.mask, n.to(solution_type(context)).contiguous(),
-                       frame.size);
+    return at::addcmul(problem.lift, problem.mask, n.to(solution_type(context)).contiguous(),
+                       problem.size);
   });
-  return smoothed(frame, u, x);
+  return smoothed(problem, u, x);
 }
 
 namespace {

@@ -89,6 +89,18 @@ bool Boundary::has_different_values() const {
   });
 }
 
+bool Boundary::has_steps() const {
+  for (int a = 0; a < 6; ++a) {
+    for (int b = a + 1; b < 6; ++b) {
+      bool const meet = a / 2 != b / 2;
+      bool const fixed =
+          faces[a].kind == FaceKind::dirichlet && faces[b].kind == FaceKind::dirichlet;
+      if (meet && fixed && faces[a].value != faces[b].value) return true;
+    }
+  }
+  return false;
+}
+
 Boundary parse_boundary(std::string_view text) {
   auto const entries = split_list(text);
   VOXCYCLE_REQUIRE(entries.size() == 6,

@@ -4,7 +4,7 @@
 #include "voxcycle/bench/step_trial.hpp"
 
 #include "voxcycle/config/options.hpp"
-#include "voxcycle/train/frame.hpp"
+#include "voxcycle/network/network.hpp"
 
 #include "../memory.hpp"
 #include <ATen/Context.h>

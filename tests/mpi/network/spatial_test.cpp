@@ -33,8 +33,8 @@ struct Options {
 Outcome pass_over(ProcessGrid const& process_grid, Options const& options) {
   std::map<std::int64_t, std::int64_t> channels{{3, 8}, {6, 6}, {12, 4}, {24, 3}};
   channels.erase(channels.upper_bound(options.finest_block), channels.end());
-  auto const network = make_network({.inputs = 2, .channels = channels, .norm = options.norm},
-                                    testing::default_frame);
+  auto const network =
+      testing::bare_network({.inputs = 2, .channels = channels, .norm = options.norm});
   testing::perturb(*network);
   network->to(at::kDouble);
   at::manual_seed(4);

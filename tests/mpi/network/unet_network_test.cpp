@@ -20,13 +20,12 @@ struct Outcome {
 
 /// One training pass over kSamples samples spread over the ranks of `comm`.
 Outcome pass_over(Communicator const& comm, Norm norm, at::ScalarType dtype) {
-  auto const network = make_network({.name = "unet",
-                                     .norm = norm,
-                                     .depth = 2,
-                                     .base_channels = 4,
-                                     .adaptation = Adaptation::yes,
-                                     .cycle_levels = {4, 8}},
-                                    testing::default_frame);
+  auto const network = testing::bare_network({.name = "unet",
+                                              .norm = norm,
+                                              .depth = 2,
+                                              .base_channels = 4,
+                                              .adaptation = Adaptation::yes,
+                                              .cycle_levels = {4, 8}});
   testing::perturb(*network);
   if (dtype == at::kDouble) network->to(at::kDouble);
   at::manual_seed(4);

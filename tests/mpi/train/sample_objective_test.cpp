@@ -3,7 +3,7 @@
 
 #include "voxcycle/core/stop_signal.hpp"
 #include "voxcycle/io/shard.hpp"
-#include "voxcycle/train/frame.hpp"
+#include "voxcycle/network/network.hpp"
 #include "voxcycle/train/loss.hpp"
 
 #include <filesystem>

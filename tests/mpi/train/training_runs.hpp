@@ -5,8 +5,8 @@
 #include "voxcycle/dataset/sample_source.hpp"
 #include "voxcycle/field/family.hpp"
 #include "voxcycle/io/shard.hpp"
+#include "voxcycle/network/network.hpp"
 #include "voxcycle/train/checkpoint.hpp"
-#include "voxcycle/train/frame.hpp"
 #include "voxcycle/train/run_directory.hpp"
 #include "voxcycle/train/trainer.hpp"
 

@@ -19,10 +19,7 @@ constexpr std::int64_t kVoxels = 16;
 class StoredField : public Network {
  public:
   explicit StoredField(at::Tensor u)
-      : Network(std::make_shared<FrameCache>([](Grid3 const&, at::Device) {
-          return NodalFrame{at::zeros({1}), at::ones({1})};
-        })),
-        u_(u.to(at::kFloat)) {}
+      : Network(std::make_shared<LevelProblems>()), u_(u.to(at::kFloat)) {}
   MicroBatches forward(ForwardContext const&, Grid3 const&, MicroBatches const& x) override {
     inputs = x.front().size(1);
     largest_batch = std::max(largest_batch, x.front().size(0));

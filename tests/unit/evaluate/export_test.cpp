@@ -2,8 +2,8 @@
 #include "voxcycle/evaluate/export.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/network/network.hpp"
 #include "voxcycle/poisson/energy.hpp"
-#include "voxcycle/train/frame.hpp"
 #include "voxcycle/train/held_out.hpp"
 
 #include <algorithm>

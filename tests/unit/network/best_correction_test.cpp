@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "network/multigrid/best_correction.hpp"
 
+#include "voxcycle/poisson/boundary.hpp"
+#include "voxcycle/poisson/energy.hpp"
+#include "voxcycle/poisson/nested_equation.hpp"
+
 #include <cmath>
 #include <memory>
 
@@ -14,70 +18,40 @@ namespace {
 // What the ridge on the diagonal changes.
 constexpr double kRidge = 1e-5;
 
-/// A dense equation of two samples on 27 nodes, two of whose faces are fixed, and a smoother of one
-/// Richardson step.
-class Dense final : public NestedFields {
- public:
-  Dense() {
-    at::manual_seed(5);
-    at::Tensor const root = at::randn({2, 27, 27}, at::kDouble);
-    matrix = at::matmul(root, root.transpose(1, 2)) / 27.0 + at::eye(27, at::kDouble);
-    load = at::randn({2, 1, 3, 3, 3}, at::kDouble);
-    mask = at::ones({1, 1, 3, 3, 3}, at::kDouble);
-    mask.select(2, 0).zero_();
-    mask.select(4, 2).zero_();
-  }
-  at::Tensor coarsest() const override { return {}; }
-  at::Tensor prolonged(int, at::Tensor const& u) const override { return u; }
-  at::Tensor restricted(int, at::Tensor const& gradient) const override { return gradient; }
-  at::Tensor smooth(int level, at::Tensor const& u) const override {
-    return u + 0.1 * residual(level, u);
-  }
-  at::Tensor transposed(int level, at::Tensor const& gradient) const override {
-    at::Tensor const free = gradient * mask;
-    return free - 0.1 * product(level, free);
-  }
-  at::Tensor smooth_change(int level, at::Tensor const& v) const override {
-    return v - 0.1 * product(level, v);
-  }
-  at::Tensor residual(int, at::Tensor const& u) const override {
-    return (load - times_matrix(u)) * mask;
-  }
-  at::Tensor product(int, at::Tensor const& v) const override { return times_matrix(v) * mask; }
-
-  /// [n]
-  at::Tensor energy(at::Tensor const& u) const {
-    return (u * (0.5 * times_matrix(u) - load)).flatten(1).sum(1);
-  }
-
-  at::Tensor matrix, load, mask;
-
- private:
-  at::Tensor times_matrix(at::Tensor const& u) const {
-    return at::matmul(matrix, u.reshape({2, 27, 1})).view({2, 1, 3, 3, 3});
-  }
-};
-
+/// An equation of two samples on 27 nodes, two of whose faces are fixed.
 struct BestCorrection : ::testing::Test {
   at::Tensor best(at::Tensor const& start, at::Tensor const& proposed) const {
-    return best_correction(start, proposed, equation->mask, equation, 0);
+    return best_correction(start, proposed, mask, equation, 0);
   }
   double raised(at::Tensor const& result, at::Tensor const& before) const {
-    return (equation->energy(result) - equation->energy(before)).max().item<double>();
+    return (energy(result) - energy(before)).max().item<double>();
+  }
+  /// [n]
+  at::Tensor energy(at::Tensor const& field) const {
+    return energy_and_gradient(field, nu, grid, load).energy;
   }
 
-  std::shared_ptr<Dense const> equation = std::make_shared<Dense const>();
-  at::Tensor u = at::randn({2, 1, 3, 3, 3}, at::kDouble);
-  at::Tensor directions = at::randn({2, 4, 3, 3, 3}, at::kDouble);
+  Grid3 const grid = Grid3::cube(2);
+  Boundary const boundary = parse_boundary("1, flux, flux, flux, flux, -0.5");
+  at::Tensor const mask = free_node_mask(grid, boundary, at::kDouble);
+  at::Tensor const nu = [] {
+    at::manual_seed(5);
+    return at::rand({2, 1, 2, 2, 2}, at::kDouble) * 3.0 + 0.5;
+  }();
+  at::Tensor const load = at::randn({2, 1, 3, 3, 3}, at::kDouble);
+  std::shared_ptr<NestedEquation const> const equation = std::make_shared<NestedEquation const>(
+      grid, boundary, nu, load, NestedEquation::Options{1, smoothing_steps(1)});
+  at::Tensor const u = at::randn({2, 1, 3, 3, 3}, at::kDouble);
+  at::Tensor const directions = at::randn({2, 4, 3, 3, 3}, at::kDouble);
 };
 
 TEST_F(BestCorrection, NoOtherCombinationHasLessEnergy) {
   at::Tensor const found = best(u, directions);
   at::Tensor const smooth = equation->smooth(0, u);
   EXPECT_LT(raised(found, smooth), -0.01);
-  EXPECT_TRUE(at::equal(found * (1 - equation->mask), u * (1 - equation->mask)));
+  EXPECT_TRUE(at::equal(found * (1 - mask), u * (1 - mask)));
   for (std::int64_t j = 0; j < 4; ++j) {
-    at::Tensor const v = equation->smooth_change(0, directions.narrow(1, j, 1) * equation->mask);
+    at::Tensor const v = equation->smooth_change(0, directions.narrow(1, j, 1) * mask);
     for (double const length : {-0.02, 0.02}) EXPECT_GT(raised(found + length * v, found), 0.0);
     at::Tensor const along = (v * equation->residual(0, found)).flatten(1).sum(1);
     EXPECT_LT(along.abs().max().item<double>(), 100 * kRidge);
@@ -104,12 +78,12 @@ TEST_F(BestCorrection, DirectionsThatDependOnEachOtherOrAreNothing) {
 
 TEST_F(BestCorrection, BackpropagatesToUAndDirections) {
   auto const value_of = [&](at::Tensor const& start, at::Tensor const& proposed) {
-    return (best(start, proposed).pow(3) * equation->mask).sum();
+    return (best(start, proposed).pow(3) * mask).sum();
   };
   at::Tensor const start = u.clone().requires_grad_();
   at::Tensor const proposed = directions.clone().requires_grad_();
   value_of(start, proposed).backward();
-  at::Tensor const du = at::randn_like(u) * equation->mask, dv = at::randn_like(directions);
+  at::Tensor const du = at::randn_like(u) * mask, dv = at::randn_like(directions);
   double const step = 1e-5;
   auto const gradient = [&](double along_u, double along_v) {
     auto const at = [&](double sign) {

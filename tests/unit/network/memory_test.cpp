@@ -144,7 +144,7 @@ std::vector<NetworkOptions> networks() {
 
 TEST(PlanNetwork, CountsTheWeightsOfTheNetworkItself) {
   for (auto const& options : networks()) {
-    auto const network = make_network(options, testing::default_frame);
+    auto const network = testing::bare_network(options);
     std::int64_t count = 0;
     for (auto const& parameter : network->parameters()) count += parameter.numel();
     EXPECT_EQ(weight_count(options), count) << options.name;

@@ -16,8 +16,9 @@
 namespace voxcycle {
 namespace {
 
+using testing::bare_network;
 using testing::below;
-using testing::default_frame;
+using testing::default_problem;
 using testing::expect_equals_plain;
 using ::testing::HasSubstr;
 using testing::Parameters;
@@ -30,7 +31,7 @@ NetworkOptions small_options() {
 }
 
 std::shared_ptr<Network> small_network() {
-  return make_network(small_options(), default_frame);
+  return bare_network(small_options());
 }
 
 /// The network of the class comment, written with torch's own operations on the whole batch.
@@ -42,9 +43,9 @@ std::pair<at::Tensor, at::Tensor> plain_level(Parameters const& p, at::Tensor co
   at::Tensor h = at::conv3d(log_nu, at_key("stem.weight"), at_key("stem.bias"), 1, 1);
   if (from_finer.defined()) h = h + from_finer;
   h = plain_block(below(level, "enc."), h);
-  auto const frame = default_frame(Grid3::cube(n));
+  auto const problem = default_problem(Grid3::cube(n));
   at::Tensor g = h;
-  at::Tensor u = frame.lift.to(at::kDouble).expand({log_nu.size(0), 1, -1, -1, -1});
+  at::Tensor u = problem.lift.to(at::kDouble).expand({log_nu.size(0), 1, -1, -1, -1});
   if (n > 4) {
     auto const down = at::conv3d(h, at_key("down.weight"), at_key("down.bias"), 2);
     auto const [uc, gc] = plain_level(p, at::avg_pool3d(log_nu, 2), down);
@@ -55,7 +56,7 @@ std::pair<at::Tensor, at::Tensor> plain_level(Parameters const& p, at::Tensor co
     u = at::conv_transpose3d(uc, kernel, {}, 2, 1);
   }
   auto const head = at::conv3d(g, at_key("head.weight"), at_key("head.bias"), 1, 1);
-  return {u + frame.mask * head * (4.0 / static_cast<double>(n)), g};
+  return {u + problem.mask * head * (4.0 / static_cast<double>(n)), g};
 }
 
 TEST(MultigridNetwork, ValueAndGradientsEqualPlainTorchInBothLayouts) {
@@ -117,25 +118,21 @@ TEST(MultigridNetwork, NewLevelReproducesTheProlongedCoarseSolution) {
 
 TEST(MultigridNetwork, HoldsDirichletValuesExactlyWhereFacesMeet) {
   // u = 1 at x = 0, -2 at y = 0; x wins on their edge. Beside it P averages the two.
-  auto const frame_of_faces = [](Grid3 const& grid, at::Device) {
-    auto const shape = grid.node_shape();
-    NodalFrame frame{at::full(shape, 0.25), at::ones(shape)};
-    for (auto const& [axis, value] : {std::pair{3, -2.0}, std::pair{2, 1.0}}) {
-      frame.lift.select(axis, 0).fill_(value);
-      frame.mask.select(axis, 0).zero_();
-    }
-    return frame;
-  };
-  EXPECT_TRUE(has_steps(frame_of_faces(Grid3::cube(4), at::kCPU)));
-  EXPECT_FALSE(has_steps(default_frame(Grid3::cube(4))));
-  auto const network = make_network({.channels = {{4, 8}, {8, 4}, {16, 2}}}, frame_of_faces);
+  Boundary const boundary = parse_boundary("1, flux, -2, flux, flux, flux");
+  double const datum = datum_of(boundary);
+  EXPECT_TRUE(boundary.has_steps());
+  EXPECT_FALSE(Boundary{}.has_steps());
+  auto options = small_options();
+  options.smoothing = 0;
+  options.coarse = CoarseLevels::averaged;
+  auto const network = make_network(options, boundary, Source{});
   perturb(*network);
   auto const comm = make_self_communicator();
   for (std::int64_t n : {4, 8, 16}) {
     ForwardContext const context{.comm = *comm, .total_samples = 2};
     auto const u = network->forward(context, Grid3::cube(n), {at::randn({2, 1, n, n, n})})[0];
-    EXPECT_TRUE(u.select(2, 0).eq(1.0).all().item<bool>()) << n;
-    EXPECT_TRUE(u.select(3, 0).narrow(2, 1, n).eq(-2.0).all().item<bool>()) << n;
+    EXPECT_TRUE(u.select(2, 0).eq(1.0 - datum).all().item<bool>()) << n;
+    EXPECT_TRUE(u.select(3, 0).narrow(2, 1, n).eq(-2.0 - datum).all().item<bool>()) << n;
     u.sum().backward();
   }
 }
@@ -154,8 +151,8 @@ TEST(MultigridNetwork, HoldsDirichletValuesExactly) {
 
 TEST(MultigridNetwork, StartIsAFunctionOfSeedAndNameAlone) {
   auto const three = small_network();
-  auto const two = make_network({.channels = {{4, 8}, {8, 4}}}, default_frame);
-  auto const other = make_network({.channels = {{4, 8}, {8, 4}}, .seed = 2}, default_frame);
+  auto const two = bare_network({.channels = {{4, 8}, {8, 4}}});
+  auto const other = bare_network({.channels = {{4, 8}, {8, 4}}, .seed = 2});
   auto const of_three = testing::named_parameters(*three);
   for (auto const& [name, value] : two->named_parameters()) {
     EXPECT_TRUE(at::equal(value, of_three.at(name)));
@@ -195,7 +192,7 @@ TEST(MultigridNetwork, GridsAboveTheFinestBlockAreProlonged) {
 }
 
 TEST(MultigridNetwork, TheCoarsestLevelProposesNoDirections) {
-  auto const network = make_network({.channels = {{4, 4}, {8, 4}}, .directions = 3}, default_frame);
+  auto const network = bare_network({.channels = {{4, 4}, {8, 4}}, .directions = 3});
   std::vector<std::int64_t> levels_with_head;
   for (auto const& level : network->levels(Grid3::cube(8))) {
     for (std::size_t k = 0; k < level.names.size(); ++k) {
@@ -220,8 +217,8 @@ TEST(MultigridNetwork, RefusesGridsAndLevelsThatDoNotFit) {
               ThrowsMessage<Error>(HasSubstr("Add 16, 32 to network.channels")));
   EXPECT_THROW(require_fits(options, {{16, 10, 16}, {1, 1, 1}}), Error);
   EXPECT_NO_THROW(require_fits(options, {{16, 8, 12}, {1, 1, 1}}));
-  EXPECT_THROW(make_network({.channels = {{4, 8}, {16, 4}}}, default_frame), Error);
-  EXPECT_THROW(make_network({.name = "resnet"}, default_frame), Error);
+  EXPECT_THROW(bare_network({.channels = {{4, 8}, {16, 4}}}), Error);
+  EXPECT_THROW(bare_network({.name = "resnet"}), Error);
 }
 
 }  // namespace

@@ -14,14 +14,15 @@
 namespace voxcycle::testing {
 
 /// Lift 1 - x and mask of the default boundary: u = 1 at x = 0, u = 0 at x = 1.
-inline NodalFrame default_frame(Grid3 const& grid, at::Device = at::kCPU) {
-  auto const n = grid.voxels[0];
-  auto const shape = grid.node_shape();
-  at::Tensor const x = at::arange(n + 1, at::kFloat) / static_cast<double>(n);
-  at::Tensor mask = at::ones(shape);
-  mask.select(2, 0).zero_();
-  mask.select(2, n).zero_();
-  return {(1 - x).view({1, 1, -1, 1, 1}).expand(shape).contiguous(), mask};
+inline LevelProblem default_problem(Grid3 const& grid) {
+  return {EquationOptions{}, grid, at::kFloat, at::kCPU};
+}
+
+/// Its layers alone: no smoothing, and every level on its own.
+inline std::shared_ptr<Network> bare_network(NetworkOptions options) {
+  options.smoothing = 0;
+  options.coarse = CoarseLevels::averaged;
+  return make_network(options, Boundary{}, Source{});
 }
 
 /// Moves every parameter off its start, so that zero heads hide nothing.

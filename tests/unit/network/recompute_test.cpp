@@ -13,7 +13,7 @@
 namespace voxcycle {
 namespace {
 
-using testing::default_frame;
+using testing::bare_network;
 using testing::perturb;
 
 enum class Gradients { reduced, by_autograd };
@@ -27,7 +27,7 @@ struct Result {
 /// Three samples on 8^3 in units of two, forward and backward.
 Result run(NetworkOptions const& options, at::ScalarType dtype, Gradients gradients,
            bool recompute) {
-  auto const network = make_network(options, default_frame);
+  auto const network = bare_network(options);
   perturb(*network);
   if (dtype == at::kDouble) network->to(at::kDouble);
   auto const comm = make_self_communicator();

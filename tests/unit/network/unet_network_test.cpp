@@ -14,8 +14,9 @@
 namespace voxcycle {
 namespace {
 
+using testing::bare_network;
 using testing::below;
-using testing::default_frame;
+using testing::default_problem;
 using testing::expect_equals_plain;
 using testing::Parameters;
 using testing::perturb;
@@ -33,7 +34,7 @@ NetworkOptions small(Adaptation adaptation, std::vector<std::int64_t> levels = {
 }
 
 std::shared_ptr<Network> small_network(Adaptation adaptation = Adaptation::no) {
-  return make_network(small(adaptation), default_frame);
+  return bare_network(small(adaptation));
 }
 
 /// The network of the class comment for depth 2, with torch's own operations; `extras` are the
@@ -65,8 +66,8 @@ at::Tensor plain_unet(Parameters const& p, at::Tensor const& log_nu,
   at::Tensor const g1 = block("dec1", at::cat({h1, up("up1", h2)}, 1));
   at::Tensor g = block("dec0", at::cat({h0, up("up0", g1)}, 1));
   for (auto level : extras) g = residual(level, "after", g);
-  auto const frame = default_frame(Grid3::cube(log_nu.size(2)));
-  return frame.lift + frame.mask * at::conv3d(g, p.at("head.weight"), p.at("head.bias"), 1, 1);
+  auto const problem = default_problem(Grid3::cube(log_nu.size(2)));
+  return problem.lift + problem.mask * at::conv3d(g, p.at("head.weight"), p.at("head.bias"), 1, 1);
 }
 
 TEST(UnetNetwork, ValueAndGradientsEqualPlainTorch) {
@@ -78,7 +79,7 @@ TEST(UnetNetwork, ValueAndGradientsEqualPlainTorch) {
 }
 
 TEST(UnetNetwork, AdaptationAppliesTheLayersUpToTheGridOutermostTheFinest) {
-  auto const network = make_network(small(Adaptation::yes, {4, 8, 16, 32}), default_frame);
+  auto const network = bare_network(small(Adaptation::yes, {4, 8, 16, 32}));
   perturb(*network);
   // On 16^3: the layers of 8 and 16, not those of 32.
   expect_equals_plain(*network, [](Parameters const& p, at::Tensor const& log_nu) {
@@ -133,7 +134,7 @@ TEST(UnetNetwork, HoldsDirichletValuesExactlyInEveryPrecision) {
     auto const u = network->forward(context, Grid3::cube(16), {at::randn({2, 1, 16, 16, 16})})[0];
     EXPECT_TRUE(u.select(2, 0).eq(1.0).all().item<bool>());
     EXPECT_TRUE(u.select(2, 16).eq(0.0).all().item<bool>());
-    EXPECT_FALSE(at::equal(u, default_frame(Grid3::cube(16)).lift.expand_as(u)));
+    EXPECT_FALSE(at::equal(u, default_problem(Grid3::cube(16)).lift.expand_as(u)));
     EXPECT_EQ(u.scalar_type(), dtype == at::kDouble ? at::kDouble : at::kFloat);
   }
 }
@@ -144,7 +145,7 @@ TEST(UnetNetwork, StartsAsTheLift) {
   at::NoGradGuard const no_grad;
   ForwardContext const context{.comm = *comm, .total_samples = 2};
   auto const u = network->forward(context, Grid3::cube(8), {at::randn({2, 1, 8, 8, 8})})[0];
-  EXPECT_TRUE(at::equal(u, default_frame(Grid3::cube(8)).lift.expand_as(u)));
+  EXPECT_TRUE(at::equal(u, default_problem(Grid3::cube(8)).lift.expand_as(u)));
 }
 
 TEST(UnetNetwork, OneStepOnOneGridChangesTheOutputOnAnother) {
@@ -230,7 +231,7 @@ TEST(UnetNetwork, RunsWithEveryNorm) {
   for (auto norm : {Norm::sync_batch, Norm::group, Norm::instance, Norm::none}) {
     auto options = small(Adaptation::yes);
     options.norm = norm;
-    auto const network = make_network(options, default_frame);
+    auto const network = bare_network(options);
     perturb(*network);
     ForwardContext const context{
         .comm = *comm, .dtype = at::kBFloat16, .total_micro_batches = 2, .total_samples = 2};

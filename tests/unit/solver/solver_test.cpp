@@ -10,7 +10,6 @@
 #include "voxcycle/network/network.hpp"
 #include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/train/checkpoint.hpp"
-#include "voxcycle/train/frame.hpp"
 
 #include <cmath>
 #include <filesystem>

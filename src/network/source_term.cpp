@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "train/source_term.hpp"
+#include "voxcycle/network/source_term.hpp"
 
 #include "voxcycle/poisson/energy.hpp"
 
@@ -12,9 +12,10 @@ Ledger::Held plan_load(BookedFields const& micro_batch, Source const& source) {
   return source.kind == SourceKind::constant ? micro_batch.common().nodes() : micro_batch.nodes();
 }
 
-SourceTerm::SourceTerm(LossProblem const& problem) : grid_(problem.grid), source_(problem.source) {
+SourceTerm::SourceTerm(Grid3 const& grid, Source const& source, at::Device device)
+    : grid_(grid), source_(source) {
   if (source_.kind != SourceKind::constant || source_.is_zero()) return;
-  load_ = load_of_source(source_.value, grid_).to(problem.device);
+  load_ = load_of_source(source_.value, grid_).to(device);
 }
 
 std::optional<at::Tensor> SourceTerm::load(at::Tensor const& f, at::ScalarType type) const {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "voxcycle/train/frame.hpp"
+#include "voxcycle/network/level_problem.hpp"
 
 #include "voxcycle/comm/communicator.hpp"
+#include "voxcycle/network/network.hpp"
 #include "voxcycle/network/network_input.hpp"
+#include "voxcycle/network/predict.hpp"
 #include "voxcycle/poisson/energy.hpp"
+#include "voxcycle/poisson/nested_equation.hpp"
 #include "voxcycle/poisson/smoother.hpp"
-#include "voxcycle/train/held_out.hpp"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -24,34 +26,39 @@ at::Tensor voxels(Grid3 const& grid) {
   return at::rand(grid.voxel_shape(2), at::kDouble) + 0.5;
 }
 
-struct FrameOfSource : ::testing::TestWithParam<Source> {};
+struct ProblemOfSource : ::testing::TestWithParam<Source> {
+  LevelProblem problem_of(EquationOptions options) const {
+    options.boundary = boundary;
+    options.source = GetParam();
+    return {options, box, at::kDouble, at::kCPU};
+  }
+};
 
-TEST_P(FrameOfSource, SmoothsTowardsTheSolutionOfItsOwnEquation) {
+TEST_P(ProblemOfSource, SmoothsTowardsTheSolutionOfItsOwnEquation) {
   at::Tensor const nu = voxels(box);
   bool const sampled = GetParam().kind == SourceKind::sampled;
   at::Tensor const f = sampled ? voxels(box) * 5.0 : at::Tensor();
-  NodalFrame const frame = frame_of(boundary, GetParam(), {.smoothing = 3})(box, at::kCPU);
-  at::Tensor const u = frame.lift.to(at::kDouble).expand({2, -1, -1, -1, -1}).contiguous();
+  LevelProblem const problem = problem_of({.smoothing = 3});
+  at::Tensor const u = problem.lift.expand({2, -1, -1, -1, -1}).contiguous();
   at::Tensor const source = sampled ? f : at::full_like(nu, GetParam().value);
   at::Tensor const expected =
       Smoother(box, free_node_mask(box, boundary, at::kDouble), nu, smoothing_steps(3))
           .smooth(u, load_of_source(source, box));
-  at::Tensor const smoothed = frame.smoother->smooth(u, network_input(nu, f));
+  at::Tensor const smoothed = problem.smooth(u, network_input(nu, f));
   EXPECT_LT((smoothed - expected).abs().max().item<double>(), 1e-12);
   EXPECT_GT((smoothed - u).abs().max().item<double>(), 1e-3);
 }
 
-TEST_P(FrameOfSource, NestedGridsBeginWithItsOwnEquation) {
+TEST_P(ProblemOfSource, NestedGridsBeginWithItsOwnEquation) {
   at::Tensor const nu = voxels(box);
   bool const sampled = GetParam().kind == SourceKind::sampled;
   at::Tensor const f = sampled ? voxels(box) * 5.0 : at::Tensor();
-  NetworkOptions network{.coarse = CoarseLevels::black_box, .smoothing = 3};
-  NodalFrame const frame = frame_of(boundary, GetParam(), network)(box, at::kCPU);
-  EXPECT_EQ(frame.smoother, nullptr);
-  auto const nested = frame.nested(network_input(nu, f), at::kDouble, 1);
+  LevelProblem const problem = problem_of({.smoothing = 3, .nested = true});
+  EXPECT_FALSE(problem.smooths());
+  auto const nested = problem.nested(network_input(nu, f), 1);
   at::Tensor const source = sampled ? f : at::full_like(nu, GetParam().value);
   at::Tensor const load = load_of_source(source, box);
-  at::Tensor const u = frame.lift.to(at::kDouble).expand({2, -1, -1, -1, -1}).contiguous();
+  at::Tensor const u = problem.lift.expand({2, -1, -1, -1, -1}).contiguous();
   at::Tensor const mask = free_node_mask(box, boundary, at::kDouble);
   at::Tensor const expected = Smoother(box, mask, nu, smoothing_steps(3)).smooth(u, load);
   EXPECT_LT((nested->smooth(0, u) - expected).abs().max().item<double>(), 1e-12);
@@ -59,15 +66,15 @@ TEST_P(FrameOfSource, NestedGridsBeginWithItsOwnEquation) {
   EXPECT_LT((of_solution.gradient * mask).abs().max().item<double>(), 1e-12);
 }
 
-TEST_P(FrameOfSource, BackpropagatesThroughTheSmoother) {
+TEST_P(ProblemOfSource, BackpropagatesThroughTheSmoother) {
   at::manual_seed(3);
   bool const sampled = GetParam().kind == SourceKind::sampled;
   at::Tensor const nu = voxels(box), f = sampled ? voxels(box) : at::Tensor();
-  NodalFrame const frame = frame_of(boundary, GetParam(), {.smoothing = 4})(box, at::kCPU);
-  at::Tensor const mask = frame.mask.to(at::kDouble), lift = frame.lift.to(at::kDouble);
+  LevelProblem const problem = problem_of({.smoothing = 4});
+  at::Tensor const mask = problem.mask, lift = problem.lift;
   MicroBatches const x{network_input(nu, f)};
   auto const value_of = [&](at::Tensor const& n) {
-    return smoothed(frame, {lift + mask * n}, x).front().pow(3).sum();
+    return smoothed(problem, {lift + mask * n}, x).front().pow(3).sum();
   };
   at::Tensor const n = at::rand(box.node_shape(2), at::kDouble);
   at::Tensor const leaf = n.clone().requires_grad_();
@@ -80,16 +87,16 @@ TEST_P(FrameOfSource, BackpropagatesThroughTheSmoother) {
   EXPECT_NEAR((leaf.grad() * direction).sum().item<double>(), gradient, difference_error * 1e3);
 }
 
-INSTANTIATE_TEST_SUITE_P(Sources, FrameOfSource,
+INSTANTIATE_TEST_SUITE_P(Sources, ProblemOfSource,
                          ::testing::Values(Source{}, Source{.value = 7.0},
                                            Source{.kind = SourceKind::sampled}));
 
-TEST(Frame, HasNoSmootherWithoutSteps) {
-  EXPECT_EQ(frame_of(boundary, {}, {.smoothing = 0})(box, at::kCPU).smoother, nullptr);
+TEST(LevelProblem, HasNoSmootherWithoutSteps) {
+  EXPECT_FALSE(LevelProblem({.boundary = boundary}, box, at::kDouble, at::kCPU).smooths());
 }
 
 // Black box coarse grids reach the energy of a cycle, where averaged ones lose their way.
-TEST(Frame, NestedGridsAreCloserWhereNuJumps) {
+TEST(LevelProblem, NestedGridsAreCloserWhereNuJumps) {
   at::manual_seed(4);
   Grid3 const grid = Grid3::cube(16);
   at::Tensor nu = at::ones({1, 1, 16, 16, 16}, at::kDouble);
@@ -108,10 +115,9 @@ TEST(Frame, NestedGridsAreCloserWhereNuJumps) {
     return energy_and_gradient(u.contiguous(), nu, grid).energy.item<double>();
   };
   at::Tensor const input = network_input(nu, {});
-  NetworkOptions const one{.coarse = CoarseLevels::black_box, .smoothing = 16};
-  auto const nested = frame_of(Boundary{}, Source{}, one)(grid, at::kCPU).nested;
-  at::Tensor best = nested(input, at::kDouble, 3)->coarsest();
-  auto const three = nested(input, at::kDouble, 3);
+  LevelProblem const problem({.smoothing = 16, .nested = true}, grid, at::kDouble, at::kCPU);
+  auto const three = problem.nested(input, 3);
+  at::Tensor best = three->coarsest();
   for (int level = 1; level >= 0; --level)
     best = three->smooth(level, three->prolonged(level, best));
   double const minimum = energy_and_gradient(best, nu, grid).energy.item<double>();
@@ -120,7 +126,7 @@ TEST(Frame, NestedGridsAreCloserWhereNuJumps) {
   EXPECT_GT(energy(CoarseLevels::averaged) - minimum, 20.0 * by_black_box);
 }
 
-TEST(Frame, CorrectionsAreInUnitsOfTheSolution) {
+TEST(LevelProblem, CorrectionsAreInUnitsOfTheSolution) {
   EXPECT_EQ(solution_size(Boundary{}, Source{}), 1.0);
   EXPECT_EQ(solution_size(parse_boundary("300, 310, flux, -5, flux, flux"), Source{}), 315.0);
   EXPECT_EQ(solution_size(parse_boundary("3, 3, flux, flux, flux, flux"), {.value = -16.0}), 2.0);
@@ -149,7 +155,7 @@ TEST(Frame, CorrectionsAreInUnitsOfTheSolution) {
 }
 
 // With all that a network does on the way to u: a large constant costs float32 no digits.
-TEST(Frame, IsMeasuredFromTheDatumOfTheBoundary) {
+TEST(LevelProblem, IsMeasuredFromTheDatumOfTheBoundary) {
   Grid3 const grid = Grid3::cube(8);
   at::Tensor const nu = voxels(grid).to(at::kFloat);
   auto const comm = make_self_communicator();
@@ -170,7 +176,7 @@ TEST(Frame, IsMeasuredFromTheDatumOfTheBoundary) {
 }
 
 // The network changes its solution by smoothing, on every level.
-TEST(Frame, SmoothingLowersTheEnergyOfAnUntrainedNetwork) {
+TEST(LevelProblem, SmoothingLowersTheEnergyOfAnUntrainedNetwork) {
   Grid3 const grid = Grid3::cube(8);
   at::Tensor const nu = voxels(grid).pow(3).to(at::kFloat);
   auto const comm = make_self_communicator();

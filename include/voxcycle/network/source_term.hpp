@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/train/loss.hpp"
+#include "voxcycle/field/source.hpp"
+#include "voxcycle/grid/booked_fields.hpp"
+#include "voxcycle/grid/grid3.hpp"
 
 #include <optional>
 
@@ -12,10 +14,10 @@ namespace voxcycle {
 /// Books the load of one micro-batch, of u's type; nothing for f = 0.
 Ledger::Held plan_load(BookedFields const& micro_batch, Source const& source);
 
-/// The source f of a stage, as losses need it.
+/// The source f of the equation on one grid, and the load that it makes.
 class SourceTerm {
  public:
-  explicit SourceTerm(LossProblem const& problem);
+  SourceTerm(Grid3 const& grid, Source const& source, at::Device device);
 
   bool is_zero() const { return source_.is_zero(); }
   /// b of a micro-batch, [n or 1, 1, nx+1, ny+1, nz+1]; nothing for f = 0.
