@@ -3,11 +3,10 @@
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/poisson/nested_equation.hpp"
+#include "voxcycle/poisson/prolongation.hpp"
 
-#include <array>
 #include <utility>
 
-#include "network/layers/prolongation.hpp"
 #include "network/multigrid/best_correction.hpp"
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -18,10 +17,6 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-std::array<std::int64_t, 3> nodes_of(Grid3 const& grid) {
-  return {grid.nodes(0), grid.nodes(1), grid.nodes(2)};
-}
-
 MicroBatches lifted(LevelProblem const& problem, MicroBatches const& x) {
   return each(x, [&](at::Tensor const& micro_batch) {
     return problem.lift.expand({micro_batch.size(0), -1, -1, -1, -1});
@@ -30,9 +25,8 @@ MicroBatches lifted(LevelProblem const& problem, MicroBatches const& x) {
 
 /// No sample: any padding has the right shape, and keeps coarser levels in the backward pass.
 at::Tensor padded(at::Tensor const& u, Grid3 const& fine) {
-  auto const nodes = nodes_of(fine);
-  return at::constant_pad_nd(
-      u, {0, nodes[2] - u.size(4), 0, nodes[1] - u.size(3), 0, nodes[0] - u.size(2)});
+  return at::constant_pad_nd(u, {0, fine.nodes(2) - u.size(4), 0, fine.nodes(1) - u.size(3), 0,
+                                 fine.nodes(0) - u.size(2)});
 }
 
 /// The same equation on every grid, for what the network sees there; trilinear interpolation.
@@ -46,7 +40,7 @@ class AveragedEquation final : public LevelEquation {
   }
   MicroBatches prolonged(Grid3 const& fine, MicroBatches const& coarse) override {
     MicroBatches const u = each(coarse, [&](at::Tensor const& micro_batch) {
-      return micro_batch.size(0) > 0 ? voxcycle::prolonged(micro_batch, nodes_of(fine))
+      return micro_batch.size(0) > 0 ? voxcycle::prolonged(micro_batch, fine)
                                      : padded(micro_batch, fine);
     });
     return problems_.at(context_, fine).with_dirichlet_values(u);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "network/layers/prolongation.hpp"
+#include "voxcycle/poisson/prolongation.hpp"
 
+#include "poisson/multigrid/transfer.hpp"
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +13,7 @@ constexpr double rounding = 1e-14;
 
 TEST(Prolongation, TakesValuesOverAndInterpolatesBetweenThem) {
   at::Tensor const u = at::rand({2, 1, 3, 5, 4}, at::kDouble);
-  at::Tensor const fine = prolonged(u, {5, 9, 7});
+  at::Tensor const fine = prolonged(u, {{4, 8, 6}});
   at::Tensor const same = fine.slice(2, 0, {}, 2).slice(3, 0, {}, 2).slice(4, 0, {}, 2);
   EXPECT_LT((same - u).abs().max().item<double>(), rounding);
   double const between = fine[1][0][1][3][5].item<double>();  // in the middle of eight
@@ -26,7 +27,7 @@ TEST(Prolongation, TransposeIsTorchsBackward) {
   at::Tensor const gradient = at::randn({2, 1, 5, 9, 7}, at::kDouble);
   at::Tensor const expected = at::upsample_trilinear3d_backward(
       gradient, {5, 9, 7}, {2, 1, 3, 5, 4}, /*align_corners=*/true);
-  at::Tensor const found = transposed_prolongation(gradient);
+  at::Tensor const found = restrict_nodes(gradient, {{4, 8, 6}});
   ASSERT_EQ(found.sizes(), expected.sizes());
   EXPECT_LT((found - expected).abs().max().item<double>(), rounding * 10);
 }

@@ -2,8 +2,7 @@
 // Solutions from the nodes of a grid to those of the grid twice as fine.
 #pragma once
 
-#include <array>
-#include <cstdint>
+#include "voxcycle/grid/grid3.hpp"
 
 #include <ATen/core/Tensor.h>
 
@@ -11,11 +10,7 @@ namespace voxcycle {
 
 /// Trilinear interpolation; node k of the coarse grid is node 2k of the fine one. Differentiable,
 /// and on a GPU with the same bits every time: torch's own backward adds up there in any order.
-/// @param u      [n, 1, x, y, z], float32 or float64, n > 0
-/// @param nodes  2x - 1, 2y - 1, 2z - 1
-at::Tensor prolonged(at::Tensor const& u, std::array<std::int64_t, 3> const& nodes);
-
-/// Its transpose: weights (1/2, 1, 1/2) along each axis. @return [n, 1, (x+1)/2, (y+1)/2, (z+1)/2]
-at::Tensor transposed_prolongation(at::Tensor const& gradient);
+/// @param u  on fine.coarsened(), [n, 1, ...], float32 or float64, n > 0
+at::Tensor prolonged(at::Tensor const& u, Grid3 const& fine);
 
 }  // namespace voxcycle
