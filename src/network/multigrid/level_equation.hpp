@@ -30,7 +30,7 @@ class LevelEquation {
                                  MicroBatches const& directions) = 0;
 };
 
-/// As the frame of the finest grid wants it: nested, or with an equation of its own on each grid.
+/// As the problem of the finest grid wants it: nested, or with an equation of its own on each grid.
 /// @param x       of the finest grid
 /// @param levels  number of grids of the pass
 std::unique_ptr<LevelEquation> equation_of(ForwardContext const& context, LevelProblems& problems,
