@@ -122,10 +122,8 @@ TEST(MultigridNetwork, HoldsDirichletValuesExactlyWhereFacesMeet) {
   double const datum = datum_of(boundary);
   EXPECT_TRUE(boundary.has_steps());
   EXPECT_FALSE(Boundary{}.has_steps());
-  auto options = small_options();
-  options.smoothing = 0;
-  options.coarse = CoarseLevels::averaged;
-  auto const network = make_network(options, boundary, Source{});
+  EquationOptions const equation{.boundary = boundary};
+  auto const network = make_network(small_options(), std::make_shared<LevelProblems>(equation));
   perturb(*network);
   auto const comm = make_self_communicator();
   for (std::int64_t n : {4, 8, 16}) {

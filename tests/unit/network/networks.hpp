@@ -19,10 +19,8 @@ inline LevelProblem default_problem(Grid3 const& grid) {
 }
 
 /// Its layers alone: no smoothing, and every level on its own.
-inline std::shared_ptr<Network> bare_network(NetworkOptions options) {
-  options.smoothing = 0;
-  options.coarse = CoarseLevels::averaged;
-  return make_network(options, Boundary{}, Source{});
+inline std::shared_ptr<Network> bare_network(NetworkOptions const& options) {
+  return make_network(options, std::make_shared<LevelProblems>());
 }
 
 /// Moves every parameter off its start, so that zero heads hide nothing.
