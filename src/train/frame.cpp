@@ -120,58 +120,6 @@ FrameOfGrid frame_of(Boundary const& given, Source const& source, NetworkOptions
   };
 }
 
-namespace {
-
-/// has_steps, told by the faces: two Dirichlet faces that meet have different values.
-bool has_steps(Boundary const& boundary) {
-  for (int a = 0; a < 6; ++a) {
-    for (int b = a + 1; b < 6; ++b) {
-      auto const& first = boundary.face(a / 2, a % 2);
-      auto const& second = boundary.face(b / 2, b % 2);
-      bool const meet = a / 2 != b / 2;
-      bool const fixed = first.kind == FaceKind::dirichlet && second.kind == FaceKind::dirichlet;
-      if (meet && fixed && first.value != second.value) return true;
-    }
-  }
-  return false;
-}
-
-}  // namespace
-
-void plan_frames(Tape::Options& tape, Boundary const& boundary, Source const& source,
-                 NetworkOptions const& network) {
-  std::int64_t const bytes = tape.solution_bytes;
-  bool const nested = is_nested(network), smooth = network.smoothing > 0 && !nested;
-  tape.has_steps = has_steps(boundary);
-  tape.frame = [=](Ledger& ledger, Grid3 const& grid) {
-    // Lift and mask; where the solution is float64, the smoother keeps the float32 mask as well.
-    std::int64_t a_node = 2 * bytes;
-    if (smooth && bytes == 8) a_node += 4;
-    bool const loads = source.kind == SourceKind::constant && !source.is_zero();
-    if ((smooth || nested) && loads) a_node += 8;  // its load, float64
-    return ledger.hold("frame of " + grid.label(), a_node * grid.node_count());
-  };
-  if (nested) {
-    tape.nested.make = [=](Ledger& ledger, Grid3 const& grid, std::int64_t samples,
-                           std::int64_t micro_batch, int levels) {
-      return NestedEquation::plan({ledger, grid, samples, bytes}, micro_batch, levels,
-                                  !source.is_zero());
-    };
-    tape.nested.smooth = [=](Ledger& ledger, Grid3 const& grid, std::int64_t samples) {
-      NestedEquation::plan_smoothing({ledger, grid, samples, bytes});
-    };
-  }
-  if (!smooth) return;
-  tape.smoother = [=](Ledger& ledger, Grid3 const& grid, std::int64_t samples) {
-    BookedFields const fields{ledger, grid, samples, bytes};
-    auto const nu = fields.voxels();  // out of the network's input
-    // EquationSmoother's source term, then the smoother; a float32 mask is used as it is.
-    auto const mask = bytes == 8 ? fields.common().nodes() : Ledger::Held();
-    auto const f = source.kind == SourceKind::sampled ? fields.voxels() : Ledger::Held();
-    Smoother::plan(fields);
-  };
-}
-
 std::shared_ptr<Network> make_network(NetworkOptions const& options, Boundary const& boundary,
                                       Source const& source) {
   return make_network(options, frame_of(boundary, source, options));

@@ -7,11 +7,6 @@
 
 namespace voxcycle {
 
-Ledger::Held plan_load(BookedFields const& micro_batch, Source const& source) {
-  if (source.is_zero()) return {};
-  return source.kind == SourceKind::constant ? micro_batch.common().nodes() : micro_batch.nodes();
-}
-
 SourceTerm::SourceTerm(LossProblem const& problem) : grid_(problem.grid), source_(problem.source) {
   if (source_.kind != SourceKind::constant || source_.is_zero()) return;
   load_ = load_of_source(source_.value, grid_).to(problem.device);

@@ -9,9 +9,6 @@
 
 namespace voxcycle {
 
-/// Books the load of one micro-batch, of u's type; nothing for f = 0.
-Ledger::Held plan_load(BookedFields const& micro_batch, Source const& source);
-
 /// The source f of a stage, as losses need it.
 class SourceTerm {
  public:

@@ -3,7 +3,6 @@
 
 #include "voxcycle/grid/grid3.hpp"
 #include "voxcycle/network/forward_context.hpp"
-#include "voxcycle/network/memory.hpp"
 
 #include <functional>
 #include <map>
@@ -76,10 +75,6 @@ at::ScalarType solution_type(ForwardContext const& context);
 /// MicroBatches of u, smoothed by the frame's smoother (as they are where it has none);
 /// differentiable in u.
 MicroBatches smoothed(NodalFrame const& frame, MicroBatches const& u, MicroBatches const& x);
-Field plan_smoothed(Tape& tape, Field const& u, Field const& x);
-
-/// base + mask * scale * head in the type of the solution, as networks write it.
-Field plan_correction(Tape& tape, Field const& base, Field const& head);
 
 /// The frames of the grids that a network has met, each made once.
 class FrameCache {

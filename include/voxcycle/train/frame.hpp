@@ -20,11 +20,6 @@ double solution_size(Boundary const& boundary, Source const& source);
 /// @param network  its smoothing and coarse
 FrameOfGrid frame_of(Boundary const& boundary, Source const& source, NetworkOptions const& network);
 
-/// What frame_of and what works on one micro-batch hold, as Tape wants to know it.
-/// tape.solution_bytes must be set.
-void plan_frames(Tape::Options& tape, Boundary const& boundary, Source const& source,
-                 NetworkOptions const& network);
-
 /// The network of the options for this equation. @throws Error as make_network does.
 std::shared_ptr<Network> make_network(NetworkOptions const& options, Boundary const& boundary,
                                       Source const& source);

@@ -37,28 +37,6 @@ MicroBatches smoothed(NodalFrame const& frame, MicroBatches const& u, MicroBatch
   });
 }
 
-Field plan_smoothed(Tape& tape, Field const& u, Field const& x) {
-  if (!tape.options().smoother) return u;
-  auto const smooth = [&ledger = tape.ledger(), &smoother = tape.options().smoother, grid = u.grid,
-                       micro_batch = tape.options().micro_batch] {
-    smoother(ledger, grid, micro_batch);
-  };
-  Field const made = tape.nodal(u.grid, u.value);
-  smooth();
-  return tape.record(made, {.inputs = {u}, .kept = {x.memory}, .workspace = smooth});
-}
-
-Field plan_correction(Tape& tape, Field const& base, Field const& head) {
-  Field correction{.grid = head.grid, .channels = 1, .points = head.points, .value = base.value};
-  // One micro-batch's head in the solution's type; backward masks and scales its gradient.
-  auto const of_micro_batch = [&tape, correction](std::int64_t copies) {
-    return tape.of_micro_batch(correction, copies);
-  };
-  correction = tape.record(correction, {.inputs = {head}, .workspace = [=] { of_micro_batch(2); }});
-  auto const passing = of_micro_batch(1);
-  return tape.sum(base, correction);
-}
-
 at::ScalarType solution_type(ForwardContext const& context) {
   return context.dtype == at::kDouble ? at::kDouble : at::kFloat;
 }
@@ -90,11 +68,17 @@ MicroBatches FrameCache::with_dirichlet_values(ForwardContext const& context, Gr
                                                MicroBatches const& u) {
   auto const& frame = at(context, grid);
   auto [place, is_new] = has_steps_.try_emplace(grid.name());
-  if (is_new) place->second = has_steps(frame);
+  // Values are the same on a small grid, which has memory in a rehearsal, too.
+  if (is_new) {
+    place->second = has_steps(frame.mask.is_meta() ? make_(Grid3::cube(2), at::kCPU) : frame);
+  }
   if (!place->second) return u;
   at::Tensor const fixed = frame.mask == 0;
-  return each(
-      u, [&](at::Tensor const& micro_batch) { return at::where(fixed, frame.lift, micro_batch); });
+  return each(u, [&](at::Tensor const& micro_batch) {
+    // torch has no where() of tensors without memory.
+    return micro_batch.is_meta() ? micro_batch.masked_fill(fixed, 0.0)
+                                 : at::where(fixed, frame.lift, micro_batch);
+  });
 }
 
 }  // namespace voxcycle
