@@ -4,6 +4,7 @@
 #include "voxcycle/config/memory_check.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/network/conv.hpp"
 
 #include <vector>
 

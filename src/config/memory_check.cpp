@@ -7,6 +7,7 @@
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/memory.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/network/conv.hpp"
 #include "voxcycle/train/frame.hpp"
 
 #include <algorithm>
