@@ -184,12 +184,13 @@ TEST_F(LbfgsTest, RefusesAStartThatIsNotFinite) {
 }
 
 TEST_F(LbfgsTest, StopsWhereRoundingHidesAllDescent) {
-  // Rounded to 1e-4: flat from |x - 1| < 0.01 on.
+  // Rounded to 1e-4: flat from |x - 1| < 0.01 on. No step of a quadratic model meets x = 1 itself.
   FunctionObjective objective(at::zeros({2}, at::kDouble), [](at::Tensor const& x) {
-    double const value = (x - 1).square().sum().item<double>();
-    return ObjectiveValue{std::ceil(value * 1e4) / 1e4, 2 * (x - 1)};
+    at::Tensor const d = x - 1;
+    double const value = (d.square() + d.pow(4)).sum().item<double>();
+    return ObjectiveValue{std::ceil(value * 1e4) / 1e4, 2 * d + 4 * d.pow(3)};
   });
-  auto method = make(objective, {.first_step = 0.3, .search = {.decrease = 0.1}});
+  auto method = make(objective, {.first_step = 0.3, .search = {.decrease = 0.1, .noise = 0.0}});
   LbfgsReport report;
   at::Tensor before;
   for (int k = 0; k < 50 && report.stop == LbfgsStop::none; ++k) {
