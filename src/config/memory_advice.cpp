@@ -36,20 +36,6 @@ bool recompute(Remedy& r) {
   return true;
 }
 
-bool take_one_sample(Remedy& r) {
-  if (r.plan.batch == 1) return false;
-  r.plan.batch = 1;
-  r.words.emplace_back("cycle.batch = 1");
-  return true;
-}
-
-bool halve_batch(Remedy& r) {
-  if (r.plan.batch == 1) return false;
-  r.plan.batch /= 2;
-  r.words = {format("cycle.batch = %ld", static_cast<long>(r.plan.batch))};
-  return true;
-}
-
 /// More processes that compute each sample together.
 bool share_out_space(Remedy& r) {
   r.memory.ranks *= 2;
@@ -78,18 +64,27 @@ std::string memory_advice(TrainOptions const& options, LevelPlan const& plan,
                      format_bytes(static_cast<double>(predicted.bytes)) + ")");
     return true;
   };
+  /// The remedy with the largest half, quarter, ... of the batch that is enough.
+  auto const with_smaller_batch = [&](Remedy remedy) {
+    auto const words = remedy.words;
+    while (remedy.plan.batch > 1) {
+      remedy.plan.batch /= 2;
+      remedy.words = words;
+      remedy.words.push_back(format("cycle.batch = %ld", static_cast<long>(remedy.plan.batch)));
+      if (helps(remedy)) return;
+    }
+  };
   Remedy const unchanged{options, plan, memory};
   Remedy all = unchanged;
   for (auto const change : {use_bf16, recompute}) {
-    Remedy one = unchanged;
-    bool const enough = change(one) && helps(one);
-    bool const several = change(all) && all.words.size() > 1;
-    if (!enough && several && advice.empty()) helps(all);
+    Remedy alone = unchanged;
+    if (change(alone)) helps(alone);
+    change(all);
   }
-  Remedy smaller = unchanged;
-  bool fits = false;
-  while (!fits && halve_batch(smaller)) fits = helps(smaller);
-  if (!fits && take_one_sample(all) && all.words.size() > 1) helps(all);
+  bool const has_one = !advice.empty();
+  bool const are_both = all.words.size() > 1;
+  if (!has_one && !(are_both && helps(all)) && !all.words.empty()) with_smaller_batch(all);
+  with_smaller_batch(unchanged);
   Remedy shared = unchanged;
   for (int k = 0; k < kMaxDoublings && advice.size() < kMaxAdvice; ++k) {
     if (!share_out_space(shared) || helps(shared)) break;
