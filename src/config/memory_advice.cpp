@@ -4,6 +4,7 @@
 #include "voxcycle/config/memory_check.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/grid/micro_batches.hpp"
 #include "voxcycle/network/conv.hpp"
 
 #include <vector>
@@ -36,9 +37,14 @@ bool recompute(Remedy& r) {
   return true;
 }
 
-/// More processes that compute each sample together.
-bool share_out_space(Remedy& r) {
+/// Twice the processes: for the micro-batches, or where there are too few of them, for each sample.
+bool add_processes(Remedy& r) {
   r.memory.ranks *= 2;
+  int const groups = r.memory.ranks / r.options.slabs.processes(r.plan.grid);
+  if (micro_batch_count(r.plan.batch, r.options.micro_batch_size) >= groups) {
+    r.words = {std::to_string(r.memory.ranks) + " processes on more machines"};
+    return true;
+  }
   r.options.slabs.count *= 2;
   if (!r.options.slabs.cut(r.plan.grid)) return false;
   try {
@@ -87,7 +93,7 @@ std::string memory_advice(TrainOptions const& options, LevelPlan const& plan,
   with_smaller_batch(unchanged);
   Remedy shared = unchanged;
   for (int k = 0; k < kMaxDoublings && advice.size() < kMaxAdvice; ++k) {
-    if (!share_out_space(shared) || helps(shared)) break;
+    if (!add_processes(shared) || helps(shared)) break;
   }
   if (advice.empty()) {
     return "Neither a smaller batch nor more processes would do. Use a coarser finest level in "

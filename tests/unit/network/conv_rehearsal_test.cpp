@@ -57,7 +57,7 @@ TEST(ConvRehearsal, BlocksKeepWhatTheirBackwardReadsAgain) {
     EXPECT_NEAR(static_cast<double>(rehearsal.counts()->held), kept, kSmallThings * kept);
     EXPECT_NEAR(static_cast<double>(rehearsal.peak()), kept, kSmallThings * kept);
   }
-  EXPECT_LT(static_cast<double>(rehearsal.counts()->held), kSmallThings * bytes_of(2));
+  EXPECT_LT(static_cast<double>(rehearsal.counts()->held), kSmallThings * bytes_of(22));
 }
 
 TEST(ConvRehearsal, WorkspacesAreHeldForAMoment) {
