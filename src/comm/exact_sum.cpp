@@ -45,7 +45,7 @@ at::Tensor exact_sum(Communicator const& comm, at::Tensor const& terms, std::int
   at::Tensor sums = at::empty({n}, terms.options());
   auto* const sum = sums.mutable_data_ptr<double>();
   for_elements("exact sum", device, n, exact_columns::SumJob{exponent, limb, n, bits, sum});
-  if (sums.is_cuda()) return sums;
+  if (!sums.is_cpu()) return sums;
   for (std::int64_t column = 0; column < n; ++column) {
     VOXCYCLE_REQUIRE(!std::isinf(sum[column]), "exact sum: the sum exceeds the range of float64.");
   }

@@ -48,7 +48,7 @@ void GradientBuckets::finish() {
   bool finite = true;
   for (auto& bucket : sent_) {
     bucket.pending->wait();
-    finite = finite && bucket.values.sum().isfinite().item<bool>();
+    finite = finite && (bucket.values.is_meta() || bucket.values.sum().isfinite().item<bool>());
     std::int64_t offset = 0;
     for (auto& parameter : bucket.parameters) {
       at::Tensor grad = at::empty_like(parameter);

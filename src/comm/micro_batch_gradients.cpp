@@ -38,17 +38,22 @@ class MicroBatchGradientsOnCpu final : public MicroBatchGradients {
     // order.
     at::Tensor const values = at::empty_like(parameters()[parameter]).copy_(gradient);
     auto& largest = largest_[parameter];
+    micro_batches_[parameter].push_back(values);
+    if (values.is_meta()) {
+      largest = 1;  // anything but zeros
+      return;
+    }
     AT_DISPATCH_FLOATING_TYPES(values.scalar_type(), "largest_pattern", [&] {
       largest = std::max(largest, loops<scalar_t>().largest_pattern(
                                       values.const_data_ptr<scalar_t>(), values.numel()));
     });
-    micro_batches_[parameter].push_back(values);
   }
 
   std::vector<std::int64_t> largest_patterns() override { return largest_; }
 
   at::Tensor sums(std::vector<Part> const& parts) override {
-    at::Tensor sums = at::empty({total_size(parts)}, at::kLong);
+    at::Tensor sums =
+        at::empty({total_size(parts)}, parameters().front().options().dtype(at::kLong));
     auto* sum = sums.mutable_data_ptr<std::int64_t>();
     for (auto const& [parameter, exponent] : parts) {
       std::int64_t const size = parameters()[parameter].numel();

@@ -7,6 +7,7 @@
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/memory.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/network/conv.hpp"
 #include "voxcycle/network/network.hpp"
 
 #include <algorithm>
@@ -23,18 +24,20 @@ namespace {
 /// What a process holds of a GPU before any step: context, kernels, the libraries' workspaces.
 constexpr std::int64_t kGpuProgram = std::int64_t{3} << 29;
 
-/// The level of a tensor's grid, which may be a slab of it along x.
-std::int64_t level_of_part(Grid3 const& part, Grid3 const& finest) {
+/// The grid of the network that a tensor belongs to: it may be a slab along x, with its neighbours'
+/// planes, or have a value a node.
+Grid3 grid_of(Rehearsal::LargestTensor const& part, Grid3 const& finest) {
   Grid3 grid = finest;
   while (grid.voxels[1] > part.voxels[1] && grid.divisible(1)) grid = grid.coarsened();
-  return grid.level();
+  return grid;
 }
 
 void require_small_tensors(TrainOptions const& options, Grid3 const& finest,
-                           LargestTensor const& largest, std::int64_t micro_batch,
+                           Rehearsal::LargestTensor const& largest, std::int64_t micro_batch,
                            std::string const& where) {
   if (largest.elements <= kMaxElements) return;
-  std::int64_t const level = level_of_part(largest.grid, finest);
+  Grid3 const grid = grid_of(largest, finest);
+  std::int64_t const level = grid.level();
   std::int64_t const of_sample = largest.elements / micro_batch;
   bool const multigrid = options.network.name == "multigrid";
   std::string const key = multigrid ? "network.channels of level " + std::to_string(level)
@@ -58,7 +61,7 @@ void require_small_tensors(TrainOptions const& options, Grid3 const& finest,
       format("%s: a tensor of %ld %s with %ld channels on %s would have %ld values (the "
              "operations count at most %ld). %s.",
              where.c_str(), static_cast<long>(micro_batch), micro_batch == 1 ? "sample" : "samples",
-             static_cast<long>(largest.channels), largest.grid.label().c_str(),
+             static_cast<long>(largest.channels), grid.label().c_str(),
              static_cast<long>(largest.elements), static_cast<long>(kMaxElements), advice.c_str()));
 }
 
@@ -152,7 +155,7 @@ MemoryOptions trial_memory(Communicator const& comm, MemoryFrame const& frame) {
 MemoryPlan require_memory(TrainOptions const& options, LevelPlan const& plan,
                           MemoryOptions const& memory, std::int64_t limit,
                           std::string const& where) {
-  MemoryPlan const planned = plan_memory(options, plan, memory);
+  MemoryPlan const planned = predict_memory(options, plan, memory);
   require_small_tensors(options, plan.grid, planned.largest,
                         std::min(options.micro_batch_size, plan.batch), where);
   if (limit == 0 || planned.bytes <= limit) return planned;

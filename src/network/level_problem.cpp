@@ -84,8 +84,11 @@ std::shared_ptr<NestedEquation const> LevelProblem::nested(at::Tensor const& x, 
 MicroBatches LevelProblem::with_dirichlet_values(MicroBatches const& u) const {
   if (!boundary_.has_steps()) return u;
   at::Tensor const fixed = mask == 0;
-  return each(u,
-              [&](at::Tensor const& micro_batch) { return at::where(fixed, lift, micro_batch); });
+  return each(u, [&](at::Tensor const& micro_batch) {
+    // torch has no where() of tensors without memory.
+    return micro_batch.is_meta() ? micro_batch.masked_fill(fixed, 0.0)
+                                 : at::where(fixed, lift, micro_batch);
+  });
 }
 
 MicroBatches smoothed(LevelProblem const& problem, MicroBatches const& u, MicroBatches const& x) {
@@ -95,28 +98,6 @@ MicroBatches smoothed(LevelProblem const& problem, MicroBatches const& u, MicroB
     return micro_batch.size(0) == 0 ? micro_batch
                                     : SmoothFunction::apply(micro_batch, input, &problem);
   });
-}
-
-Field plan_smoothed(Tape& tape, Field const& u, Field const& x) {
-  if (!tape.options().smoother) return u;
-  auto const smooth = [&ledger = tape.ledger(), &smoother = tape.options().smoother, grid = u.grid,
-                       micro_batch = tape.options().micro_batch] {
-    smoother(ledger, grid, micro_batch);
-  };
-  Field const made = tape.nodal(u.grid, u.value);
-  smooth();
-  return tape.record(made, {.inputs = {u}, .kept = {x.memory}, .workspace = smooth});
-}
-
-Field plan_correction(Tape& tape, Field const& base, Field const& head) {
-  Field correction{.grid = head.grid, .channels = 1, .points = head.points, .value = base.value};
-  // One micro-batch's head in the solution's type; backward masks and scales its gradient.
-  auto const of_micro_batch = [&tape, correction](std::int64_t copies) {
-    return tape.of_micro_batch(correction, copies);
-  };
-  correction = tape.record(correction, {.inputs = {head}, .workspace = [=] { of_micro_batch(2); }});
-  auto const passing = of_micro_batch(1);
-  return tape.sum(base, correction);
 }
 
 at::ScalarType solution_type(ForwardContext const& context) {

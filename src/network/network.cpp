@@ -13,7 +13,6 @@ namespace {
 struct Kind {
   std::shared_ptr<Network> (*make)(NetworkOptions const&, std::shared_ptr<LevelProblems>);
   void (*require_fits)(NetworkOptions const&, Grid3 const&);
-  Field (*plan)(NetworkOptions const&, Tape&, Grid3 const&, Field const& x);
 };
 
 template <class T>
@@ -22,7 +21,7 @@ Kind kind() {
              std::shared_ptr<LevelProblems> problems) -> std::shared_ptr<Network> {
             return std::make_shared<T>(options, std::move(problems));
           },
-          T::require_fits, T::plan};
+          T::require_fits};
 }
 
 /// One line a network.
@@ -86,22 +85,6 @@ std::shared_ptr<Network> make_network(NetworkOptions const& options, Boundary co
                                  .smoothing = options.smoothing,
                                  .nested = options.coarse == CoarseLevels::black_box};
   return make_network(options, std::make_shared<LevelProblems>(equation));
-}
-
-Field plan_network(NetworkOptions const& options, Tape& tape, Grid3 const& grid, Field const& x) {
-  return kNetworks.at(options.name).plan(options, tape, grid, x);
-}
-
-std::int64_t weight_count(NetworkOptions const& options) {
-  // A pass at the finest grid uses them all; of the unet without layers of levels, at any grid.
-  std::int64_t finest = std::int64_t{1} << options.depth;
-  if (options.name == "multigrid") finest = options.channels.rbegin()->first;
-  if (options.adaptation == Adaptation::yes) finest = options.cycle_levels.back();
-  Ledger nothing;
-  Tape tape(nothing, {.gradient = false});
-  Grid3 const grid = Grid3::cube(finest);
-  plan_network(options, tape, grid, tape.voxels(grid, options.inputs));
-  return tape.weight_count();
 }
 
 }  // namespace voxcycle

@@ -7,11 +7,6 @@
 
 namespace voxcycle {
 
-Ledger::Held plan_load(BookedFields const& micro_batch, Source const& source) {
-  if (source.is_zero()) return {};
-  return source.kind == SourceKind::constant ? micro_batch.common().nodes() : micro_batch.nodes();
-}
-
 SourceTerm::SourceTerm(Grid3 const& grid, Source const& source, at::Device device)
     : grid_(grid), source_(source) {
   if (source_.kind != SourceKind::constant || source_.is_zero()) return;

@@ -42,6 +42,7 @@ class Adam final : public Optimizer {
         second.push_back(in_memory_order(moments.second));
         steps.push_back(moments.steps);
       }
+      if (active.parameters.front().is_meta()) continue;  // the kernel takes no memory
       at::_foreach_add_(steps, 1);
       at::_fused_adam_(active.parameters, active.gradients, first, second, {}, steps,
                        rate * groups_[g].rate_factor, options_.beta1, options_.beta2,

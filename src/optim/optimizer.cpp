@@ -8,17 +8,14 @@
 namespace voxcycle {
 namespace {
 
-struct Kind {
-  std::unique_ptr<Optimizer> (*make)(OptimizerOptions const&, std::vector<ParameterGroup>);
-  int state_copies;  ///< see optimizer_state_copies
-};
+using Make = std::unique_ptr<Optimizer> (*)(OptimizerOptions const&, std::vector<ParameterGroup>);
 
 /// One line an optimiser.
-Registry<Kind> const kOptimizers{"optimiser",
+Registry<Make> const kOptimizers{"optimiser",
                                  {
-                                     {"adam", {make_adam, 2}},
-                                     {"muon", {make_muon, 1}},  // of matrices; Adam's part is small
-                                     {"sgd", {make_sgd, 1}},
+                                     {"adam", make_adam},
+                                     {"muon", make_muon},
+                                     {"sgd", make_sgd},
                                  }};
 
 }  // namespace
@@ -29,11 +26,7 @@ std::vector<std::string> optimizer_names() {
 
 std::unique_ptr<Optimizer> make_optimizer(OptimizerOptions const& options,
                                           std::vector<ParameterGroup> groups) {
-  return kOptimizers.at(options.name).make(options, std::move(groups));
-}
-
-int optimizer_state_copies(std::string const& name) {
-  return kOptimizers.at(name).state_copies;
+  return kOptimizers.at(options.name)(options, std::move(groups));
 }
 
 }  // namespace voxcycle

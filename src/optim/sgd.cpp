@@ -22,6 +22,7 @@ class Sgd final : public Optimizer {
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       auto const active = active_lists(groups_[g]);
       if (active.parameters.empty()) continue;
+      if (active.parameters.front().is_meta()) continue;  // the kernel takes no memory
       std::vector<at::Tensor> velocities;
       if (options_.momentum > 0.0) {  // without, torch takes none
         for (auto place : active.places) {

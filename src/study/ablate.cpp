@@ -56,7 +56,7 @@ void require_valid_run(PlannedRun const& run) {
     require_fits(options.network, stage.plan.grid);
     require_spatial(options, stage.plan.grid, run.config.integer("ablate.processes", 1, 1 << 20));
     // Knows losses and optimisers; the processes of a group will do.
-    plan_memory(options, stage.plan, {.ranks = options.slabs.processes(stage.plan.grid)});
+    predict_memory(options, stage.plan, {.ranks = options.slabs.processes(stage.plan.grid)});
   }
 }
 

@@ -61,24 +61,4 @@ std::unique_ptr<Loss> make_normalised_energy_loss(LossProblem const& problem) {
   return std::make_unique<NormalisedEnergyLoss>(problem);
 }
 
-LossPlan plan_energy_loss() {
-  return {.evaluate = [](BookedFields const& micro_batch, Source const& source) {
-    auto const gradient = micro_batch.nodes();
-    auto const load = plan_load(micro_batch, source);
-    return gradient;
-  }};
-}
-
-LossPlan plan_normalised_energy_loss() {
-  return {.lasting_fields = EnergyScale::lasting_fields,
-          .evaluate = [](BookedFields const& micro_batch, Source const& source) {
-            {
-              auto const load = plan_load(micro_batch, source);
-              auto const multigrid = Multigrid::plan(micro_batch);
-              EnergyScale::plan(micro_batch);
-            }
-            return plan_energy_loss().evaluate(micro_batch, source);
-          }};
-}
-
 }  // namespace voxcycle

@@ -49,24 +49,4 @@ std::unique_ptr<Loss> make_energy_multigrid_loss(LossProblem const& problem) {
   return std::make_unique<EnergyMultigridLoss>(problem);
 }
 
-LossPlan plan_energy_multigrid_loss() {
-  return {.lasting_fields = EnergyScale::lasting_fields,
-          .evaluate = [](BookedFields const& micro_batch, Source const& source) {
-            auto const load = plan_load(micro_batch, source);
-            auto const one = micro_batch.voxels();
-            auto const multigrid = Multigrid::plan(micro_batch);
-            EnergyScale::plan(micro_batch);
-            auto const gradient = micro_batch.nodes();
-            {
-              auto const residual = micro_batch.nodes();
-              auto const e = micro_batch.nodes();
-              Multigrid::plan_cycle(micro_batch);
-            }
-            auto const e = micro_batch.nodes();
-            auto const of_error = micro_batch.nodes();
-            micro_batch.nodes();  // of_error, scaled
-            return gradient;
-          }};
-}
-
 }  // namespace voxcycle

@@ -36,15 +36,4 @@ at::Tensor EnergyScale::stored_energy(at::Tensor const& u, at::Tensor const& nu)
   return energy_and_gradient(u, nu, grid_).energy;
 }
 
-void EnergyScale::plan(BookedFields const& micro_batch) {
-  auto const u = micro_batch.nodes();
-  micro_batch.common().nodes();  // the lift in the micro-batch's type
-  {
-    auto const residual = micro_batch.nodes();
-    auto const e = micro_batch.nodes();
-    Multigrid::plan_full_cycle(micro_batch);
-  }
-  micro_batch.nodes();  // K u, which nobody asked for
-}
-
 }  // namespace voxcycle

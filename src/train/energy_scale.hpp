@@ -32,10 +32,6 @@ class EnergyScale {
   /// 1/2 u^T K(nu) u: [n], float64
   at::Tensor stored_energy(at::Tensor const& u, at::Tensor const& nu) const;
 
-  static constexpr std::int64_t lasting_fields = 1;  ///< see LossPlan
-  /// Books both, beside multigrid and load. Nothing lives on.
-  static void plan(BookedFields const& micro_batch);
-
  private:
   Grid3 grid_;
   at::Tensor lift_;  // float64

@@ -10,20 +10,18 @@ namespace {
 
 struct Kind {
   std::unique_ptr<Loss> (*make)(LossProblem const&);
-  LossPlan (*plan)();
   bool needs_reference = false;
 };
 
 /// One line a loss.
-Registry<Kind> const kLosses{
-    "loss",
-    {
-        {"energy", {make_energy_loss, plan_energy_loss}},
-        {"energy_multigrid", {make_energy_multigrid_loss, plan_energy_multigrid_loss}},
-        {"energy_normalised", {make_normalised_energy_loss, plan_normalised_energy_loss}},
-        {"residual", {make_residual_loss, plan_residual_loss}},
-        {"supervised", {make_supervised_loss, plan_supervised_loss, /*needs_reference=*/true}},
-    }};
+Registry<Kind> const kLosses{"loss",
+                             {
+                                 {"energy", {make_energy_loss}},
+                                 {"energy_multigrid", {make_energy_multigrid_loss}},
+                                 {"energy_normalised", {make_normalised_energy_loss}},
+                                 {"residual", {make_residual_loss}},
+                                 {"supervised", {make_supervised_loss, /*needs_reference=*/true}},
+                             }};
 
 }  // namespace
 
@@ -37,10 +35,6 @@ std::unique_ptr<Loss> make_loss(std::string const& name, LossProblem const& prob
 
 bool needs_reference(std::string const& name) {
   return kLosses.at(name).needs_reference;
-}
-
-LossPlan plan_loss(std::string const& name) {
-  return kLosses.at(name).plan();
 }
 
 }  // namespace voxcycle

@@ -8,11 +8,9 @@ namespace voxcycle {
 
 /// J(u) as published: samples with large coefficients rule the mean.
 std::unique_ptr<Loss> make_energy_loss(LossProblem const& problem);
-LossPlan plan_energy_loss();
 
 /// J(u) / J_scale (see EnergyScale): every sample counts alike.
 std::unique_ptr<Loss> make_normalised_energy_loss(LossProblem const& problem);
-LossPlan plan_normalised_energy_loss();
 
 /// Half the normalised energy, and half an estimate of the error's own energy for nu = 1, whose
 /// gradient weighs errors where nu is small like errors where it is large:
@@ -24,7 +22,6 @@ LossPlan plan_normalised_energy_loss();
 /// field whose energy is J_scale. The gradient counts e as exact (d e / d u = -1), which it is to
 /// the cycle's rate of convergence. For constant nu both halves have the same gradient.
 std::unique_ptr<Loss> make_energy_multigrid_loss(LossProblem const& problem);
-LossPlan plan_energy_multigrid_loss();
 
 /// Least squares of the residual, what PINN-style codes minimise:
 ///
@@ -33,11 +30,9 @@ LossPlan plan_energy_multigrid_loss();
 /// The scale is not the lift's own residual: that vanishes for constant nu (the lift then solves
 /// the default problem), and samples near it would rule the mean.
 std::unique_ptr<Loss> make_residual_loss(LossProblem const& problem);
-LossPlan plan_residual_loss();
 
 /// |u - u*|^2 / |u*|^2 over nodes with u* the reference solution, both measured from the boundary's
 /// datum: the squared relative L2 error.
 std::unique_ptr<Loss> make_supervised_loss(LossProblem const& problem);
-LossPlan plan_supervised_loss();
 
 }  // namespace voxcycle

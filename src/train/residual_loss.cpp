@@ -51,16 +51,4 @@ std::unique_ptr<Loss> make_residual_loss(LossProblem const& problem) {
   return std::make_unique<ResidualLoss>(problem);
 }
 
-LossPlan plan_residual_loss() {
-  return {.lasting_fields = 2,  // lift, mask
-          .evaluate = [](BookedFields const& micro_batch, Source const& source) {
-            auto const start = micro_batch.nodes();
-            auto const forces = micro_batch.nodes();
-            auto const load = plan_load(micro_batch, source);
-            auto const r = micro_batch.nodes();
-            micro_batch.common().nodes();  // the mask in the micro-batch's type
-            return micro_batch.nodes();
-          }};
-}
-
 }  // namespace voxcycle

@@ -31,11 +31,4 @@ std::unique_ptr<Loss> make_supervised_loss(LossProblem const& problem) {
   return std::make_unique<SupervisedLoss>(problem);
 }
 
-LossPlan plan_supervised_loss() {
-  return {.evaluate = [](BookedFields const& micro_batch, Source const&) {
-    auto const error = micro_batch.nodes();
-    return micro_batch.nodes();
-  }};
-}
-
 }  // namespace voxcycle

@@ -4,6 +4,7 @@
 #include "voxcycle/comm/exact_sum.hpp"
 #include "voxcycle/core/device_timer.hpp"
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/rehearsal.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/grid/micro_batches.hpp"
 #include "voxcycle/network/backward.hpp"
@@ -144,12 +145,11 @@ BatchResult batch_gradient(BatchContext const& c, LocalBatch const& batch,
     sums.push_back(terms.back().values.sum().view({1}));
     gradients.push_back(terms.back().gradient.div_(static_cast<double>(options.samples)));
   }
-  at::Tensor const loss_terms = at::stack(sums).cpu();
-  result.loss =
-      exact_sum(c.process_grid.all, context.counts() ? loss_terms : loss_terms.narrow(0, 0, 0),
-                context.total_micro_batches)
-          .item<double>() /
-      static_cast<double>(options.samples);
+  at::Tensor const loss_terms = on_host(at::stack(sums));
+  result.loss = number_in<double>(exact_sum(
+                    c.process_grid.all, context.counts() ? loss_terms : loss_terms.narrow(0, 0, 0),
+                    context.total_micro_batches)) /
+                static_cast<double>(options.samples);
   lap(result.times.loss);
   if (!std::isfinite(result.loss)) result.bad_samples = describe_bad_samples(batch, terms);
   if (!std::isfinite(result.loss) || !options.gradient) return result;

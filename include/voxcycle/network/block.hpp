@@ -10,11 +10,6 @@
 
 namespace voxcycle {
 
-struct BlockOptions {
-  std::int64_t in, out;  ///< channels
-  Norm norm;
-};
-
 /// Two 3^3 convolutions, each with normalisation and leaky ReLU.
 class Block : public torch::nn::Module, public Scripted {
  public:
@@ -30,15 +25,6 @@ class Block : public torch::nn::Module, public Scripted {
   Fields recomputed(ForwardContext const& context, torch::nn::Module const& layers, Fields inputs,
                     Before const& before, After const& after = nothing_more);
 
-  using PlanBefore = std::function<std::vector<Field>(Tape&, std::vector<Field> const&)>;
-  using PlanAfter = std::function<std::vector<Field>(Tape&, Field const&)>;
-  static std::vector<Field> plan_nothing_more(Tape&, Field const& y) { return {y}; }
-  /// What recomputed and its backward hold (see Tape).
-  static std::vector<Field> plan(BlockOptions const& options, Tape& tape,
-                                 std::vector<Field> const& inputs, PlanBefore const& before,
-                                 PlanAfter const& after = plan_nothing_more);
-  /// The same of a block whose one input goes in as it is.
-  static Field plan(BlockOptions const& options, Tape& tape, Field const& x);
   Script script() const override;
 
  private:

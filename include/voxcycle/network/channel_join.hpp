@@ -2,7 +2,6 @@
 #pragma once
 
 #include "voxcycle/network/forward_context.hpp"
-#include "voxcycle/network/memory.hpp"
 
 namespace voxcycle {
 
@@ -11,6 +10,5 @@ namespace voxcycle {
 /// at::cat leaves strided gradients, which are slow to add and to copy.
 MicroBatches join_channels(ForwardContext const& context, MicroBatches const& a,
                            MicroBatches const& b);
-Field plan_join(Tape& tape, Field const& a, Field const& b);
 
 }  // namespace voxcycle

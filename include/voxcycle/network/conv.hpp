@@ -2,17 +2,19 @@
 #pragma once
 
 #include "voxcycle/network/forward_context.hpp"
-#include "voxcycle/network/memory.hpp"
 #include "voxcycle/network/scripted.hpp"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <limits>
 
 #include <torch/nn/module.h>
 
 namespace voxcycle {
+
+/// Torch's kernels and oneDNN's count elements in 32 bits.
+inline constexpr std::int64_t kMaxElements = std::numeric_limits<std::int32_t>::max();
 
 enum class ConvKind {
   same,  ///< 3^3, padding 1: [n, i, x, y, z] -> [n, o, x, y, z]
@@ -40,9 +42,6 @@ class Conv : public torch::nn::Module, public Scripted {
   MicroBatches forward(ForwardContext const& context, MicroBatches const& x);
   /// Of the channels of a and b together; of fine grids they are never joined as a whole.
   MicroBatches forward(ForwardContext const& context, MicroBatches const& a, MicroBatches const& b);
-  /// What forward and its backward hold (see Tape).
-  static Field plan(ConvOptions const& options, Tape& tape, Field const& x);
-  static Field plan(ConvOptions const& options, Tape& tape, Field const& a, Field const& b);
   Script script() const override;
 
   at::Tensor weight;
@@ -52,14 +51,12 @@ class Conv : public torch::nn::Module, public Scripted {
   /// @param parts_of_micro_batches  `parts` tensors a micro-batch
   MicroBatches run(ForwardContext const& context, MicroBatches const& parts_of_micro_batches,
                    std::size_t parts);
-  static Field plan_parts(ConvOptions const& options, Tape& tape, std::vector<Field> const& parts);
 
   ConvOptions options_;
 };
 
 /// Fields as convolutions want them: in context.dtype and context.layout.
 MicroBatches as_features(ForwardContext const& context, MicroBatches const& fields);
-Field plan_features(Tape& tape, Field const& x);
 
 /// Gives every parameter of `module` that was made with Start::uniform its initial values, uniform
 /// in +-1/sqrt(fan in), as a pure function of (seed, name of the parameter): a level's weights do

@@ -4,7 +4,6 @@
 #include "voxcycle/field/source.hpp"
 #include "voxcycle/grid/grid3.hpp"
 #include "voxcycle/network/forward_context.hpp"
-#include "voxcycle/network/memory.hpp"
 #include "voxcycle/network/source_term.hpp"
 #include "voxcycle/poisson/boundary.hpp"
 #include "voxcycle/poisson/chebyshev_steps.hpp"
@@ -79,10 +78,6 @@ at::ScalarType solution_type(ForwardContext const& context);
 /// MicroBatches of u after the problem's smoothing steps (as they are where it has none);
 /// differentiable in u.
 MicroBatches smoothed(LevelProblem const& problem, MicroBatches const& u, MicroBatches const& x);
-Field plan_smoothed(Tape& tape, Field const& u, Field const& x);
-
-/// base + mask * scale * head in the type of the solution, as networks write it.
-Field plan_correction(Tape& tape, Field const& base, Field const& head);
 
 /// The problems of the grids that a network has met, each made once.
 class LevelProblems {

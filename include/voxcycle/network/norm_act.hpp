@@ -2,7 +2,6 @@
 #pragma once
 
 #include "voxcycle/network/forward_context.hpp"
-#include "voxcycle/network/memory.hpp"
 #include "voxcycle/network/norm.hpp"
 #include "voxcycle/network/scripted.hpp"
 #include "voxcycle/network/statistics_record.hpp"
@@ -45,8 +44,6 @@ class NormAct : public torch::nn::Module, public Scripted {
   /// nobody else
   ///           holds are overwritten where no gradient is recorded
   MicroBatches forward(ForwardContext const& context, MicroBatches x);
-  /// What forward and its backward hold (see Tape).
-  static Field plan(NormOptions const& options, Tape& tape, Field const& x);
   Script script() const override;
 
   at::Tensor gamma;         ///< [channels]

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "voxcycle/field/source.hpp"
-#include "voxcycle/grid/booked_fields.hpp"
 #include "voxcycle/grid/grid3.hpp"
 
 #include <optional>
@@ -10,9 +9,6 @@
 #include <ATen/core/Tensor.h>
 
 namespace voxcycle {
-
-/// Books the load of one micro-batch, of u's type; nothing for f = 0.
-Ledger::Held plan_load(BookedFields const& micro_batch, Source const& source);
 
 /// The source f of the equation on one grid, and the load that it makes.
 class SourceTerm {

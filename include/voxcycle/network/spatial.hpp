@@ -8,7 +8,6 @@
 #pragma once
 
 #include "voxcycle/network/forward_context.hpp"
-#include "voxcycle/network/memory.hpp"
 
 namespace voxcycle {
 
@@ -26,11 +25,5 @@ MicroBatches own_slabs(ForwardContext const& context, MicroBatches const& whole)
 MicroBatches gathered(ForwardContext const& context, MicroBatches const& slabs);
 /// The same for one value a node.
 MicroBatches gathered_nodes(ForwardContext const& context, MicroBatches const& slabs);
-
-// What they hold and make, see Tape.
-Field plan_halo(Tape& tape, Field const& slab);
-Field plan_own_slab(Tape& tape, Field const& whole, Grid3 const& slab);
-Field plan_gathered(Tape& tape, Field const& slab, Grid3 const& whole);
-Field plan_gathered_nodes(Tape& tape, Field const& slab, Grid3 const& whole);
 
 }  // namespace voxcycle

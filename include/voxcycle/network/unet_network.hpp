@@ -42,9 +42,8 @@ class UnetNetwork : public Network {
                        MicroBatches const& x) override;
   std::vector<LevelParameters> levels(Grid3 const& grid) const override;
   Script script() const override;
-  /// See require_fits and plan_network of network.hpp.
+  /// See require_fits of network.hpp.
   static void require_fits(NetworkOptions const& options, Grid3 const& grid);
-  static Field plan(NetworkOptions const& options, Tape& tape, Grid3 const& grid, Field const& x);
 
  private:
   class Core;

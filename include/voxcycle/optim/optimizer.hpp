@@ -50,8 +50,4 @@ std::vector<std::string> optimizer_names();
 /// @throws Error for an unknown name, listing the valid ones.
 std::unique_ptr<Optimizer> make_optimizer(OptimizerOptions const& options,
                                           std::vector<ParameterGroup> groups);
-/// How many times the memory of weights a method keeps (of a few small ones it may be more).
-/// @throws Error for an unknown name.
-int optimizer_state_copies(std::string const& name);
-
 }  // namespace voxcycle

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/grid/booked_fields.hpp"
 #include "voxcycle/grid/grid3.hpp"
 #include "voxcycle/poisson/boundary.hpp"
 
 #include <memory>
-#include <vector>
 
 #include <ATen/core/Tensor.h>
 
@@ -59,13 +57,6 @@ class Multigrid {
   /// each finer grid starts from the interpolated solution of the one below and gets one V-cycle.
   /// Not symmetric, so no preconditioner. Arguments and result as cycle.
   at::Tensor full_cycle(at::Tensor const& r) const;
-
-  /// Books a hierarchy of averaged coarse operators for nu in the cycle's type. @return what it
-  /// holds as long as it lives
-  static std::vector<Ledger::Held> plan(BookedFields const& fine);
-  /// Book what cycles hold at their peaks beside hierarchy, residual and result.
-  static void plan_cycle(BookedFields const& fine, MultigridOptions const& options = {});
-  static void plan_full_cycle(BookedFields const& fine, MultigridOptions const& options = {});
 
   /// Number of grids, the coarsest included.
   int levels() const;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/grid/booked_fields.hpp"
 #include "voxcycle/grid/grid3.hpp"
 #include "voxcycle/poisson/boundary.hpp"
 #include "voxcycle/poisson/chebyshev_steps.hpp"
@@ -53,14 +52,6 @@ class NestedEquation {
   at::Tensor product(int level, at::Tensor const& v) const;
   /// The transpose of the linear map that smooth() is in the free values of u.
   at::Tensor transposed(int level, at::Tensor const& gradient) const;
-
-  /// Books those of all micro-batches, made one after another.
-  /// @param fine  all samples @param micro-batch  samples of the largest micro-batch
-  /// @return what they hold as long as they live
-  static std::vector<Ledger::Held> plan(BookedFields const& fine, std::int64_t micro_batch,
-                                        int levels, bool has_load);
-  /// Books smooth() or transposed() at work.
-  static void plan_smoothing(BookedFields const& micro_batch);
 
  private:
   struct Level;

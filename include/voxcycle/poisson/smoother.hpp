@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/grid/booked_fields.hpp"
 #include "voxcycle/grid/grid3.hpp"
 #include "voxcycle/poisson/chebyshev_steps.hpp"
 
@@ -43,9 +42,6 @@ class Smoother {
   at::Tensor residual(at::Tensor const& u, std::optional<at::Tensor> const& b) const;
   /// K u there. @param u  as for smooth()
   at::Tensor product(at::Tensor const& u) const;
-
-  /// Books a smoother that is made, works once, in either direction, and goes.
-  static void plan(BookedFields const& fields);
 
  private:
   at::Tensor on_free_nodes(at::Tensor const& field) const;

@@ -2,11 +2,9 @@
 #pragma once
 
 #include "voxcycle/field/source.hpp"
-#include "voxcycle/grid/booked_fields.hpp"
 #include "voxcycle/grid/grid3.hpp"
 #include "voxcycle/poisson/boundary.hpp"
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -50,13 +48,6 @@ class Loss {
   virtual LossTerms evaluate(LossInput const& input) const = 0;
 };
 
-/// What a loss holds, booked as its evaluate goes.
-struct LossPlan {
-  std::int64_t lasting_fields = 0;  ///< float64 nodal fields of one sample, as long as it lives
-  /// Books evaluate on one micro-batch. @return the gradient, which lives on
-  std::function<Ledger::Held(BookedFields const& micro_batch, Source const& source)> evaluate;
-};
-
 /// Names accepted by make_loss.
 std::vector<std::string> loss_names();
 /// @throws Error for an unknown name, listing the valid ones, or a problem that the loss is not
@@ -64,7 +55,4 @@ std::vector<std::string> loss_names();
 std::unique_ptr<Loss> make_loss(std::string const& name, LossProblem const& problem);
 /// Whether training shards must hold reference solutions. @throws Error for an unknown name.
 bool needs_reference(std::string const& name);
-/// @throws Error for an unknown name.
-LossPlan plan_loss(std::string const& name);
-
 }  // namespace voxcycle

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/core/ledger.hpp"
+#include "voxcycle/core/rehearsal.hpp"
 #include "voxcycle/cycle/stage.hpp"
-#include "voxcycle/network/memory.hpp"
 #include "voxcycle/train/trainer.hpp"
 
 #include <cstdint>
-#include <string>
 
 namespace voxcycle {
 
@@ -28,19 +26,18 @@ struct MemoryOptions {
 /// What a rank holds at the peak of a stage, the rank with the most samples.
 struct MemoryPlan {
   std::int64_t bytes = 0;
-  Ledger::Account account;            ///< what they consist of
-  LargestTensor largest;              ///< that an operation sees
-  std::int64_t gradient_bytes = 0;    ///< that a rank puts into the sum of gradients a step
-  std::int64_t statistics_bytes = 0;  ///< and into sums of normalisations
+  Rehearsal::LargestTensor largest;   ///< that an operation sees
+  std::int64_t gradient_bytes = 0;    ///< that a rank puts into the sum of gradients per step
+  std::int64_t statistics_bytes = 0;  ///< and into other sums
 };
 
-/// Follows one step of a stage (batch_gradient, the sums over ranks, the update) and, with held-out
-/// samples, their evaluation. Computes nothing, needs no other process and allocates no field.
+/// Rehearses one step of a stage (train_step, as training runs it) and, with held-out samples,
+/// their evaluation. Computes nothing, needs no other process and allocates no field.
 /// @throws Error for names that do not exist or a grid that the network does not fit
-MemoryPlan plan_memory(TrainOptions const& options, LevelPlan const& plan,
-                       MemoryOptions const& memory);
+MemoryPlan predict_memory(TrainOptions const& options, LevelPlan const& plan,
+                          MemoryOptions const& memory);
 
-/// What `auto` stands for: whether the plan without recomputing exceeds `limit` bytes.
+/// What `auto` stands for: whether a stage without recomputing exceeds `limit` bytes.
 bool needs_recomputing(TrainOptions const& options, LevelPlan plan, MemoryOptions const& memory,
                        std::int64_t limit);
 

@@ -2,6 +2,8 @@
 // The one file of core that sees torch, for its threads; it is compiled apart from the rest.
 #include "voxcycle/core/parallel.hpp"
 
+#include "voxcycle/core/rehearsal.hpp"
+
 #include <algorithm>
 
 #include <ATen/ATen.h>
@@ -18,6 +20,7 @@ constexpr std::int64_t min_work = 1 << 13;
 
 void parallel_for(std::int64_t count, std::int64_t work,
                   std::function<void(std::int64_t begin, std::int64_t end)> const& body) {
+  if (Rehearsal::current() != nullptr) return;
   std::int64_t const grain = std::max<std::int64_t>(min_work / std::max<std::int64_t>(work, 1), 1);
   if (count <= grain || at::get_num_threads() == 1 || at::in_parallel_region()) {
     if (count > 0) {

@@ -33,26 +33,6 @@ Fields Block::recomputed(ForwardContext const& context, torch::nn::Module const&
                               });
 }
 
-std::vector<Field> Block::plan(BlockOptions const& o, Tape& tape, std::vector<Field> const& inputs,
-                               PlanBefore const& before, PlanAfter const& after) {
-  NormOptions const normalise{.norm = o.norm, .channels = o.out};
-  auto const middle = tape.recomputed(inputs, [=](Tape& t, std::vector<Field> const& in) {
-    auto const x = before(t, in);
-    ConvOptions const conv{.in = o.in, .out = o.out};
-    Field const y =
-        x.size() == 1 ? Conv::plan(conv, t, x[0]) : Conv::plan(conv, t, x.at(0), x.at(1));
-    return std::vector{NormAct::plan(normalise, t, y)};
-  });
-  return tape.recomputed(middle, [=](Tape& t, std::vector<Field> const& in) {
-    Field const y = Conv::plan({.in = o.out, .out = o.out}, t, in[0]);
-    return after(t, NormAct::plan(normalise, t, y));
-  });
-}
-
-Field Block::plan(BlockOptions const& o, Tape& tape, Field const& x) {
-  return plan(o, tape, {x}, [](Tape&, std::vector<Field> const& in) { return in; })[0];
-}
-
 Script Block::script() const {
   return {"Block"};
 }

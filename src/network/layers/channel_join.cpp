@@ -2,6 +2,7 @@
 #include "voxcycle/network/channel_join.hpp"
 
 #include "voxcycle/core/parallel.hpp"
+#include "voxcycle/core/rehearsal.hpp"
 
 #include <cstring>
 
@@ -99,15 +100,9 @@ struct JoinFunction : torch::autograd::Function<JoinFunction> {
 MicroBatches join_channels(ForwardContext const& context, MicroBatches const& a,
                            MicroBatches const& b) {
   return each(a, b, [&](at::Tensor const& x, at::Tensor const& y) {
-    if (x.is_cuda()) return at::cat({x, y}, 1).contiguous(context.layout);
+    if (is_on_gpu(x)) return at::cat({x, y}, 1).contiguous(context.layout);
     return JoinFunction::apply(x, y, context.layout);
   });
-}
-
-Field plan_join(Tape& tape, Field const& a, Field const& b) {
-  Field joined = tape.features(a.grid, a.channels + b.channels);
-  joined.in_slabs = a.in_slabs;
-  return tape.record(joined, {.inputs = {a, b}});
 }
 
 }  // namespace voxcycle

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "network/layers/channel_padding.hpp"
 
+#include "voxcycle/core/rehearsal.hpp"
+
 #include <ATen/ATen.h>
 
 namespace voxcycle::channel_padding {
 
 bool is_wanted(at::Tensor const& x, at::Tensor const& w) {
-  return x.is_cuda() && x.scalar_type() == at::kBFloat16 &&
+  return is_on_gpu(x) && x.scalar_type() == at::kBFloat16 &&
          (w.size(0) % multiple != 0 || w.size(1) % multiple != 0);
 }
 

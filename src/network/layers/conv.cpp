@@ -3,18 +3,18 @@
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/random.hpp"
+#include "voxcycle/core/rehearsal.hpp"
 #include "voxcycle/network/channel_join.hpp"
 #include "voxcycle/network/spatial.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <functional>
-#include <numeric>
 #include <optional>
 
 #include "network/layers/channel_padding.hpp"
 #include "network/layers/norm_loops.hpp"
+#include "network/layers/parameter_options.hpp"
 #include "network/layers/slab_conv.hpp"
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -36,6 +36,15 @@ at::Tensor sum_of_voxels(at::Tensor const& y) {
 /// Slabs come with their neighbours' planes.
 slab_conv::Geometry geometry(ConvKind kind, ForwardContext const& context) {
   return {kind, context.in_slabs ? slab_conv::Ends::given : slab_conv::Ends::zeros};
+}
+
+/// Tells the rehearsal how large the tensors are.
+void meet(at::TensorList x, variable_list const& y) {
+  for (auto const all : {x, at::TensorList(y)}) {
+    for (auto const& t : all) {
+      Rehearsal::current()->meet({t.numel(), t.size(1), {t.size(2), t.size(3), t.size(4)}});
+    }
+  }
 }
 
 /// y_k = conv(x_k, weight) + bias for every micro-batch k.
@@ -60,6 +69,7 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
       // float64 and empty micro-batches come back in torch's default layout.
       y.push_back(channel_padding::cut_back(micro_batch, 1, channels).contiguous(context.layout));
     }
+    if (x.front().is_meta()) meet(x, y);
     variable_list saved(x.begin(), x.end());
     saved.insert(saved.end(), {weight, w});
     if (bias) saved.push_back(*bias);
@@ -142,11 +152,6 @@ bool reaches_beyond(ConvKind kind) {
   return slab_conv::Geometry(kind).padding > 0;
 }
 
-Grid3 refined(Grid3 const& grid) {
-  auto const& n = grid.voxels;
-  return {{2 * n[0], 2 * n[1], 2 * n[2]}, grid.lengths};
-}
-
 }  // namespace
 
 Conv::Conv(ConvOptions const& options) : options_(options) {
@@ -154,9 +159,10 @@ Conv::Conv(ConvOptions const& options) : options_(options) {
   double const start = options.start == Start::zero ? 0.0 : std::nan("");
   // Channels last, as convolutions want it: no step then permutes weights or their gradients.
   weight = register_parameter(
-      "weight", at::full(weight_shape(options), start, at::kFloat).contiguous(kChannelsLast));
+      "weight",
+      at::full(weight_shape(options), start, parameter_options()).contiguous(kChannelsLast));
   if (options.bias == Bias::yes) {
-    bias = register_parameter("bias", at::full({options.out}, start, at::kFloat));
+    bias = register_parameter("bias", at::full({options.out}, start, parameter_options()));
   }
 }
 
@@ -181,143 +187,6 @@ MicroBatches Conv::forward(ForwardContext const& context, MicroBatches const& a,
   return in_slabs ? run(context, parts, 2) : run(context, join_channels(context, a, b), 1);
 }
 
-namespace {
-
-std::int64_t rounded_up(std::int64_t number, std::int64_t multiple) {
-  return (number + multiple - 1) / multiple * multiple;
-}
-
-/// What the libraries need for one micro-batch besides operands and results.
-struct Workspace {
-  std::int64_t forward = 0;
-  std::int64_t backward = 0;
-};
-
-/// Torch's own loops (see convolve), which float64 goes through and a lone float32 sample of few
-/// values, unless convolve takes it past them: the whole micro-batch as a matrix with a column of
-/// kernel values for each voxel, beside plain copies of the features.
-Workspace workspace_of_loops(ConvOptions const& o, Field const& x, Field const& y,
-                             std::int64_t micro_batch) {
-  bool const up = o.kind == ConvKind::up;
-  std::int64_t const taps = o.kind == ConvKind::same ? 27 : 8;
-  std::int64_t const columns = taps * (up ? o.out * x.points : o.in * y.points) * x.value;
-  std::int64_t const plain_x = o.in > 1 ? o.in * x.points * x.value : 0;
-  std::int64_t const plain_dy = o.out > 1 ? o.out * y.points * y.value : 0;
-  bool const forward = up || x.value == 8;
-  return {forward ? micro_batch * (columns + plain_x) : 0,
-          micro_batch * (columns + plain_x + plain_dy)};
-}
-
-/// oneDNN's gradient of bf16 weights: for each thread one sample's features and gradients,
-/// transposed, channels in blocks of 16 and rows of the finer field in tiles of 32 voxels. Found by
-/// measuring (AMX and AVX-512 BF16, oneDNN of torch 2.11), from 32^3 on to within a twentieth.
-Workspace workspace_of_onednn_bf16(ConvOptions const& o, Field const& x, Field const& y,
-                                   int threads) {
-  bool const strides = o.kind == ConvKind::up || o.kind == ConvKind::down;
-  bool const up = o.kind == ConvKind::up;
-  Field const& fine = up ? y : x;
-  Field const& other = up ? x : y;
-  std::int64_t const length = fine.grid.voxels[2];
-  std::int64_t const row =
-      strides ? std::max<std::int64_t>(64, length) : rounded_up(length + 2, 32);
-  std::int64_t const rows = fine.grid.voxels[0] * fine.grid.voxels[1];
-  return {0, threads * fine.value *
-                 (rounded_up(fine.channels, 16) * rows * row +
-                  rounded_up(other.channels, 16) * other.points)};
-}
-
-/// What of a large field a convolution looks at together (slab_conv.hpp), with a plane and a row
-/// more on both sides.
-Field slab_of(Field const& x) {
-  Field part = x;
-  auto& n = part.grid.voxels;
-  n[0] = std::min(n[0], slab_conv::default_planes + 2);
-  n[1] = std::min(n[1], slab_conv::max_in_plane / n[2] + 2);
-  part.points = part.grid.voxel_count();
-  return part;
-}
-
-/// Of one micro-batch, with its channels filled up if bf16 wants that (channel_padding.hpp); 0 if
-/// it has enough.
-std::int64_t padding_of(Field const& x, std::int64_t micro_batch) {
-  std::int64_t const channels = channel_padding::seen(x.channels, x.value);
-  return channels == x.channels ? 0 : micro_batch * channels * x.points * x.value;
-}
-
-Workspace workspace_of(ConvOptions const& o, Field const& x, Field const& y,
-                       Tape::Options const& context) {
-  // Workspaces of cuDNN itself count among those of all libraries.
-  if (context.on_gpu) {
-    std::int64_t const padding =
-        padding_of(x, context.micro_batch) + padding_of(y, context.micro_batch);
-    return {padding, padding};
-  }
-  constexpr std::int64_t few = 20480;
-  bool const lone = context.micro_batch == 1 && o.in * x.grid.voxels[0] * x.grid.voxels[1] <= few;
-  if (x.value == 8 || (x.value == 4 && lone))
-    return workspace_of_loops(o, x, y, context.micro_batch);
-  if (x.value != 2) return {};
-  return x.points < slab_conv::many_voxels
-             ? workspace_of_onednn_bf16(o, x, y, context.threads)
-             : workspace_of_onednn_bf16(o, slab_of(x), slab_of(y), context.threads);
-}
-
-}  // namespace
-
-Field Conv::plan(ConvOptions const& o, Tape& tape, Field const& a, Field const& b) {
-  auto const& context = tape.options();
-  bool const in_slabs =
-      context.on_gpu
-          ? context.micro_batch * channel_padding::seen(o.in, a.value) * a.points > kMaxElements
-          : a.points >= slab_conv::many_voxels;
-  return in_slabs ? plan_parts(o, tape, {a, b}) : plan(o, tape, plan_join(tape, a, b));
-}
-
-Field Conv::plan(ConvOptions const& o, Tape& tape, Field const& x) {
-  return plan_parts(o, tape, {x});
-}
-
-Field Conv::plan_parts(ConvOptions const& o, Tape& tape, std::vector<Field> const& parts) {
-  Field x = parts.front();  // with all channels
-  for (std::size_t k = 1; k < parts.size(); ++k) x.channels += parts[k].channels;
-  VOXCYCLE_REQUIRE(x.channels == o.in,
-                   "memory: a convolution of " << o.in << " channels meets " << x.channels << '.');
-  std::vector<Field> seen = parts;
-  if (reaches_beyond(o.kind)) {
-    for (auto& part : seen) part = plan_halo(tape, part);
-  }
-  Field y;
-  switch (o.kind) {
-    case ConvKind::same:
-      y = tape.features(x.grid, o.out);
-      break;
-    case ConvKind::down:
-      y = tape.features(x.grid.coarsened(), o.out);
-      break;
-    case ConvKind::up:
-      y = tape.features(refined(x.grid), o.out);
-      break;
-    case ConvKind::node:
-      y = tape.nodal(x.grid, tape.options().feature_bytes, o.out);
-      break;
-  }
-  y.in_slabs = x.in_slabs;
-  auto const shape = weight_shape(o);
-  std::int64_t weights = o.bias == Bias::yes ? o.out : 0;
-  weights += std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
-  auto const copy = tape.weights(weights);
-  auto const [forward, backward] = workspace_of(o, x, y, tape.options());
-  std::string const name = "workspace of " + x.grid.label();
-  tape.ledger().hold(name, forward);
-  std::vector<Ledger::Held> kept{copy};
-  for (auto const& part : seen) kept.push_back(part.memory);
-  return tape.record(y,
-                     {.inputs = seen,
-                      .kept = std::move(kept),
-                      .weights = weights,
-                      .workspace = [=, &ledger = tape.ledger()] { ledger.hold(name, backward); }});
-}
-
 Script Conv::script() const {
   slab_conv::Geometry const g = options_.kind;
   return {"Conv", {{"stride", g.stride}, {"padding", g.padding}, {"transposed", g.transposed}}};
@@ -333,15 +202,6 @@ MicroBatches as_features(ForwardContext const& context, MicroBatches const& fiel
   });
 }
 
-Field plan_features(Tape& tape, Field const& x) {
-  // A lone channel of the right type is plain and channels last at once.
-  bool const as_it_is = x.channels == 1 && tape.options().feature_bytes == x.value;
-  if (as_it_is) return x;
-  Field y = tape.features(x.grid, x.channels);
-  y.in_slabs = x.in_slabs;
-  return y;
-}
-
 void initialise_uniform(torch::nn::Module& module, std::uint64_t seed) {
   at::NoGradGuard const no_grad;
   for (auto& entry : module.named_modules("", /*include_self=*/false)) {
@@ -352,7 +212,8 @@ void initialise_uniform(torch::nn::Module& module, std::uint64_t seed) {
     double const bound = 1.0 / std::sqrt(static_cast<double>(w.numel() / w.size(0)));
     for (auto& parameter : conv->named_parameters()) {
       at::Tensor& values = parameter.value();
-      if (values.numel() == 0 || !values.flatten()[0].isnan().item<bool>()) continue;
+      if (values.is_meta() || values.numel() == 0 || !values.flatten()[0].isnan().item<bool>())
+        continue;
       std::uint64_t name = seed;
       for (char c : entry.key() + "." + parameter.key()) {
         name = hash_bits({name, static_cast<std::uint64_t>(c)});

@@ -12,6 +12,7 @@
 
 #include "network/layers/norm_coefficients.hpp"
 #include "network/layers/norm_loops.hpp"
+#include "network/layers/parameter_options.hpp"
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -229,10 +230,10 @@ NormAct::NormAct(NormOptions const& options) : options_(options) {
                    "group norm: " << options_.channels << " channels do not divide into "
                                   << options_.groups << " groups.");
   std::int64_t const channels = options_.channels;
-  gamma = register_parameter("gamma", at::ones({channels}));
-  beta = register_parameter("beta", at::zeros({channels}));
-  running_mean = register_buffer("running_mean", at::zeros({channels}));
-  running_var = register_buffer("running_var", at::ones({channels}));
+  gamma = register_parameter("gamma", at::ones({channels}, parameter_options()));
+  beta = register_parameter("beta", at::zeros({channels}, parameter_options()));
+  running_mean = register_buffer("running_mean", at::zeros({channels}, parameter_options()));
+  running_var = register_buffer("running_var", at::ones({channels}, parameter_options()));
 }
 
 std::vector<BatchStatistics> NormAct::take_statistics(ForwardContext const& context,
@@ -279,16 +280,6 @@ MicroBatches NormAct::forward(ForwardContext const& context, MicroBatches x) {
   }
   return NormActFunction::apply(at::TensorList(x), gamma, beta, moments, statistics, options_,
                                 context);
-}
-
-Field NormAct::plan(NormOptions const& o, Tape& tape, Field const& x) {
-  tape.weights(2 * o.channels);
-  if (o.norm == Norm::sync_batch) tape.exact_sum(2 * o.channels);
-  tape.exact_sum(2 * o.channels);  // in backward, with any norm: gradients of gamma and beta
-  // Backward finds the sign of leaky's argument again from x.
-  Field y = tape.features(x.grid, x.channels);
-  y.in_slabs = x.in_slabs;
-  return tape.record(y, {.inputs = {x}, .kept = {x.memory}});
 }
 
 Script NormAct::script() const {

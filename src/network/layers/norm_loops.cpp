@@ -115,7 +115,8 @@ at::ScalarType compute_type(at::Tensor const& x) {
 at::Tensor moments(at::Tensor const& x) {
   if (x.is_cuda()) return on_gpu::moments(x);
   Chunks const chunks(x);
-  at::Tensor partial = at::empty({chunks.count(), 2 * chunks.columns}, at::kDouble);
+  at::Tensor partial =
+      at::empty({chunks.count(), 2 * chunks.columns}, x.options().dtype(at::kDouble));
   dispatch(x, [&]<class T, class Compute>(norm_rows::Loops<T, Compute> const& loops, T, Compute) {
     auto const* from = static_cast<T const*>(x.const_data_ptr());
     auto* sums = partial.mutable_data_ptr<double>();
@@ -148,7 +149,8 @@ at::Tensor backward_moments(at::Tensor const& dy, at::Tensor const& x, at::Tenso
   if (x.is_cuda()) return on_gpu::backward_moments(dy, x, scale, shift, mean, leak);
   Chunks const chunks(x);
   VOXCYCLE_ASSERT(dy.is_contiguous(chunks.layout));
-  at::Tensor partial = at::empty({chunks.count(), 2 * chunks.columns}, at::kDouble);
+  at::Tensor partial =
+      at::empty({chunks.count(), 2 * chunks.columns}, x.options().dtype(at::kDouble));
   dispatch(x, [&]<class T, class Compute>(norm_rows::Loops<T, Compute> const& loops, T, Compute) {
     Coefficients<Compute> const a(scale);
     Coefficients<Compute> const b(shift);

@@ -2,11 +2,13 @@
 #include "network/layers/slab_conv.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/rehearsal.hpp"
 
 #include <algorithm>
 #include <vector>
 
 #include "network/layers/channel_padding.hpp"
+#include "network/layers/conv_rehearsal.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle::slab_conv {
@@ -69,10 +71,15 @@ std::vector<std::int64_t> padding_of(Geometry const& g, int cut_axes) {
 
 /// Fields with as many channels as a weight that was filled up for a GPU.
 at::Tensor input_like(Geometry const& g, at::Tensor const& w, at::Tensor const& x) {
-  return x.is_cuda() ? channel_padding::filled_up(x, 1, w.size(g.transposed ? 0 : 1)) : x;
+  return is_on_gpu(x) ? channel_padding::filled_up(x, 1, w.size(g.transposed ? 0 : 1)) : x;
 }
 at::Tensor output_like(Geometry const& g, at::Tensor const& w, at::Tensor const& y) {
-  return y.is_cuda() ? channel_padding::filled_up(y, 1, w.size(g.transposed ? 1 : 0)) : y;
+  return is_on_gpu(y) ? channel_padding::filled_up(y, 1, w.size(g.transposed ? 1 : 0)) : y;
+}
+
+conv_rehearsal::Geometry rehearsed(Geometry const& g, int cut_axes) {
+  auto const padding = padding_of(g, cut_axes);
+  return {g.kernel, g.stride, {padding[0], padding[1], padding[2]}, g.transposed};
 }
 
 /// Whether oneDNN adds zeros along x to fields in bf16. Around few planes it then fails, in torch
@@ -96,6 +103,7 @@ bool is_garbled(Geometry const& g, at::Tensor const& gradient, int cut_axes) {
 at::Tensor convolve(Geometry const& g, at::Tensor const& field, at::Tensor const& w,
                     std::optional<at::Tensor> const& b, int cut_axes) {
   at::Tensor const x = input_like(g, w, field);
+  if (x.is_meta()) return conv_rehearsal::forward(rehearsed(g, cut_axes), x, w);
   if (reads_beyond(g, x, cut_axes)) {
     return convolve(g, with_zeros(g, x), w, b, 1);
   }
@@ -117,6 +125,20 @@ struct SlabGradients {
   at::Tensor x, w;
 };
 
+SlabGradients library_gradients(Geometry const& g, at::Tensor const& gradient, at::Tensor const& x,
+                                at::Tensor const& w, int cut_axes, Wanted wanted) {
+  if (x.is_meta()) {
+    auto const [dx, dw] =
+        conv_rehearsal::backward(rehearsed(g, cut_axes), gradient, x, w, wanted.x, wanted.w);
+    return {dx, dw};
+  }
+  std::vector<std::int64_t> const stride(3, g.stride), padding = padding_of(g, cut_axes);
+  auto const [dx, dw, db] =
+      at::convolution_backward(gradient, x, w, at::OptionalIntArrayRef(), stride, padding,
+                               {1, 1, 1}, g.transposed, {0, 0, 0}, 1, {wanted.x, wanted.w, false});
+  return {dx, dw};
+}
+
 SlabGradients differentiate(Geometry const& g, at::Tensor const& gradient, at::Tensor const& x,
                             at::Tensor const& w, int cut_axes, Wanted wanted) {
   if (wanted.w && is_garbled(g, gradient, cut_axes)) {
@@ -125,10 +147,8 @@ SlabGradients differentiate(Geometry const& g, at::Tensor const& gradient, at::T
     found.w = differentiate(g, gradient, with_zeros(g, x), w, 1, {.x = false, .w = true}).w;
     return found;
   }
-  std::vector<std::int64_t> const stride(3, g.stride), padding = padding_of(g, cut_axes);
-  auto [dx, dw, db] = at::convolution_backward(
-      output_like(g, w, gradient), input_like(g, w, x), w, at::OptionalIntArrayRef(), stride,
-      padding, {1, 1, 1}, g.transposed, {0, 0, 0}, 1, {wanted.x, wanted.w, false});
+  auto [dx, dw] =
+      library_gradients(g, output_like(g, w, gradient), input_like(g, w, x), w, cut_axes, wanted);
   if (wanted.x) dx = channel_padding::cut_back(dx, 1, x.size(1));
   return {dx, dw};
 }
@@ -264,7 +284,7 @@ at::Tensor weight_gradient_in_slabs(Geometry const& g, at::Tensor const& gradien
   auto const strips = slabs_of(g, g.padding, like.size(3), gradient.size(3), rows);
   for (std::int64_t n = 0; n < gradient.size(0); ++n) {
     for (auto const& slab : slabs) {
-      if (gradient.is_cuda() && slabs.size() == 1 && strips.size() == 1) {
+      if (is_on_gpu(gradient) && slabs.size() == 1 && strips.size() == 1) {
         std::vector<at::Tensor> sample;
         for (auto const& part : x) sample.push_back(sample_of(part, n));
         dw.add_(
@@ -274,7 +294,7 @@ at::Tensor weight_gradient_in_slabs(Geometry const& g, at::Tensor const& gradien
       }
       at::Tensor const x_slab = planes_of(x, n, slab.x);
       at::Tensor const y_slab = part_of(sample_of(gradient, n), slab.y);
-      if (gradient.is_cuda() && strips.size() == 1) {
+      if (is_on_gpu(gradient) && strips.size() == 1) {
         dw.add_(differentiate(g, y_slab, x_slab, w, 1, {.x = false, .w = true}).w);
         continue;
       }
@@ -301,7 +321,8 @@ bool goes_in_slabs(at::TensorList x) {
   std::int64_t const elements = first.size(0) * seen * voxels_of(first);
   // Slabs are cut out of channels-last fields without copies.
   return std::all_of(x.begin(), x.end(), [&](at::Tensor const& part) {
-    bool const is_large = part.is_cuda() ? elements > kMaxElements : voxels_of(part) >= many_voxels;
+    bool const is_large =
+        is_on_gpu(part) ? elements > kMaxElements : voxels_of(part) >= many_voxels;
     return part.size(0) > 0 && part.is_contiguous(kLayout) && is_large;
   });
 }
@@ -322,7 +343,7 @@ Gradients backward(Geometry const& g, at::Tensor const& gradient, at::TensorList
     return found;
   }
   at::Tensor const& summed = g.transposed ? x.front() : gradient;
-  bool const sums_in_slabs = gradient.is_cuda() && summed.size(0) * voxels_of(summed) > max_in_sum;
+  bool const sums_in_slabs = is_on_gpu(gradient) && summed.size(0) * voxels_of(summed) > max_in_sum;
   SlabGradients whole;
   if (needs_x || !sums_in_slabs) {
     whole = differentiate(g, gradient, joined(x), w, 0, {.x = needs_x, .w = !sums_in_slabs});

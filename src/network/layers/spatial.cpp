@@ -62,30 +62,4 @@ MicroBatches gathered_nodes(ForwardContext const& context, MicroBatches const& s
   return mapped<voxcycle::gathered_nodes, own_nodes>(context, slabs);
 }
 
-Field plan_halo(Tape& tape, Field const& slab) {
-  if (!slab.in_slabs) return slab;
-  Grid3 with_ends = slab.grid;
-  with_ends.voxels[0] += 2;
-  Field made = tape.features(with_ends, slab.channels);
-  made.in_slabs = true;
-  return tape.record(made, {.inputs = {slab}});
-}
-
-Field plan_own_slab(Tape& tape, Field const& whole, Grid3 const& slab) {
-  if (slab == whole.grid) return whole;
-  Field made = tape.features(slab, whole.channels);
-  made.in_slabs = true;
-  return tape.record(made, {.inputs = {whole}});
-}
-
-Field plan_gathered(Tape& tape, Field const& slab, Grid3 const& whole) {
-  if (!slab.in_slabs) return slab;
-  return tape.record(tape.features(whole, slab.channels), {.inputs = {slab}});
-}
-
-Field plan_gathered_nodes(Tape& tape, Field const& slab, Grid3 const& whole) {
-  if (!slab.in_slabs) return slab;
-  return tape.record(tape.nodal(whole, slab.value, slab.channels), {.inputs = {slab}});
-}
-
 }  // namespace voxcycle

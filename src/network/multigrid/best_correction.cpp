@@ -39,6 +39,7 @@ at::Tensor combination(variable_list const& fields, at::Tensor const& weights) {
 /// Of matrices [n, m, m] with the ridge added; rows and columns of directions that are nothing
 /// become zero.
 at::Tensor inverse_of(at::Tensor const& matrices) {
+  if (matrices.is_meta()) return at::empty_like(matrices);
   at::Tensor const diagonal = matrices.diagonal(0, 1, 2);
   at::Tensor const scale = at::where(diagonal > 0, diagonal.rsqrt(), at::zeros_like(diagonal));
   at::Tensor const both = scale.unsqueeze(1) * scale.unsqueeze(2);
@@ -126,32 +127,6 @@ NestedEquation const& nested_of(c10::IValue const& value) {
 at::Tensor best_correction(at::Tensor const& u, at::Tensor const& directions,
                            at::Tensor const& mask, Nested const& nested, int level) {
   return BestCorrection::apply(u, directions, mask, nested, level);
-}
-
-Field plan_best_correction(Tape& tape, Field const& u, Field const& directions,
-                           std::vector<Ledger::Held> const& held) {
-  auto const smooth = [&ledger = tape.ledger(), &o = tape.options(), grid = u.grid] {
-    if (o.nested.smooth)
-      o.nested.smooth(ledger, grid, o.micro_batch);  // a count of weights has none
-  };
-  Field const made = tape.nodal(u.grid, u.value);
-  Field const kept = tape.nodal(u.grid, u.value, directions.channels + 1);  // and the residual
-  {
-    auto const direction = tape.of_micro_batch(made);
-    smooth();
-  }
-  auto keeping = held;
-  keeping.push_back(kept.memory);
-  Field like = made;
-  like.memory.reset();
-  auto const through_steps = [&tape, like, smooth] {
-    auto const others = tape.of_micro_batch(like, 2);
-    smooth();
-  };
-  auto const combining = [&tape, like] { tape.of_micro_batch(like, 2); };
-  return tape.record(
-      made,
-      {.inputs = {u, directions}, .kept = keeping, .first = through_steps, .workspace = combining});
 }
 
 }  // namespace voxcycle

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/core/ledger.hpp"
-#include "voxcycle/network/memory.hpp"
 
 #include <memory>
 #include <vector>
@@ -36,8 +34,4 @@ NestedEquation const& nested_of(c10::IValue const& value);
 /// @param mask        of free nodes
 at::Tensor best_correction(at::Tensor const& u, at::Tensor const& directions,
                            at::Tensor const& mask, Nested const& nested, int level);
-/// @param held  what NestedEquation holds
-Field plan_best_correction(Tape& tape, Field const& u, Field const& directions,
-                           std::vector<Ledger::Held> const& held);
-
 }  // namespace voxcycle

@@ -144,42 +144,4 @@ std::unique_ptr<LevelEquation> equation_of(ForwardContext const& context, LevelP
   return std::make_unique<NestedMicroBatches>(context, problems, finest, x, levels);
 }
 
-PlannedEquation::PlannedEquation(Tape& tape, Grid3 const& finest, int levels)
-    : tape_(&tape), finest_(finest) {
-  auto const& o = tape.options();
-  if (o.nested.make)
-    nested_ = o.nested.make(tape.ledger(), finest, o.samples, o.micro_batch, levels);
-}
-
-void PlannedEquation::meet(Grid3 const& grid) const {
-  if (nested_.empty() || grid == finest_) tape_->meet(grid);
-}
-
-Field PlannedEquation::coarsest(Grid3 const& grid) const {
-  return {.grid = grid,
-          .channels = 1,
-          .points = grid.node_count(),
-          .value = tape_->options().solution_bytes};  // the lift itself, or one of nested_
-}
-
-Field PlannedEquation::prolonged(Grid3 const& fine, Field const& coarse) const {
-  Field u = tape_->record(tape_->nodal(fine, coarse.value), {.inputs = {coarse}, .kept = nested_});
-  bool const is_new = nested_.empty() && tape_->options().has_steps;
-  return is_new ? tape_->record(tape_->nodal(fine, u.value), {.inputs = {u}}) : u;
-}
-
-Field PlannedEquation::smoothed(Field const& u, Field const& x) const {
-  if (nested_.empty()) return plan_smoothed(*tape_, u, x);
-  auto const smooth = [&ledger = tape_->ledger(), &o = tape_->options(), grid = u.grid] {
-    o.nested.smooth(ledger, grid, o.micro_batch);
-  };
-  Field const made = tape_->nodal(u.grid, u.value);
-  smooth();
-  return tape_->record(made, {.inputs = {u}, .kept = nested_, .workspace = smooth});
-}
-
-Field PlannedEquation::corrected(Field const& u, Field const& directions) const {
-  return plan_best_correction(*tape_, u, directions, nested_);
-}
-
 }  // namespace voxcycle

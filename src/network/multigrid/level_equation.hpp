@@ -36,21 +36,4 @@ class LevelEquation {
 std::unique_ptr<LevelEquation> equation_of(ForwardContext const& context, LevelProblems& problems,
                                            Grid3 const& finest, MicroBatches const& x, int levels);
 
-/// What a LevelEquation does, followed on a tape.
-class PlannedEquation {
- public:
-  PlannedEquation(Tape& tape, Grid3 const& finest, int levels);
-  /// A grid that the network meets for its equation alone.
-  void meet(Grid3 const& grid) const;
-  Field coarsest(Grid3 const& grid) const;
-  Field prolonged(Grid3 const& fine, Field const& coarse) const;
-  Field smoothed(Field const& u, Field const& x) const;
-  Field corrected(Field const& u, Field const& directions) const;
-
- private:
-  Tape* tape_;
-  Grid3 finest_;
-  std::vector<Ledger::Held> nested_;
-};
-
 }  // namespace voxcycle

@@ -224,62 +224,6 @@ MicroBatches UnetNetwork::forward(ForwardContext const& context, Grid3 const& gr
   return smoothed(problem, u, x);
 }
 
-namespace {
-
-/// Residual::forward.
-Field plan_residual(std::int64_t channels, Norm norm, Tape& tape, Field const& x) {
-  Field const h = NormAct::plan({.norm = norm, .channels = channels}, tape,
-                                Conv::plan({.in = channels, .out = channels}, tape, x));
-  return tape.sum(x, Conv::plan({.in = channels, .out = channels, .bias = Bias::yes}, tape, h));
-}
-
-/// Core::forward of grid n / 2^k and coarser ones.
-Field plan_core(NetworkOptions const& options, Tape& tape, Field const& x, std::int64_t k) {
-  std::int64_t const channels = x.channels;
-  Field const h = Block::plan({channels, channels, options.norm}, tape, x);
-  if (k == options.depth) return h;
-  ConvOptions const down{
-      .kind = ConvKind::down, .in = channels, .out = 2 * channels, .bias = Bias::yes};
-  Field const coarse = plan_core(options, tape, Conv::plan(down, tape, h), k + 1);
-  ConvOptions const up{
-      .kind = ConvKind::up, .in = 2 * channels, .out = channels, .bias = Bias::yes};
-  return Block::plan({2 * channels, channels, options.norm}, tape, {h, coarse},
-                     [=](Tape& t, std::vector<Field> const& in) {
-                       return std::vector{in[0], Conv::plan(up, t, in[1])};
-                     })[0];
-}
-
-}  // namespace
-
-Field UnetNetwork::plan(NetworkOptions const& options, Tape& tape, Grid3 const& grid,
-                        Field const& x) {
-  std::int64_t const channels = options.base_channels;
-  tape.meet(grid);
-  std::vector<std::int64_t> extras;  // coarsest first
-  if (options.adaptation == Adaptation::yes) {
-    auto const& levels = options.cycle_levels;
-    std::copy_if(levels.begin() + 1, levels.end(), std::back_inserter(extras),
-                 [&](std::int64_t level) { return level <= grid.level(); });
-  }
-  Field h = Conv::plan({.in = options.inputs, .out = channels, .bias = Bias::yes}, tape,
-                       plan_features(tape, x));
-  for (std::size_t k = 0; k < extras.size(); ++k) {
-    h = plan_residual(channels, options.norm, tape, h);
-  }
-  Field g = plan_core(options, tape, h, 0);
-  for (std::size_t k = 0; k < extras.size(); ++k) {
-    g = plan_residual(channels, options.norm, tape, g);
-  }
-  Field const lift{.grid = grid,
-                   .channels = 1,
-                   .points = grid.node_count(),
-                   .value = tape.options().solution_bytes};
-  Field const u = plan_correction(
-      tape, lift,
-      Conv::plan({.kind = ConvKind::node, .in = channels, .out = 1, .bias = Bias::yes}, tape, g));
-  return plan_smoothed(tape, u, x);
-}
-
 Script UnetNetwork::script() const {
   bool const adapts = options_.adaptation == Adaptation::yes;
   return {"UnetNetwork",

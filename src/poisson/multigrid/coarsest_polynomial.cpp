@@ -40,7 +40,7 @@ void CoarsestPolynomial::raise_top() {
       at::Tensor const z = weights_.mul(r);
       at::Tensor const after = sample_dots(z, r);
       at::Tensor const beyond = after.gt(sample_dots(b, weights_.mul(b)));
-      if (!beyond.any().item<bool>()) break;
+      if (beyond.is_meta() || !beyond.any().item<bool>()) break;
       at::Tensor const found = sample_dots(z, op_.apply(z)) / after;
       at::Tensor const raised = at::where(beyond, found.clamp_min(1.0) * margin, 1.0);
       weights_ = weights_ / as_factor(raised, weights_.scalar_type());

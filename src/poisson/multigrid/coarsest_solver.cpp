@@ -2,6 +2,7 @@
 #include "poisson/multigrid/coarsest_solver.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/rehearsal.hpp"
 
 #include <utility>
 
@@ -16,8 +17,10 @@ namespace {
 // whose stiffness would be lost in the rounding of a diagonal of float32.
 at::Tensor lower_triangle(StencilSource const& matrix) {
   std::int64_t const nodes = matrix.grid().node_count();
-  at::Tensor const values = matrix.values().cpu();
-  at::Tensor result = at::zeros({matrix.batch(), nodes, nodes}, at::kDouble);
+  at::Tensor const values = on_host(matrix.values());
+  at::Tensor result =
+      at::zeros({matrix.batch(), nodes, nodes}, values.options().dtype(at::kDouble));
+  if (values.is_meta()) return result;
   auto entries = result.accessor<double, 3>();
   AT_DISPATCH_FLOATING_TYPES(values.scalar_type(), "lower_triangle", [&] {
     with_entries<scalar_t>(matrix, values, [&](auto const& of_node) {
@@ -50,8 +53,8 @@ CoarsestSolver::CoarsestSolver(StencilSource const& matrix, at::Tensor const& ma
                                             << grid.name()
                                             << " voxels, too large for a direct solve. Use "
                                                "sizes with more factors of two.");
-  mask_ = mask.view({1, nodes});
   at::Tensor matrices = lower_triangle(matrix);
+  mask_ = mask.view({1, nodes}).to(matrices.device());
   matrices.mul_(mask_.unsqueeze(1)).mul_(mask_.unsqueeze(2));
   at::Tensor const scale = matrices.diagonal(0, 1, 2).amax(1).view({batch, 1, 1});
   if (mask.min().item<double>() > 0.0) {
@@ -61,7 +64,7 @@ CoarsestSolver::CoarsestSolver(StencilSource const& matrix, at::Tensor const& ma
 
   auto const device = matrix.options().device();
   cholesky_ = DenseCholesky(std::move(matrices), device, "coarsest matrix");
-  if (!device.is_cpu()) mask_ = mask_.to(device, /*non_blocking=*/true);
+  if (device.is_cuda()) mask_ = mask_.to(device, /*non_blocking=*/true);
 }
 
 at::Tensor CoarsestSolver::solve(at::Tensor const& b) const {

@@ -49,13 +49,13 @@ DenseCholesky::DenseCholesky(at::Tensor matrices, at::Device device, char const*
     : factor_(std::move(matrices)) {
   std::int64_t const n = factor_.size(1);
   for (std::int64_t sample = 0; sample < factor_.size(0); ++sample) {
-    VOXCYCLE_REQUIRE(factorise(factor_[sample].mutable_data_ptr<double>(), n),
+    VOXCYCLE_REQUIRE(factor_.is_meta() || factorise(factor_[sample].mutable_data_ptr<double>(), n),
                      what << " of sample " << sample
                           << " is not positive definite (multigrid needs nu > 0 everywhere, and "
                              "voxels whose edges do not differ by many orders of magnitude). Check "
                              "the coefficient and the spacing.");
   }
-  if (device.is_cpu()) return;
+  if (!device.is_cuda()) return;
   inverse_ = at::cholesky_inverse(factor_).to(device, /*non_blocking=*/true);
   factor_.reset();
 }

@@ -19,6 +19,7 @@ namespace {
 // other = scale K x - alpha y - beta^2 other, x = scale other; see LanczosJob.
 void advance(on_gpu::LanczosSums const& sums, at::Tensor const& scale, at::Tensor const& k_x,
              at::Tensor const& y, at::Tensor const& other, at::Tensor const& x) {
+  if (x.is_meta()) return;
   if (x.is_cuda()) return on_gpu::lanczos_step(sums, scale, k_x, y, other, x);
   std::int64_t const count = x[0].numel();
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "lanczos", [&] {
@@ -40,6 +41,7 @@ void advance(on_gpu::LanczosSums const& sums, at::Tensor const& scale, at::Tenso
 }
 
 at::Tensor shares(at::Tensor const& part, at::Tensor const& whole) {
+  if (whole.is_meta()) return part;  // torch has no where() of tensors without memory
   return at::where(whole > 0.0, part / whole, 0.0);
 }
 

@@ -143,65 +143,6 @@ Multigrid::~Multigrid() = default;
 Multigrid::Multigrid(Multigrid&&) noexcept = default;
 Multigrid& Multigrid::operator=(Multigrid&&) noexcept = default;
 
-namespace {
-
-/// Impl::add_level for all grids.
-void plan_levels(BookedFields const& at, std::vector<Ledger::Held>& held) {
-  held.push_back(at.nodes());  // Jacobi weights
-  at.common().nodes(3);        // mask, made in float64
-  if (is_coarsest(at.grid)) return;
-  auto const coarse = at.coarsened();
-  held.push_back(coarse.voxels());  // averaged nu
-  plan_levels(coarse, held);
-}
-
-/// Impl::solve: residual and result are the caller's.
-void plan_solve(BookedFields const& at, int steps) {
-  if (is_coarsest(at.grid)) {
-    if (!is_solved_directly(at.grid)) at.nodes(2);  // of Chebyshev steps, as below
-    return;
-  }
-  // Chebyshev steps: the update d, and K x from the second step on (from zero) or from the first.
-  if (steps > 1) at.nodes(2);
-  {
-    auto const coarse = at.coarsened();
-    auto const coarse_b = coarse.nodes();
-    auto const coarse_x = coarse.nodes();
-    plan_solve(coarse, steps);
-  }
-  at.nodes(2);
-}
-
-/// Impl::solve_up: residual and result are the caller's.
-void plan_solve_up(BookedFields const& at, int steps) {
-  if (is_coarsest(at.grid)) return plan_solve(at, steps);
-  {
-    auto const coarse = at.coarsened();
-    auto const coarse_b = coarse.nodes();
-    auto const coarse_x = coarse.nodes();
-    plan_solve_up(coarse, steps);
-  }
-  auto const r = at.nodes();
-  auto const correction = at.nodes();
-  plan_solve(at, steps);
-}
-
-}  // namespace
-
-std::vector<Ledger::Held> Multigrid::plan(BookedFields const& fine) {
-  std::vector<Ledger::Held> held;
-  plan_levels(fine, held);
-  return held;
-}
-
-void Multigrid::plan_cycle(BookedFields const& fine, MultigridOptions const& options) {
-  plan_solve(fine, options.smoothing_steps);
-}
-
-void Multigrid::plan_full_cycle(BookedFields const& fine, MultigridOptions const& options) {
-  plan_solve_up(fine, options.smoothing_steps);
-}
-
 int Multigrid::levels() const {
   return static_cast<int>(impl_->levels.size());
 }

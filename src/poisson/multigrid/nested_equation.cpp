@@ -112,36 +112,4 @@ at::Tensor NestedEquation::transposed(int level, at::Tensor const& gradient) con
   return levels_.at(level).smoother.transposed(gradient);
 }
 
-namespace {
-
-void plan_levels(BookedFields const& at, std::int64_t micro_batch, int levels, bool has_load,
-                 std::vector<Ledger::Held>& held) {
-  held.push_back(at.nodes(has_load ? 2 : 1));  // Jacobi weights, load
-  if (levels == 1) {
-    held.push_back(at.nodes());  // the coarsest solution
-    return;
-  }
-  at.common().nodes(3);  // mask, made in float64
-  auto const coarse = at.coarsened();
-  held.push_back(coarse.nodes(weight_count + coupling_count));
-  BookedFields const of_micro_batch{coarse.ledger, coarse.grid, micro_batch, coarse.bytes};
-  of_micro_batch.nodes(4);  // while the largest eigenvalue is looked for
-  plan_levels(coarse, micro_batch, levels - 1, has_load, held);
-}
-
-}  // namespace
-
-std::vector<Ledger::Held> NestedEquation::plan(BookedFields const& fine, std::int64_t micro_batch,
-                                               int levels, bool has_load) {
-  std::vector<Ledger::Held> held;
-  held.push_back(fine.voxels());  // nu
-  plan_levels(fine, micro_batch, levels, has_load, held);
-  return held;
-}
-
-void NestedEquation::plan_smoothing(BookedFields const& micro_batch) {
-  auto const load = micro_batch.nodes();
-  auto const steps = micro_batch.nodes(2);  // update d, and K x; x is the result
-}
-
 }  // namespace voxcycle

@@ -71,10 +71,4 @@ at::Tensor Smoother::on_free_nodes(at::Tensor const& field) const {
   return field.masked_fill_(jacobi_weights_ == 0, 0.0);
 }
 
-void Smoother::plan(BookedFields const& fields) {
-  auto const jacobi_weights = fields.nodes();
-  auto const load = fields.nodes();
-  auto const steps = fields.nodes(2);  // update d, and K x; x is the result
-}
-
 }  // namespace voxcycle

@@ -30,7 +30,7 @@ void require_field(char const* name, at::Tensor const& field,
   VOXCYCLE_REQUIRE(field.scalar_type() == dtype && (dtype == at::kFloat || dtype == at::kDouble),
                    name << " is of type " << field.scalar_type()
                         << ". All fields must share one type, float32 or float64.");
-  VOXCYCLE_REQUIRE(field.is_cpu() || field.is_cuda(),
+  VOXCYCLE_REQUIRE(field.is_cpu() || field.is_cuda() || field.is_meta(),
                    name << " is on " << field.device()
                         << " (there are kernels for CPUs and NVIDIA GPUs). Copy it to one.");
   VOXCYCLE_REQUIRE(field.device() == like.device(), name << " is on " << field.device()
@@ -176,7 +176,8 @@ EnergyAndGradient energy_and_gradient(at::Tensor const& u, at::Tensor const& nu,
     require_field("b", *b, grid.node_shape(loads), u);
   }
   if (u.is_cuda()) return on_gpu::energy_and_gradient(u, nu, grid, b);
-  EnergyAndGradient result{at::empty({batch}, at::kDouble), at::empty_like(u)};
+  EnergyAndGradient result{at::empty({batch}, u.options().dtype(at::kDouble)), at::empty_like(u)};
+  if (u.is_meta()) return result;
   auto* const energy = result.energy.mutable_data_ptr<double>();
   AT_DISPATCH_FLOATING_TYPES(u.scalar_type(), "energy_and_gradient", [&] {
     auto const* const values = u.const_data_ptr<scalar_t>();

@@ -10,7 +10,8 @@ namespace voxcycle {
 
 at::Tensor sample_dots(at::Tensor const& a, at::Tensor const& b) {
   if (a.is_cuda()) return on_gpu::sample_dots(a, b);
-  at::Tensor sums = at::empty({a.size(0)}, at::kDouble);
+  at::Tensor sums = at::empty({a.size(0)}, a.options().dtype(at::kDouble));
+  if (a.is_meta()) return sums;
   std::int64_t const count = a[0].numel();
   AT_DISPATCH_FLOATING_TYPES(a.scalar_type(), "sample_dots", [&] {
     for (std::int64_t k = 0; k < a.size(0); ++k) {

@@ -60,7 +60,7 @@ TEST_P(PlannedStep, HoldsWhatTheAllocatorCounts) {
   level.recompute = options.levels.back().recompute;
   auto const comm = make_self_communicator();
   std::int64_t const planned =
-      plan_memory(options, level, {.threads = at::get_num_threads()}).bytes;
+      predict_memory(options, level, {.threads = at::get_num_threads()}).bytes;
 
   std::int64_t const before = tensors().live;
   StepTrial trial(options, grid,
@@ -174,14 +174,9 @@ void follow(std::string const& advice, Refused base, std::int64_t limit) {
       config.set(key, value);
     }
   }
-  std::smatch finest;
-  if (std::regex_search(advice, finest, std::regex("network.channels up to ([0-9]+)"))) {
-    auto const next = kFine.find(", " + std::to_string(2 * std::stoll(finest[1])) + ":");
-    config.set("network.channels", kFine.substr(kFine.find("4:"), next - kFine.find("4:")));
-  }
   LevelPlan level{.grid = Grid3::cube(base.grid), .batch = base.batch, .optimizer = "muon"};
   level.recompute = config.text("train.recompute") == "yes";
-  auto const plan = plan_memory(train_options(config), level, {});
+  auto const plan = predict_memory(train_options(config), level, {});
   EXPECT_LE(plan.bytes, limit) << advice;
   EXPECT_THAT(advice, HasSubstr("(" + format_bytes(static_cast<double>(plan.bytes)) + ")"));
 }
@@ -211,33 +206,18 @@ TEST(MemoryAdvice, NamesProcessesThatShareTheSpaceOfASample) {
   auto const options = train_options(config_of(lone.config));
   LevelPlan const level{
       .grid = Grid3::cube(256), .batch = 1, .optimizer = "muon", .recompute = true};
-  std::int64_t const whole = plan_memory(options, level, {}).bytes;
+  std::int64_t const whole = predict_memory(options, level, {}).bytes;
   auto shared = options;
   shared.slabs.count = 2;
-  std::int64_t const half = plan_memory(shared, level, {.ranks = 2}).bytes;
+  std::int64_t const half = predict_memory(shared, level, {.ranks = 2}).bytes;
   EXPECT_LT(half, whole);
   EXPECT_THAT(memory_advice(options, level, {}, half),
               HasSubstr("run.space = 2 with 2 processes on more machines (" +
                         format_bytes(static_cast<double>(half)) + ")"));
-  EXPECT_THROW(plan_memory(shared, level, {.ranks = 3}), Error);
+  EXPECT_THROW(predict_memory(shared, level, {.ranks = 3}), Error);
   auto other = options;
   other.network.name = "unet";
   EXPECT_THAT(memory_advice(other, level, {}, whole / 8), Not(HasSubstr("run.space")));
-}
-
-TEST(MemoryAdvice, NamesTheBlockOfTheFinestGrid) {
-  Refused const lone{kFine + "[train]\nunit_size = 1\n", 128, 1};
-  auto const options = train_options(config_of(lone.config));
-  LevelPlan const level{.grid = Grid3::cube(128), .batch = 1, .optimizer = "muon"};
-  auto without = options;
-  std::erase_if(without.network.channels, [](auto const& entry) { return entry.first > 64; });
-  std::int64_t const limit = plan_memory(without, level, {}).bytes;
-  EXPECT_LT(limit, 0.7 * static_cast<double>(plan_memory(options, level, {}).bytes));
-  EXPECT_THAT(memory_advice(options, level, {}, limit), HasSubstr("network.channels up to 64"));
-  // Nothing would happen there.
-  auto rough = options;
-  rough.network.smoothing = 0;
-  EXPECT_THAT(memory_advice(rough, level, {}, limit), Not(HasSubstr("up to 64")));
 }
 
 TEST(MemoryAdvice, SaysWhenNothingHelps) {

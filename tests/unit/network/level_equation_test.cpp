@@ -102,46 +102,5 @@ TEST(LevelEquation, EachGridHasItsOwnWhereNothingIsNested) {
   EXPECT_TRUE(at::allclose(u[0], default_problem(kGrid).lift.expand_as(u[0]), 1e-6, 1e-6));
 }
 
-TEST(LevelEquation, PlanKeepsWhatNestedGridsHoldTillTheBackwardPassEnds) {
-  Ledger ledger;
-  Tape::Options options{.samples = 3, .micro_batch = 2};
-  options.nested.make = [](Ledger& held, Grid3 const& finest, std::int64_t samples,
-                           std::int64_t micro_batch, int levels) {
-    EXPECT_EQ(finest, kGrid);
-    return std::vector{held.hold("nested", 1000000 * samples + 100 * micro_batch + levels)};
-  };
-  std::int64_t steps = 0;
-  options.nested.smooth = [&](Ledger&, Grid3 const&, std::int64_t samples) {
-    EXPECT_EQ(samples, 2);
-    ++steps;
-  };
-  Tape tape(ledger, options);
-  NetworkOptions network;
-  network.channels = {{2, 3}, {4, 3}, {8, 2}};
-  {
-    Field u = MultigridNetwork::plan(network, tape, kGrid, tape.voxels(kGrid, 1));
-    EXPECT_EQ(steps, 3);
-    EXPECT_GE(ledger.held(), 3000203);
-    u.memory.reset();
-    auto const gradient = ledger.hold("gradient", 3 * 4 * kGrid.node_count());
-    tape.backward(u, gradient);
-  }
-  EXPECT_EQ(steps, 6);
-  tape.take_gradients();
-  EXPECT_LT(ledger.held(), 1000000);
-}
-
-TEST(LevelEquation, PlanOfAGridAboveTheFinestBlockHasFieldsAlone) {
-  Ledger ledger;
-  Tape tape(ledger, {});
-  NetworkOptions network;
-  network.channels = {{2, 3}, {4, 3}, {8, 2}};
-  Grid3 const fine = Grid3::cube(16);
-  Field const u = MultigridNetwork::plan(network, tape, fine, tape.voxels(fine, 1));
-  EXPECT_EQ(u.grid, fine);
-  EXPECT_EQ(u.channels, 1);
-  EXPECT_LE(tape.largest().elements, fine.node_count());
-}
-
 }  // namespace
 }  // namespace voxcycle

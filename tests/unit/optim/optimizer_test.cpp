@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -79,7 +81,9 @@ TEST(Optimizer, StepsOfAdamAndMuonDoNotDependOnTheUnitOfGradients) {
   }
 }
 
-TEST(Optimizer, StateIsWhatPlansAndCheckpointsExpect) {
+TEST(Optimizer, StateIsWhatCheckpointsExpect) {
+  // Times the memory of weights; of muon for matrices.
+  std::map<std::string, double> const copies_of{{"adam", 2.0}, {"muon", 1.0}, {"sgd", 1.0}};
   for (auto const& name : optimizer_names()) {
     at::Tensor const weights = at::ones({64, 8, 3, 3, 3});
     weights.mutable_grad() = at::ones_like(weights);
@@ -92,7 +96,7 @@ TEST(Optimizer, StateIsWhatPlansAndCheckpointsExpect) {
       bytes += values.nbytes();
     }
     double const copies = static_cast<double>(bytes) / static_cast<double>(weights.nbytes());
-    EXPECT_NEAR(copies, optimizer_state_copies(name), 0.05) << name;
+    EXPECT_NEAR(copies, copies_of.at(name), 0.05) << name;
   }
 }
 

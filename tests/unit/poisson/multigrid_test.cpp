@@ -340,31 +340,6 @@ TEST(Multigrid, FullCycleBeatsACycleFromZero) {
   }
 }
 
-TEST(Multigrid, PlansWhatItsPolynomialHolds) {
-  // Of 17^3 float64 nodes: Jacobi weights, residual and result, a step's update and K x.
-  Grid3 const grid = Grid3::cube(17);
-  Ledger ledger;
-  BookedFields const fields{ledger, grid, 1, 8};
-  auto const held = Multigrid::plan(fields);
-  EXPECT_EQ(ledger.held(), 8 * grid.node_count());
-  auto const residual_and_result = fields.nodes(2);
-  Multigrid::plan_cycle(fields);
-  EXPECT_EQ(ledger.peak(), 5 * 8 * grid.node_count());
-}
-
-TEST(Multigrid, PlansWhatFullCyclesHold) {
-  Grid3 const grid = Grid3::cube(34), coarse = Grid3::cube(17);
-  Ledger ledger;
-  BookedFields const fields{ledger, grid, 2, 4};
-  auto const held = Multigrid::plan(fields);
-  std::int64_t const sample = 2 * 4;
-  EXPECT_EQ(ledger.held(),
-            sample * (grid.node_count() + coarse.node_count() + coarse.voxel_count()));
-  // At its end: the residual of what came from below, its correction, a step's update and K x.
-  Multigrid::plan_full_cycle(fields);
-  EXPECT_EQ(ledger.peak() - ledger.held(), sample * 4 * grid.node_count());
-}
-
 TEST(Multigrid, HalvesWhileItCan) {
   auto levels = [](Grid3 const& grid) {
     at::Tensor const nu = at::ones(grid.voxel_shape(), at::kDouble);

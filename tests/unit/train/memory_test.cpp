@@ -10,8 +10,6 @@ namespace voxcycle {
 namespace {
 
 using testing::HasSubstr;
-using testing::IsSupersetOf;
-using testing::Key;
 using testing::ThrowsMessage;
 
 TrainOptions options() {
@@ -26,10 +24,10 @@ LevelPlan level(std::int64_t batch) {
 }
 
 std::int64_t bytes(TrainOptions const& o, std::int64_t batch, MemoryOptions const& memory = {}) {
-  return plan_memory(o, level(batch), memory).bytes;
+  return predict_memory(o, level(batch), memory).bytes;
 }
 
-TEST(PlanMemory, GrowsLinearlyWithTheBatch) {
+TEST(PredictMemory, GrowsLinearlyWithTheBatch) {
   // The loss works on one micro-batch at a time; all else is a sample's share and a fixed part.
   std::int64_t const one = bytes(options(), 4);
   std::int64_t const two = bytes(options(), 8);
@@ -38,7 +36,7 @@ TEST(PlanMemory, GrowsLinearlyWithTheBatch) {
   EXPECT_GT(two, one);
 }
 
-TEST(PlanMemory, RanksShareTheBatchButNotTheWeights) {
+TEST(PredictMemory, RanksShareTheBatchButNotTheWeights) {
   EXPECT_EQ(bytes(options(), 8, {.ranks = 2}), bytes(options(), 4));
   // Of five micro-batches on two ranks one has three.
   EXPECT_EQ(bytes(options(), 5, {.ranks = 2}), bytes(options(), 3));
@@ -46,7 +44,7 @@ TEST(PlanMemory, RanksShareTheBatchButNotTheWeights) {
   EXPECT_EQ(bytes(options(), 2, {.ranks = 7}), bytes(options(), 1));
 }
 
-TEST(PlanMemory, AddsWhatItIsToldOf) {
+TEST(PredictMemory, AddsWhatItIsToldOf) {
   std::int64_t const bare = bytes(options(), 4);
   EXPECT_EQ(bytes(options(), 4, {.program_bytes = 1000}), bare + 1000);
   // nu of four samples, float32.
@@ -56,64 +54,47 @@ TEST(PlanMemory, AddsWhatItIsToldOf) {
             4 * 32 * 32 * 32 + 8 * 33 * 33 * 33);
 }
 
-TEST(PlanMemory, BothNetworksShareTheirFrames) {
-  auto const account = plan_memory(options(), level(4), {.held_out = 2}).account;
-  EXPECT_EQ(account.at("frame of 32^3"), 2 * 4 * 33 * 33 * 33);  // lift and mask, float32
-}
-
-TEST(PlanMemory, AccountAddsUpToThePeak) {
-  auto const plan = plan_memory(options(), level(4), {.held_out = 2, .program_bytes = 7});
-  std::int64_t sum = 0;
-  for (auto const& [what, part] : plan.account) sum += part;
-  EXPECT_EQ(sum, plan.bytes);
-  EXPECT_THAT(plan.account,
-              IsSupersetOf({Key("weights"), Key("optimiser"), Key("activations of 32^3"),
-                            Key("activations of 4^3"), Key("program and libraries")}));
-}
-
-TEST(PlanMemory, ActivationsOfTheFinestLevel) {
-  // Kept by 8 channels: input and two convolutions and the activation between them of the encoder,
-  // its result, the join, two and one of the decoder and its result, in bf16; and the stem's input.
-  auto o = options();
-  o.loss = "supervised";  // its workspace is smaller than any gradient
-  auto const account = plan_memory(o, level(4), {}).account;
-  std::int64_t const voxels = 4 * 32 * 32 * 32;
-  EXPECT_EQ(account.at("activations of 32^3"), 2 * voxels * (1 + 8 * (4 + 1 + 2 + 3 + 1)));
-}
-
-TEST(PlanMemory, RecomputingHoldsLess) {
+TEST(PredictMemory, RecomputingHoldsLess) {
   LevelPlan plan = level(4);
-  std::int64_t const all = plan_memory(options(), plan, {}).bytes;
+  std::int64_t const all = predict_memory(options(), plan, {}).bytes;
   plan.recompute = true;
-  EXPECT_LT(plan_memory(options(), plan, {}).bytes, 0.8 * static_cast<double>(all));
+  EXPECT_LT(predict_memory(options(), plan, {}).bytes, 0.8 * static_cast<double>(all));
 }
 
-TEST(PlanMemory, RecomputesOnlyWhereItIsNeeded) {
+TEST(PredictMemory, RecomputesOnlyWhereItIsNeeded) {
   std::int64_t const all = bytes(options(), 4);
   EXPECT_FALSE(needs_recomputing(options(), level(4), {}, all));
   EXPECT_TRUE(needs_recomputing(options(), level(4), {}, all - 1));
 }
 
-TEST(PlanMemory, BytesThatARankSends) {
+TEST(PredictMemory, BytesThatARankSends) {
   auto o = options();
-  auto const exact = plan_memory(o, level(4), {});
+  auto const exact = predict_memory(o, level(4), {});
   o.reduction = GradientMode::fast;
-  auto const fast = plan_memory(o, level(4), {});
-  EXPECT_EQ(exact.gradient_bytes, 2 * fast.gradient_bytes);  // 64 bit integers, 32 bit floats
-  EXPECT_EQ(fast.gradient_bytes, 4 * weight_count(o.network));
+  auto const fast = predict_memory(o, level(4), {});
+  auto const network = make_network(o.network, o.boundary, o.source);
+  std::int64_t parameters = 0, of_convolutions = 0;
+  for (auto const& [name, parameter] : network->named_parameters()) {
+    ++parameters;
+    bool const of_norm = name.ends_with("gamma") || name.ends_with("beta");
+    if (!of_norm) of_convolutions += parameter.numel();
+  }
+  // 64 bit integers, and an exponent a parameter, or 32 bit floats; normalisations sum their own.
+  EXPECT_EQ(exact.gradient_bytes, 8 * of_convolutions + 8 * parameters);
+  EXPECT_EQ(fast.gradient_bytes, 4 * of_convolutions);
   // Seven blocks of two normalisations: two sums a channel, forward and backward, 24 bytes each.
   std::int64_t const channels = 2 * (16 + 16 + 8 + 8 + 16 + 8 + 8);
-  EXPECT_EQ(exact.statistics_bytes, channels * 2 * 2 * 24);
+  EXPECT_EQ(exact.statistics_bytes, channels * 2 * 2 * 24 + 24);  // and the loss
 }
 
-TEST(PlanMemory, UnknownNamesAreRefused) {
+TEST(PredictMemory, UnknownNamesAreRefused) {
   auto o = options();
   o.loss = "guess";
-  EXPECT_THAT([&] { plan_memory(o, level(4), {}); },
+  EXPECT_THAT([&] { predict_memory(o, level(4), {}); },
               ThrowsMessage<Error>(HasSubstr("loss 'guess' is unknown")));
   auto plan = level(4);
   plan.optimizer = "guess";
-  EXPECT_THAT([&] { plan_memory(options(), plan, {}); },
+  EXPECT_THAT([&] { predict_memory(options(), plan, {}); },
               ThrowsMessage<Error>(HasSubstr("optimiser 'guess' is unknown")));
 }
 

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/comm/communicator.hpp"
+
+#include <cstdint>
+
+namespace voxcycle {
+
+/// The first of `size` processes that are not there, for rehearsals (core/rehearsal.hpp): nothing
+/// is sent, and what it would put into sums is counted.
+class RehearsedCommunicator final : public Communicator {
+ public:
+  /// @param part_size  of the groups that split() makes
+  explicit RehearsedCommunicator(int size, int part_size = 1);
+
+  int rank() const override { return 0; }
+  int size() const override { return size_; }
+  int local_size() const override { return 1; }
+  std::string transport() const override { return "rehearsal"; }
+  void all_reduce(at::Tensor& values, ReduceOperation operation) const override;
+  std::unique_ptr<PendingReduction> start_all_reduce(at::Tensor& values,
+                                                     ReduceOperation operation) const override;
+  void broadcast(at::Tensor& /*values*/, int /*root*/) const override {}
+  at::Tensor all_gather(at::Tensor const& values) const override;
+  Neighbours exchange(at::Tensor const& to_before, at::Tensor const& to_behind) const override;
+  std::unique_ptr<Communicator> split(int number) const override;
+  void barrier() const override {}
+  [[noreturn]] void abort(int code) const noexcept override;
+
+  /// Put into sums so far.
+  std::int64_t summed_bytes() const { return summed_bytes_; }
+
+ private:
+  int size_;
+  int part_size_;
+  mutable std::int64_t summed_bytes_ = 0;
+};
+
+}  // namespace voxcycle
