@@ -192,12 +192,12 @@ std::string Config::dump() const {
   return text + dump_study(study_);
 }
 
-std::string Config::identity() const {
-  std::string text;
+Fingerprint Config::fingerprint() const {
+  Fingerprint all;
   for (auto const& key : keys_) {
-    if (is_identity_key(key.name)) text += key.name + " = " + key.value + "\n";
+    if (is_fingerprint_key(key.name)) all.set(key.name, key.value);
   }
-  return text;
+  return all;
 }
 
 }  // namespace voxcycle

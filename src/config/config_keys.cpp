@@ -219,7 +219,7 @@ std::vector<ConfigKey> all_config_keys() {
   };
 }
 
-bool is_identity_key(std::string const& name) {
+bool is_fingerprint_key(std::string const& name) {
   constexpr std::array places{
       "run.threads",     "run.memory_limit",   "data.on_the_fly",       "run.directory",
       "data.directory",  "data.shard_samples", "data.train_references", "train.checkpoint_seconds",

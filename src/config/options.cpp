@@ -250,8 +250,9 @@ TrainOptions train_options(Config const& config) {
                            custom_path(config));
   options.boundary = boundary_of(config);
   options.source = source_of(config);
-  options.identity = settled(config).identity() + units_line(options.boundary, options.source) +
-                     "threads a process = " + std::to_string(at::get_num_threads()) + "\n";
+  options.fingerprint = settled(config).fingerprint();
+  add_units(options.fingerprint, options.boundary, options.source);
+  options.fingerprint.set(Fingerprint::kThreads, std::to_string(at::get_num_threads()));
   options.network = network_options(config);
   options.optimizer = {.beta1 = decay(config, "train.beta1"),
                        .beta2 = decay(config, "train.beta2"),

@@ -10,6 +10,7 @@
 #include "voxcycle/optim/optimizer.hpp"
 #include "voxcycle/optim/schedule.hpp"
 #include "voxcycle/poisson/boundary.hpp"
+#include "voxcycle/train/fingerprint.hpp"
 #include "voxcycle/train/run_record.hpp"
 #include "voxcycle/train/train_step.hpp"
 
@@ -67,7 +68,7 @@ struct TrainOptions {
   std::function<std::unique_ptr<SampleSource>(Grid3 const&)> fresh_samples;
   std::vector<MoreData> more_data;  ///< mixed into training, not into held-out samples
   Augmentation augmentation = Augmentation::none;  ///< of training samples
-  std::string identity;  ///< resolved config of all that the result depends on
+  Fingerprint fingerprint;
   Restart restart = Restart::resume;
   /// Run directory of a finished run whose last weights this one begins with, and whose second
   /// moments its first stage may take over; empty: random weights.

@@ -133,7 +133,7 @@ TEST_F(TrainerTest, RanksThatShareOutSpaceDifferentlyAreToldSo) {
   auto options = in_slabs(options_for(root_, "disagree"), *comm_);
   if (comm_->rank() == 0) {
     options.slabs = {};
-    options.identity += "run.space = 1\n";
+    options.fingerprint.set("run.space", "1");
   }
   EXPECT_THROW(train(options, *comm_), Error);
 }
@@ -324,7 +324,7 @@ TEST_F(TrainerTest, RefusesTheRunOfAnotherConfig) {
   auto options = options_for(root_, "other");
   train(options, *comm_);
   comm_->barrier();
-  options.identity = "test = 2\n";
+  options.fingerprint.set("test", "2");
   EXPECT_THROW(train(options, *comm_), Error);
   options.restart = Restart::fresh;
   EXPECT_NO_THROW(train(options, *comm_));

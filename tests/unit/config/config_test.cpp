@@ -105,11 +105,11 @@ TEST(Config, DumpReadsBackAsItself) {
 
 TEST(Config, IdentityLeavesOutPlaces) {
   Config config;
-  auto const before = config.identity();
+  auto const before = config.fingerprint().text();
   config.set("run.directory", "elsewhere");
-  EXPECT_EQ(config.identity(), before);
+  EXPECT_EQ(config.fingerprint().text(), before);
   config.set("cycle.rate", "1e-2");
-  EXPECT_NE(config.identity(), before);
+  EXPECT_NE(config.fingerprint().text(), before);
 }
 
 TEST(Config, RefusesMissingAndMalformedFiles) {
