@@ -61,7 +61,7 @@ bool use_small_micro_batches(Trial& t) {
   if (t.options.micro_batch_size == 1) return false;
   t.options.micro_batch_size = 1;
   t.cost *= kCostOfSmallMicroBatches;
-  t.words.emplace_back("train.unit_size = 1");
+  t.words.emplace_back("train.micro_batch_size = 1");
   return true;
 }
 
@@ -147,7 +147,8 @@ bool share_out_space(Trial& t, int doublings) {
   t.memory.ranks <<= doublings;
   for (int k = 0; k < doublings; ++k) t.cost *= kCostOfMoreProcesses;
   std::erase_if(t.words, [](auto const& word) { return word.ends_with(kMoreProcesses); });
-  t.words.push_back(format("run.space = %d with %d", slabs.count, t.memory.ranks) + kMoreProcesses);
+  t.words.push_back(format("run.spatial_processes = %d with %d", slabs.count, t.memory.ranks) +
+                    kMoreProcesses);
   return true;
 }
 
@@ -214,7 +215,8 @@ std::string memory_advice(TrainOptions const& options, LevelPlan const& plan,
     if (advice.size() == kMaxAdvice) break;
   }
   if (advice.empty()) {
-    return "No smaller unit, batch or network that was tried would fit. Use a coarser finest level "
+    return "No smaller micro-batch, batch or network that was tried would fit. Use a coarser "
+           "finest level "
            "in cycle.levels, or a machine with more memory.";
   }
   return "Each of these would fit: " + join(advice, ", or ") + ".";

@@ -41,9 +41,9 @@ Config with_fingerprint(Config config, Fingerprint const& fingerprint) {
 
 namespace {
 
-std::string directions_text(Config const& config) {
-  auto const& directions = config.text("network.directions");
-  return directions == "0" ? "" : ", directions " + directions;
+std::string subspace_text(Config const& config) {
+  auto const& subspace = config.text("network.subspace");
+  return subspace == "0" ? "" : ", subspace " + subspace;
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ std::string describe_network(Config const& config) {
   bool const keyed = config.text("network.name") == "multigrid";
   return config.text("network.name") +
          (keyed ? ", channels " + config.text("network.channels") + ", coarse levels " +
-                      config.text("network.coarse") + directions_text(config)
+                      config.text("network.coarse") + subspace_text(config)
                 : ", depth " + config.text("network.depth") + ", base channels " +
                       config.text("network.base_channels") + ", adaptation " +
                       config.text("network.adaptation")) +

@@ -2,10 +2,12 @@
 #include "voxcycle/train/fingerprint.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <sstream>
 #include <string_view>
 
@@ -17,12 +19,42 @@ constexpr std::string_view kVersionKey = "fingerprint";
 
 struct OldKey {
   std::string_view name;
-  std::string_view now;
+  std::string_view now;       ///< "" if the key is gone
+  std::string_view constant;  ///< what it is always, if it is gone
 };
 
 constexpr std::array kOldKeys{
-    OldKey{"threads a process", Fingerprint::kThreads},
+    OldKey{"threads a process", Fingerprint::kThreads, ""},
+    OldKey{"run.space", "run.spatial_processes", ""},
+    OldKey{"run.space_above", "run.spatial_above", ""},
+    OldKey{"network.directions", "network.subspace", ""},
+    OldKey{"train.unit_size", "train.micro_batch_size", ""},
+    OldKey{"cycle.improvement", "", "0.01"},
+    OldKey{"train.beta2", "", "0.999"},
+    OldKey{"train.muon_momentum", "", "0.95"},
+    OldKey{"train.adam_ratio", "", "0.08"},
+    OldKey{"train.keep_best", "", "yes"},
 };
+
+/// Logs the new name, once.
+void tell_of(OldKey const& key) {
+  static std::set<std::string_view> told;
+  if (told.insert(key.name).second) {
+    log_info(std::string(key.name)
+                 .append(" is called ")
+                 .append(key.now)
+                 .append(" now; the old name is still read"));
+  }
+}
+
+/// Whether a list, or one value, says nothing but the constant.
+bool is_constant(std::string const& text, std::string_view constant) {
+  auto const values = split_list(text);
+  return !values.empty() && std::all_of(values.begin(), values.end(), [&](auto const& value) {
+    auto const number = parse_number<double>(value);
+    return value == constant || (number && number == parse_number<double>(constant));
+  });
+}
 
 std::string without_blanks(std::string text) {
   std::erase(text, ' ');
@@ -31,10 +63,20 @@ std::string without_blanks(std::string text) {
 
 }  // namespace
 
-std::optional<std::string> current_key(std::string const& key, std::string const& /*value*/) {
+std::optional<std::string> current_key(std::string const& key, std::string const& value) {
   auto const* const old = std::find_if(kOldKeys.begin(), kOldKeys.end(),
                                        [&](OldKey const& one) { return one.name == key; });
-  return old == kOldKeys.end() ? key : std::string(old->now);
+  if (old == kOldKeys.end()) return key;
+  if (!old->now.empty()) {
+    if (key.find('.') != std::string::npos) tell_of(*old);  // no user wrote the others
+    return std::string(old->now);
+  }
+  VOXCYCLE_REQUIRE(is_constant(value, old->constant),
+                   key << " = '" << value << "' is not possible: the key is gone, and its value is "
+                       << old->constant
+                       << " always. Remove the line (a checkpoint that was trained with another "
+                          "value must be trained again).");
+  return {};
 }
 
 Fingerprint Fingerprint::read(std::string const& text) {

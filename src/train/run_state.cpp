@@ -176,7 +176,7 @@ void RunState::add_errors(HeldOutErrors const& errors) {
   bool const best = best_so_far(entry.energy_gap_mean);
   if (!record_) return;
   record_->add(entry, position_.global_step);
-  if (best && o_.keep_best) {
+  if (best) {
     write_averages(best_path(o_.directory), position_with_metrics(), averaged_.network());
   }
 }

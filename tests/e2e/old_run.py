@@ -34,6 +34,8 @@ class OldRun(harness.Case):
     def test_is_evaluated_and_goes_on(self):
         self.expect_error(STOPPED_ERROR)
         result = self.succeed("train", "--config", "old.cfg")
+        self.assertEqual(result.err.count("train.unit_size is called train.micro_batch_size now"), 1)
+        self.assertEqual(result.err.count("network.directions is called network.subspace now"), 1)
         self.assertRegex(result.err, r"going on with stage 2 after \d+ of its steps")
         self.expect_error(FINISHED_ERROR)
 

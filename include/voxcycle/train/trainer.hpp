@@ -95,7 +95,6 @@ struct TrainOptions {
   std::int64_t sample_block = 8;     ///< consecutive samples that stay together
   double average_horizon = 0.05;     ///< of the averaged weights, as a share of a stage's steps
   double checkpoint_seconds = 60.0;  ///< between checkpoints within a stage
-  bool keep_best = true;             ///< best.h5: averaged weights of the least held-out energy gap
   bool keep_stages = false;          ///< stages/NN.h5: averaged weights at the end of each stage
   std::function<void(StepView const&)> after_step;  ///< called on every rank, may be empty
   std::int64_t stop_after_steps = 0;  ///< stop with a checkpoint after so many steps; 0: never

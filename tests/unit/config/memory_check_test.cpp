@@ -86,13 +86,13 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"uneven_units", kNetwork, 16, 5},
                     Case{"averaged_without_block",
                          "[network]\nchannels = 4:16, 8:16, 16:12\ncoarse = averaged\n"},
-                    Case{"directions", "[network]\ndirections = 5\n"},
+                    Case{"directions", "[network]\nsubspace = 5\n"},
                     Case{"directions_of_one_sample",
-                         "[network]\nchannels = 4:8, 8:8, 16:8, 32:4\ndirections = 8\n"
+                         "[network]\nchannels = 4:8, 8:8, 16:8, 32:4\nsubspace = 8\n"
                          "[train]\nprecision = f32\n",
                          32, 1},
                     Case{"directions_of_a_thin_network",
-                         "[network]\nchannels = 4:4, 8:4, 16:4, 32:1\ndirections = 16\n"
+                         "[network]\nchannels = 4:4, 8:4, 16:4, 32:1\nsubspace = 16\n"
                          "[train]\nprecision = f32\n"},
                     Case{"units_of_one", kNetwork + "[train]\nunit_size = 1\n"},
                     Case{"recompute", kNetwork + "[train]\nrecompute = yes\n"},
@@ -217,12 +217,12 @@ TEST(MemoryAdvice, NamesProcessesThatShareTheSpaceOfASample) {
   std::int64_t const half = plan_memory(shared, level, {.ranks = 2}).bytes;
   EXPECT_LT(half, whole);
   EXPECT_THAT(memory_advice(options, level, {}, half),
-              HasSubstr("run.space = 2 with 2 processes on more machines (" +
+              HasSubstr("run.spatial_processes = 2 with 2 processes on more machines (" +
                         format_bytes(static_cast<double>(half)) + ")"));
   EXPECT_THROW(plan_memory(shared, level, {.ranks = 3}), Error);
   auto other = options;
   other.network.name = "unet";
-  EXPECT_THAT(memory_advice(other, level, {}, whole / 8), Not(HasSubstr("run.space")));
+  EXPECT_THAT(memory_advice(other, level, {}, whole / 8), Not(HasSubstr("run.spatial_processes")));
 }
 
 TEST(MemoryAdvice, NamesTheBlockOfTheFinestGrid) {
@@ -255,14 +255,14 @@ TEST(RequireMemory, TensorsBeyond32BitsAreRefusedWithTheLevel) {
       },
       ThrowsMessage<Error>(AllOf(HasSubstr("2 samples with 8 channels on 512^3"),
                                  HasSubstr("2147483648 values"),
-                                 HasSubstr("Lower train.unit_size to 1."))));
+                                 HasSubstr("Lower train.micro_batch_size to 1."))));
   EXPECT_NO_THROW((Refused{kFine, 512, 2}.plan(enough)));
   EXPECT_THAT(
       [&] {
         (Refused{"[network]\nchannels = 256:8, 512:16\n", 512, 2}.plan(enough));
       },
       ThrowsMessage<Error>(HasSubstr("Lower network.channels of level 512 to 15 with "
-                                     "train.unit_size = 1.")));
+                                     "train.micro_batch_size = 1.")));
   EXPECT_THAT(
       [&] {
         (Refused{kFine, 1024, 1}.plan(enough));

@@ -38,9 +38,18 @@ TEST(Fingerprint, IsReadAsItWasWritten) {
 }
 
 TEST(Fingerprint, OfTheFirstVersionHasOldNames) {
-  EXPECT_EQ(difference("a.b = 1\nthreads a process = 2\n",
-                       "fingerprint = 2\na.b = 1\nthreads per process = 2\n"),
+  EXPECT_EQ(difference("train.unit_size = 1\nthreads a process = 2\n",
+                       "fingerprint = 2\ntrain.micro_batch_size = 1\nthreads per process = 2\n"),
             "");
+}
+
+TEST(Fingerprint, MayHoldKeysThatAreGoneWithTheValueOfNow) {
+  EXPECT_EQ(difference("a.b = 1\ntrain.beta2 = 0.999\ncycle.improvement = 0.01, 1e-2\n",
+                       "fingerprint = 2\na.b = 1\n"),
+            "");
+  EXPECT_THROW(Fingerprint::read("train.beta2 = 0.99\n"), Error);
+  EXPECT_THROW(Fingerprint::read("cycle.improvement = 0.01, 0.1\n"), Error);
+  EXPECT_THROW(Fingerprint::read("cycle.improvement = \n"), Error);
 }
 
 TEST(Fingerprint, OfANewerVersionOrNoneIsRefused) {
