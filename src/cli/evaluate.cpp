@@ -23,7 +23,6 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,14 +50,18 @@ Grid3 grid_of(Invocation const& call) {
 /// Weights alone do not say which function they are: keys without tensors count, too.
 /// @throws Error naming the first key of network or problem that differs.
 void require_same_model(std::string const& path, Config const& written, Config const& now) {
-  std::istringstream there(settled(written).identity());
-  std::istringstream here(settled(now).identity());
-  for (std::string a, b; std::getline(there, a) && std::getline(here, b);) {
-    bool const of_model = b.starts_with("network.") || b.starts_with("problem.");
-    VOXCYCLE_REQUIRE(!of_model || same_identity(a, b),
-                     path << " was written for another network or problem ('" << a << "' there, '"
-                          << b << "' now). Use the config it was written with.");
-  }
+  auto const of_model = [](Config const& config) {
+    Fingerprint part;
+    auto const all = settled(config).fingerprint();
+    for (auto const& [key, value] : all.entries()) {
+      if (key.starts_with("network.") || key.starts_with("problem.")) part.set(key, value);
+    }
+    return part;
+  };
+  auto const differing = first_difference(of_model(written), of_model(now));
+  VOXCYCLE_REQUIRE(!differing, path << " was written for another network or problem ("
+                                    << differing->text()
+                                    << "). Use the config it was written with.");
 }
 
 std::string samples_of(std::string const& split) {
@@ -161,9 +164,9 @@ struct Weights {
       : path(call.has("checkpoint") ? call.flags.at("checkpoint")
                                     : checkpoint_path(options.directory)),
         checkpoint(existing(path)),
-        written(config_of_identity(call.config, checkpoint.header().identity)) {
+        written(with_fingerprint(call.config, checkpoint.header().fingerprint)) {
     require_same_model(path, written, call.config);
-    require_units(path, checkpoint.header().identity, options.boundary, options.source);
+    require_units(path, checkpoint.header().fingerprint, options.boundary, options.source);
     network = make_network(options.network, options.boundary, options.source);
     if (dtype == at::kDouble) network->to(at::kDouble);
     checkpoint.restore_average(*network);

@@ -46,7 +46,7 @@ Command scale_command() {
        {"rounds", "N", "times that each is measured, in turn; the faster counts (default: 2)"},
        {"space", "",
         "instead: the batch on all processes together, each with a slab of every sample "
-        "(run.space)"},
+        "(run.spatial_processes)"},
        {"launcher", "TEXT", "how to start {} processes (default: mpirun -n {} ...; '': none)",
         Empty::allowed},
        {"json", "FILE", "where the figures go"}},

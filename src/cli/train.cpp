@@ -138,9 +138,10 @@ void show_levels(TrainOptions const& options, Communicator const& comm) {
     std::int64_t const micro_batches = micro_batch_count(plan.batch, options.micro_batch_size);
     if (plan.optimizer != kLbfgs && micro_batches < groups) {
       parts.push_back(format(
-          "%ld of %d processes have no samples in a step (batches of %ld are %ld units of "
-          "train.unit_size; raise cycle.batch, lower train.unit_size, or share samples out with "
-          "run.space)",
+          "%ld of %d processes have no samples in a step (batches of %ld are %ld micro-batches "
+          "of train.micro_batch_size; raise cycle.batch, lower train.micro_batch_size, or share "
+          "samples out with "
+          "run.spatial_processes)",
           static_cast<long>((groups - micro_batches) * together), comm.size(),
           static_cast<long>(plan.batch), static_cast<long>(micro_batches)));
     }
@@ -149,8 +150,8 @@ void show_levels(TrainOptions const& options, Communicator const& comm) {
         std::min(plan.batch, options.micro_batch_size) * plan.grid.voxel_count();
     if (options.device.is_cuda() && turns > 1 && micro_batch <= many_for_gpu) {
       parts.push_back(
-          format("%ld units one after the other (on a GPU faster in one: "
-                 "train.unit_size = %ld)",
+          format("%ld micro-batches one after the other (on a GPU faster in one: "
+                 "train.micro_batch_size = %ld)",
                  static_cast<long>(turns), static_cast<long>((plan.batch + groups - 1) / groups)));
     }
     if (options.rate_scaling != RateScaling::none) {

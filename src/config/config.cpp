@@ -13,6 +13,7 @@
 #include <set>
 #include <sstream>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 
 #include "config/config_keys.hpp"
@@ -75,8 +76,8 @@ void Config::assign(std::string const& name, std::string const& value, ConfigKey
     set_alternatives(name.substr(kVary.size()), value);
   } else if (name.starts_with(kCase)) {
     set_in_case(name.substr(kCase.size()), value);
-  } else {
-    auto& key = const_cast<ConfigKey&>(find(name));
+  } else if (auto const now = current_key(name, value)) {
+    auto& key = const_cast<ConfigKey&>(find(*now));
     key.value = value;
     key.origin = origin;
   }
@@ -96,9 +97,10 @@ void Config::read_file(std::string const& path) {
     read_case_names(text);
     std::set<std::string> keys;
     for (auto const& option : parsed.options) {
-      VOXCYCLE_REQUIRE(keys.insert(option.string_key).second,
-                       option.string_key << " stands there twice. Remove one.");
-      assign(option.string_key, option.value.front(), ConfigKey::Origin::file);
+      auto const& [name, value] = std::tie(option.string_key, option.value.front());
+      auto const now = current_key(name, value).value_or(name);
+      VOXCYCLE_REQUIRE(keys.insert(now).second, now << " stands there twice. Remove one.");
+      assign(now, value, ConfigKey::Origin::file);
     }
   } catch (po::error const& problem) {
     throw Error("config " + path + ": " + problem.what() +
@@ -192,12 +194,12 @@ std::string Config::dump() const {
   return text + dump_study(study_);
 }
 
-std::string Config::identity() const {
-  std::string text;
+Fingerprint Config::fingerprint() const {
+  Fingerprint all;
   for (auto const& key : keys_) {
-    if (is_identity_key(key.name)) text += key.name + " = " + key.value + "\n";
+    if (is_fingerprint_key(key.name)) all.set(key.name, key.value);
   }
-  return text;
+  return all;
 }
 
 }  // namespace voxcycle

@@ -19,7 +19,7 @@ std::vector<ConfigKey> all_config_keys() {
   return {
       {"run.directory", "runs/run", "where log, metrics, checkpoints and the report go"},
       {"run.seed", "1", "seed of initial weights and sampling order, >= 0"},
-      {"run.threads", "0", "threads a process; 0: OMP_NUM_THREADS, else cores / local processes"},
+      {"run.threads", "0", "threads per process; 0: OMP_NUM_THREADS, else cores / local processes"},
       {"run.device", "cpu",
        "where generate, train, evaluate, solve and bench compute: cpu; cuda, each process on the "
        "GPU of its number on its machine; auto: cuda where a GPU can be used"},
@@ -27,12 +27,12 @@ std::vector<ConfigKey> all_config_keys() {
        "GiB that a process may hold (of a GPU where it computes on one), >= 0; 0: nine tenths of "
        "the GPU's memory, of this machine's or of its control group's, shared by the local "
        "processes. train and bench step refuse what will not fit"},
-      {"run.space", "1",
+      {"run.spatial_processes", "1",
        "processes that compute a sample together, each a slab along x of the features of fine "
        "grids, in train, verify and bench step: for samples that one process cannot hold or is too "
        "slow for. The number of processes, and half the voxels along x of every such grid, must be "
        "multiples of it"},
-      {"run.space_above", "32",
+      {"run.spatial_above", "32",
        "grids with more voxels than this along their longest edge are shared out in slabs, >= 1"},
 
       {"problem.boundary", "1, 0, flux, flux, flux, flux",
@@ -41,8 +41,8 @@ std::vector<ConfigKey> all_config_keys() {
        "edges of the box along x, y, z in units of the longest; voxels are cubes, so that every "
        "level must have a whole number of them along each edge"},
       {"problem.source", "0",
-       "right-hand side f: a number (constant), or 'sampled' (smooth, random, one a sample, seen "
-       "by the network)"},
+       "right-hand side f: a number (constant), or 'sampled' (smooth, random, another one for each "
+       "sample, seen by the network)"},
 
       {"data.directory", "data/run", "where the shards are: <split>/<grid>/shard-*.h5"},
       {"data.family", "kl", "coefficient family: " + join(family_names())},
@@ -55,12 +55,12 @@ std::vector<ConfigKey> all_config_keys() {
        "grf: length in units of the box's longest edge, 0.02 to 0.5"},
       {"data.variance", "1", "grf: variance of log nu, 1e-6 to 16"},
       {"data.band", "48",
-       "grf: most wave numbers each way along an axis, 1 to 128 (cuts the finest details off "
+       "grf: maximum wave number each way along an axis, 1 to 128 (cuts the finest details off "
        "exponential covariance)"},
       {"data.shape", "spheres", "inclusions: " + join(inclusion_shape_names())},
-      {"data.inclusions", "5, 20", "inclusions: fewest and most a sample, 1 to 1000"},
+      {"data.inclusions", "5, 20", "inclusions: minimum and maximum per sample, 1 to 1000"},
       {"data.radius", "0.05, 0.2",
-       "inclusions: least and largest radius (boxes: half edge) in units of the box's longest "
+       "inclusions: smallest and largest radius (boxes: half edge) in units of the box's longest "
        "edge, 0.001 to 0.5"},
       {"data.contrast", "1e3", "inclusions: nu inside, 1e-6 to 1e6; outside it is 1"},
       {"data.file", "",
@@ -74,48 +74,49 @@ std::vector<ConfigKey> all_config_keys() {
        "orientations in which training sees each field: none (as it is), reflections (8), all "
        "(axes change places, too: 48 of a cube); for few arrays of one's own, and losses without "
        "reference solutions"},
-      {"data.train_samples", "1024", "training samples, one number or one a level"},
+      {"data.train_samples", "1024", "training samples, one number or one per level"},
       {"data.held_out_samples", "32",
-       "samples with reference solutions, never trained on; one number or one a level"},
+       "samples with reference solutions, never trained on; one number or one per level"},
       {"data.on_the_fly", "no",
        "make training samples while training, the same bytes, instead of storing them: yes, no"},
       {"data.shard_samples", "512",
-       "most samples in one shard file, one number or one a level; a shard is one process's work"},
+       "maximum number of samples in a shard file, one number or one per level; a shard is one "
+       "process's work"},
       {"data.train_references", "no",
        "whether training samples get reference solutions, too (yes, no): loss supervised needs "
        "them"},
       {"data.reference_tolerance", "1e-10", "relative residual of reference solutions"},
 
       {"cycle.name", "half_v", "resolution cycle: " + join(cycle_names()) + ", custom"},
-      {"cycle.path", "", "custom: levels in the order of their visits, 1 the coarsest"},
+      {"cycle.path", "", "custom: the level of each stage in turn, 1 the coarsest"},
       {"cycle.levels", "8, 16, 32",
        "voxels along the longest edge of each level, coarsest first; a grid may stand twice, say "
        "for L-BFGS after Adam"},
       {"cycle.steps", "0",
-       "steps a visit, one number or one a level; a visit ends at the first of its limits (steps, "
+       "steps per stage, one number or one per level; a stage ends at the first of its limits "
+       "(steps, "
        "epochs, seconds); 0: no such limit"},
       {"cycle.epochs", "0",
-       "passes over the training samples of data.directory a visit, one number or one a level; "
+       "passes over the training samples of data.directory per stage, one number or one per level; "
        "with data.more a pass is as many samples of the mixture"},
       {"cycle.seconds", "0",
-       "training seconds a visit, one number or one a level (such runs are not reproducible bit by "
+       "training seconds per stage, one number or one per level (such runs are not reproducible "
+       "bit by "
        "bit)"},
       {"cycle.patience", "0",
-       "a visit ends after so many held-out evaluations without improvement (0: never; fewer than "
-       "cycle.evaluations), one number or one a level"},
-      {"cycle.improvement", "0.01",
-       "relative fall of the held-out energy gap that counts as improvement, [0, 1), or one a "
-       "level"},
-      {"cycle.batch", "8", "global batch size, one number or one a level"},
+       "a stage ends after so many held-out evaluations without improvement (0: never; fewer than "
+       "cycle.evaluations), one number or one per level"},
+      {"cycle.batch", "8", "global batch size, one number or one per level"},
       {"cycle.rate", "0.01",
-       "peak rate, one number or one a level; lbfgs: root mean square of the first trial step (its "
+       "peak rate, one number or one per level; lbfgs: root mean square of the first trial step "
+       "(its "
        "searches need no rate, warm-up or decay)"},
       {"cycle.warm_up", "0.1",
-       "share of a visit's budget with a rising rate, [0, 1), or one a level"},
+       "share of a stage's budget with a rising rate, [0, 1), or one per level"},
       {"cycle.old_level_factor", "0.3",
-       "rate of coarser levels that this run already trained relative to the visited one, [0, 1], "
-       "or one a level"},
-      {"cycle.evaluations", "4", "held-out evaluations a visit, one number or one a level"},
+       "rate of coarser levels that this run already trained, relative to the level of the stage, "
+       "[0, 1], or one per level"},
+      {"cycle.evaluations", "4", "held-out evaluations per stage, one number or one per level"},
 
       {"network.name", "multigrid", "network: multigrid, unet (the published baseline)"},
       {"network.channels", "4:64, 8:64, 16:32, 32:16",
@@ -125,21 +126,22 @@ std::vector<ConfigKey> all_config_keys() {
       {"network.coarse", "auto",
        "multigrid: what coarser levels solve: averaged, the same equation for averaged nu; "
        "black_box, P^T K P with interpolation that follows the jumps of nu, the coarsest directly "
-       "(several times closer, for 1.5 times as long a step at 64^3); auto: black_box with "
+       "(several times closer, for steps 1.5 times as long at 64^3); auto: black_box with "
        "smoothing steps and a coarsest level of at most 10 voxels"},
       {"network.correction_scale", "auto",
        "multigrid: corrections are scale/n times the head's output, > 0, in units of the range of "
        "the boundary's values or |f|/8, whichever is larger; auto: 0.25 with network.coarse = "
        "black_box, 4 with averaged"},
-      {"network.directions", "0",
-       "multigrid with network.coarse = black_box: fields that the block of each grid above the "
-       "coarsest proposes, 0 to 16; the combination of them with the least energy is added; 0: one "
-       "field, as it is"},
+      {"network.subspace", "0",
+       "multigrid with network.coarse = black_box: dimension of the correction subspace, i.e. "
+       "fields "
+       "that the block of each grid above the coarsest proposes, 0 to 16; the combination of them "
+       "with the least energy is added; 0: one field, as it is"},
       {"network.smoothing", "16",
        "smoothing steps on the equation after the correction of each level, 0 to 16 (0: none)"},
-      {"network.depth", "3", "unet: halvings below the visited grid, 1 to 16"},
+      {"network.depth", "3", "unet: halvings below the grid of the stage, 1 to 16"},
       {"network.base_channels", "16",
-       "unet: channels on the visited grid, doubled by each halving, >= 1"},
+       "unet: channels on the grid of the stage, doubled by each halving, >= 1"},
       {"network.adaptation", "no",
        "unet: whether each level of the cycle but the coarsest brings layers of its own: yes, no"},
 
@@ -148,20 +150,17 @@ std::vector<ConfigKey> all_config_keys() {
        "for lbfgs, Adam's second moments); empty: random weights"},
       {"train.loss", "energy_multigrid", "loss: " + join(loss_names())},
       {"train.optimizer", "muon",
-       "optimiser: " + join(optimizer_names()) + ", " + kLbfgs + "; one or one a level"},
-      {"train.decay", "linear", "how the rate falls over a visit: linear, cosine, none"},
+       "optimiser: " + join(optimizer_names()) + ", " + kLbfgs + "; one or one per level"},
+      {"train.decay", "linear", "how the rate falls over a stage: linear, cosine, none"},
       {"train.rate_scaling", "none",
-       "how rates grow with the number of processes, or groups of run.space: none, sqrt, linear "
+       "how rates grow with the number of processes, or groups of run.spatial_processes: none, "
+       "sqrt, linear "
        "(for a cycle.batch that you let grow with it; weights then depend on that number)"},
       {"train.beta1", "0.9", "adam: decay of the first moments, [0, 1)"},
-      {"train.beta2", "0.999", "adam: decay of the second moments, [0, 1)"},
       {"train.adam_epsilon", "1e-12",
        "adam: added to the root of the second moment, >= 1e-20; torch's 1e-8 is above many "
        "gradients of a network with smoothing, and holds them back"},
       {"train.momentum", "0.9", "sgd: momentum, [0, 1)"},
-      {"train.muon_momentum", "0.95", "muon: momentum, [0, 1)"},
-      {"train.adam_ratio", "0.08",
-       "muon: rate of Adam's part (biases, normalisation, heads) relative to cycle.rate, > 0"},
       {"train.precision", "bf16",
        "of convolutions and activations: bf16, f32, f64; lbfgs: f32 instead of bf16"},
       {"train.layout", "channels_last",
@@ -173,16 +172,14 @@ std::vector<ConfigKey> all_config_keys() {
        "activation checkpointing: keep only the inputs of the network's blocks and compute their "
        "inside again in the backward pass; less memory, a third more time, the same bits: yes, no, "
        "auto (where a stage does not fit otherwise)"},
-      {"train.unit_size", "2", "samples computed together, >= 1; ranks own whole units"},
+      {"train.micro_batch_size", "2",
+       "samples computed together, >= 1; processes own whole micro-batches"},
       {"train.sample_block", "8",
        "samples that stay together when the order is shuffled, >= 1: consecutive Sobol points fill "
        "the parameter space evenly"},
       {"train.average_horizon", "0.05",
-       "horizon of the averaged weights as a share of a visit's steps, (0, 1]"},
-      {"train.checkpoint_seconds", "60", "seconds between checkpoints within a visit"},
-      {"train.keep_best", "yes",
-       "keep the averaged weights of the least held-out energy gap at the finest grid in best.h5: "
-       "yes, no"},
+       "horizon of the averaged weights as a share of a stage's steps, (0, 1]"},
+      {"train.checkpoint_seconds", "60", "seconds between checkpoints within a stage"},
       {"train.keep_stages", "no",
        "keep the averaged weights that each stage ends with in stages/NN.h5: yes, no"},
 
@@ -195,7 +192,7 @@ std::vector<ConfigKey> all_config_keys() {
        "before, or else from one pass), identity"},
       {"lbfgs.statistics", "batch",
        "of sync_batch under lbfgs: batch (of each fixed batch), running (their means at the start "
-       "of the visit)"},
+       "of the stage)"},
       {"lbfgs.batch", "0",
        "samples an iteration looks at, for sets too large for full passes: a multiple of "
        "cycle.batch, twice it or more, with lbfgs.samples = 0; 0: all of the fixed set"},
@@ -205,8 +202,8 @@ std::vector<ConfigKey> all_config_keys() {
 
       {"ablate.directory", "runs/ablation", "where a study's runs and its report go"},
       {"ablate.jobs", "1",
-       "runs at once, >= 1; they share this process's threads (run.threads: of a process)"},
-      {"ablate.processes", "1", "processes a run, >= 1"},
+       "runs at once, >= 1; they share this process's threads (run.threads: of one process)"},
+      {"ablate.processes", "1", "processes per run, >= 1"},
       {"ablate.launcher", kLauncher, "what starts the {} processes of a run; unused for 1 process"},
       {"ablate.baseline", "",
        "case that times are compared with; empty: the first (without cases: the first "
@@ -219,11 +216,12 @@ std::vector<ConfigKey> all_config_keys() {
   };
 }
 
-bool is_identity_key(std::string const& name) {
-  constexpr std::array places{
-      "run.threads",     "run.memory_limit",   "data.on_the_fly",       "run.directory",
-      "data.directory",  "data.shard_samples", "data.train_references", "train.checkpoint_seconds",
-      "train.keep_best", "train.keep_stages",  "train.recompute"};
+bool is_fingerprint_key(std::string const& name) {
+  constexpr std::array places{"run.threads",           "run.memory_limit",
+                              "data.on_the_fly",       "run.directory",
+                              "data.directory",        "data.shard_samples",
+                              "data.train_references", "train.checkpoint_seconds",
+                              "train.keep_stages",     "train.recompute"};
   return !name.starts_with("ablate.") &&
          std::find(places.begin(), places.end(), name) == places.end();
 }

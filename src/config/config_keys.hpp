@@ -12,6 +12,6 @@ namespace voxcycle {
 std::vector<ConfigKey> all_config_keys();
 
 /// Whether a key changes a run's result. Those of places, memory and studies do not.
-bool is_identity_key(std::string const& name);
+bool is_fingerprint_key(std::string const& name);
 
 }  // namespace voxcycle

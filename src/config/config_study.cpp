@@ -56,7 +56,10 @@ std::string dump_study(ConfigStudy const& study) {
   return text;
 }
 
-void Config::set_alternatives(std::string const& name, std::string const& values) {
+void Config::set_alternatives(std::string const& written, std::string const& values) {
+  auto const current = current_key(written, values);
+  if (!current) return;
+  auto const& name = *current;
   find(name, "vary");
   require_of_a_run(name, "vary");
   ConfigAlternatives alternatives{name, split_alternatives(values)};
@@ -93,7 +96,9 @@ void Config::set_in_case(std::string const& name_and_key, std::string const& val
                                                      << " names no key. Write [case.NAME] and keys "
                                                         "as section.key = value below it.");
   auto& one = add_case(name_and_key.substr(0, dot));
-  auto const key = name_and_key.substr(dot + 1);
+  auto const current = current_key(name_and_key.substr(dot + 1), value);
+  if (!current) return;
+  auto const& key = *current;
   auto const section = std::string(kCase) + one.name;
   find(key, section);
   require_of_a_run(key, section);

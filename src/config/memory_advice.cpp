@@ -52,8 +52,8 @@ bool add_processes(Remedy& r) {
   } catch (Error const&) {
     return false;
   }
-  r.words = {format("run.space = %d with %d processes on more machines", r.options.slabs.count,
-                    r.memory.ranks)};
+  r.words = {format("run.spatial_processes = %d with %d processes on more machines",
+                    r.options.slabs.count, r.memory.ranks)};
   return true;
 }
 

@@ -50,10 +50,11 @@ void require_small_tensors(TrainOptions const& options, Grid3 const& finest,
   std::int64_t const channels = kMaxElements / (of_sample / largest.channels * joined);
   std::string advice;
   if (of_sample <= kMaxElements) {
-    advice = format("Lower train.unit_size to %ld", static_cast<long>(kMaxElements / of_sample));
+    advice =
+        format("Lower train.micro_batch_size to %ld", static_cast<long>(kMaxElements / of_sample));
   } else if (of_block && channels > 0) {
     advice = format("Lower %s to %ld%s", key.c_str(), static_cast<long>(channels),
-                    micro_batch > 1 ? " with train.unit_size = 1" : "");
+                    micro_batch > 1 ? " with train.micro_batch_size = 1" : "");
   } else {
     advice = "Use a coarser finest level in cycle.levels";
   }
@@ -126,25 +127,27 @@ void require_spatial(TrainOptions const& options, Grid3 const& grid, std::int64_
   int const count = options.slabs.count;
   if (count == 1) return;
   VOXCYCLE_REQUIRE(options.network.name == "multigrid",
-                   "run.space = " << count << " is for network.name = multigrid, not "
-                                  << options.network.name << ". Leave it out.");
-  VOXCYCLE_REQUIRE(processes % count == 0,
-                   "run.space = " << count << " needs a multiple of " << count << " processes, not "
-                                  << processes
-                                  << ". Start as many with mpirun or srun, or choose another "
-                                     "run.space.");
+                   "run.spatial_processes = " << count << " is for network.name = multigrid, not "
+                                              << options.network.name << ". Leave it out.");
+  VOXCYCLE_REQUIRE(
+      processes % count == 0,
+      "run.spatial_processes = " << count << " needs a multiple of " << count << " processes, not "
+                                 << processes
+                                 << ". Start as many with mpirun or srun, or choose another "
+                                    "run.spatial_processes.");
   auto const& channels = options.network.channels;
   VOXCYCLE_REQUIRE(
       channels.empty() || options.slabs.above >= channels.begin()->first,
-      "run.space_above = " << options.slabs.above
-                           << " is below the coarsest level of network.channels, which "
-                              "is not shared out. Let it be "
-                           << channels.begin()->first << " or more.");
+      "run.spatial_above = " << options.slabs.above
+                             << " is below the coarsest level of network.channels, which "
+                                "is not shared out. Let it be "
+                             << channels.begin()->first << " or more.");
   VOXCYCLE_REQUIRE(
       !options.slabs.cut(grid) || has_features_to_share(options.network, options.slabs),
-      "run.space = " << count << " has nothing to share out on " << grid.label()
-                     << ": no level of network.channels is above run.space_above = "
-                     << options.slabs.above << ". Lower that, or leave run.space out.");
+      "run.spatial_processes = " << count << " has nothing to share out on " << grid.label()
+                                 << ": no level of network.channels is above run.spatial_above = "
+                                 << options.slabs.above
+                                 << ". Lower that, or leave run.spatial_processes out.");
   options.slabs.require_fits(grid);
 }
 

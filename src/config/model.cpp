@@ -10,37 +10,40 @@
 #include "voxcycle/train/checkpoint.hpp"
 
 #include <filesystem>
-#include <sstream>
 
 namespace voxcycle {
+namespace {
 
-std::string units_line(Boundary const& boundary, Source const& source) {
+constexpr char const* kUnits = "corrections in units of";
+
+}  // namespace
+
+void add_units(Fingerprint& fingerprint, Boundary const& boundary, Source const& source) {
   double const size = solution_size(boundary, source);
-  return size == 1.0 ? "" : "corrections in units of = " + shortest_text(size) + "\n";
+  if (size != 1.0) fingerprint.set(kUnits, shortest_text(size));
 }
 
-void require_units(std::string const& path, std::string const& identity, Boundary const& boundary,
-                   Source const& source) {
-  VOXCYCLE_REQUIRE(identity.find(units_line(boundary, source)) != std::string::npos,
+void require_units(std::string const& path, Fingerprint const& fingerprint,
+                   Boundary const& boundary, Source const& source) {
+  Fingerprint needed;
+  add_units(needed, boundary, source);
+  VOXCYCLE_REQUIRE(needed.empty() || fingerprint.value(kUnits) == needed.value(kUnits),
                    path << ": its network's corrections are not in units of the boundary's and the "
                            "source's size, as they are since. Train it again.");
 }
 
-Config config_of_identity(Config config, std::string const& identity) {
-  std::istringstream lines(identity);
-  for (std::string line; std::getline(lines, line);) {
-    auto const equals = line.find(" = ");
-    auto const name = line.substr(0, equals);
-    if (name.find('.') != std::string::npos) config.set(name, line.substr(equals + 3));
+Config with_fingerprint(Config config, Fingerprint const& fingerprint) {
+  for (auto const& [key, value] : fingerprint.entries()) {
+    if (key.find('.') != std::string::npos) config.set(key, value);
   }
   return config;
 }
 
 namespace {
 
-std::string directions_text(Config const& config) {
-  auto const& directions = config.text("network.directions");
-  return directions == "0" ? "" : ", directions " + directions;
+std::string subspace_text(Config const& config) {
+  auto const& subspace = config.text("network.subspace");
+  return subspace == "0" ? "" : ", subspace " + subspace;
 }
 
 }  // namespace
@@ -49,7 +52,7 @@ std::string describe_network(Config const& config) {
   bool const keyed = config.text("network.name") == "multigrid";
   return config.text("network.name") +
          (keyed ? ", channels " + config.text("network.channels") + ", coarse levels " +
-                      config.text("network.coarse") + directions_text(config)
+                      config.text("network.coarse") + subspace_text(config)
                 : ", depth " + config.text("network.depth") + ", base channels " +
                       config.text("network.base_channels") + ", adaptation " +
                       config.text("network.adaptation")) +
@@ -63,7 +66,7 @@ std::shared_ptr<Model> load_model(std::string const& checkpoint) {
                                  "checkpoint, or give none to go without a network.");
   CheckpointReader const reader(checkpoint);
   try {
-    Config const config = config_of_identity({}, reader.header().identity);
+    Config const config = with_fingerprint({}, reader.header().fingerprint);
     auto const model = std::make_shared<Model>();
     model->file = checkpoint;
     model->name = describe_network(config);
@@ -73,8 +76,8 @@ std::shared_ptr<Model> load_model(std::string const& checkpoint) {
     model->has_unit = make_family(family_options(config))->has_unit();
     model->precision = parse_precision("train.precision", config.text("train.precision"));
     model->grids = level_grids(config);
-    model->training = config.identity();
-    require_units(checkpoint, reader.header().identity, model->boundary, model->source);
+    model->training = config.fingerprint().text();
+    require_units(checkpoint, reader.header().fingerprint, model->boundary, model->source);
     model->network = make_network(model->options, model->boundary, model->source);
     reader.restore_average(*model->network);
     return model;

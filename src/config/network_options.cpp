@@ -38,18 +38,18 @@ CoarseLevels coarse_levels(Config const& config, NetworkOptions const& options) 
                                                          : CoarseLevels::black_box;
 }
 
-/// Directions correct what is interpolated; the coarsest level is solved directly.
-std::int64_t directions(Config const& config, NetworkOptions const& options) {
-  auto const count = config.integer("network.directions", 0, 16);
+/// The subspace corrects what is interpolated; the coarsest level is solved directly.
+std::int64_t subspace(Config const& config, NetworkOptions const& options) {
+  auto const count = config.integer("network.subspace", 0, 16);
   if (count == 0) return 0;
   VOXCYCLE_REQUIRE(options.coarse == CoarseLevels::black_box,
-                   "network.directions = " << count
-                                           << " needs the nested levels of network.coarse "
-                                              "= black_box. Set network.directions = 0.");
+                   "network.subspace = " << count
+                                         << " needs the nested levels of network.coarse "
+                                            "= black_box. Set network.subspace = 0.");
   auto const coarsest = options.channels.begin()->first;
   auto const& visited = options.cycle_levels;
   VOXCYCLE_REQUIRE(std::find(visited.begin(), visited.end(), coarsest) == visited.end(),
-                   "cycle.levels: with network.directions the coarsest level, "
+                   "cycle.levels: with network.subspace the coarsest level, "
                        << coarsest << ", is solved directly and has nothing to learn. Begin with "
                        << 2 * coarsest << ", or add a coarser level to network.channels.");
   return count;
@@ -86,7 +86,7 @@ NetworkOptions network_options(Config const& config) {
                                        {{"no", Adaptation::no}, {"yes", Adaptation::yes}}),
       .cycle_levels = cycle_levels};
   options.coarse = coarse_levels(config, options);
-  options.directions = directions(config, options);
+  options.subspace = subspace(config, options);
   options.correction_scale = correction_scale(config, options.coarse);
   return options;
 }
@@ -98,8 +98,9 @@ Config settled(Config config) {
   };
   settle("network.coarse", options.coarse == CoarseLevels::black_box ? "black_box" : "averaged");
   settle("network.correction_scale", format("%g", options.correction_scale));
-  bool const alone = config.integer("run.space", 1) == 1;  // then nothing depends on the other key
-  if (alone) config.set("run.space_above", Config().text("run.space_above"));
+  bool const alone =
+      config.integer("run.spatial_processes", 1) == 1;  // then nothing depends on the other key
+  if (alone) config.set("run.spatial_above", Config().text("run.spatial_above"));
   return config;
 }
 

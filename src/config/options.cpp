@@ -56,7 +56,6 @@ std::vector<LevelPlan> level_plans(Config const& config) {
   auto const epochs = config.reals_a_level("cycle.epochs", count, 0.0, 1e9);
   auto const seconds = config.reals_a_level("cycle.seconds", count, 0.0, 1e9);
   auto const patience = config.integers_a_level("cycle.patience", count, 0, kMaxInt);
-  auto const improvement = config.reals_a_level("cycle.improvement", count, 0.0, 1.0);
   auto const optimizer = config.texts_a_level("train.optimizer", count);
   auto const batch = config.integers_a_level("cycle.batch", count, 1);
   auto const rate = config.reals_a_level("cycle.rate", count, 0.0, 1e3);
@@ -68,7 +67,7 @@ std::vector<LevelPlan> level_plans(Config const& config) {
   for (std::size_t k = 0; k < count; ++k) {
     plans.push_back({.grid = grids[k],
                      .budget = {steps[k], epochs[k], seconds[k]},
-                     .stall = {static_cast<int>(patience[k]), improvement[k]},
+                     .stall = {.patience = static_cast<int>(patience[k])},
                      .batch = batch[k],
                      .optimizer = optimizer[k],
                      .rate = rate[k],
@@ -250,15 +249,13 @@ TrainOptions train_options(Config const& config) {
                            custom_path(config));
   options.boundary = boundary_of(config);
   options.source = source_of(config);
-  options.identity = settled(config).identity() + units_line(options.boundary, options.source) +
-                     "threads a process = " + std::to_string(at::get_num_threads()) + "\n";
+  options.fingerprint = settled(config).fingerprint();
+  add_units(options.fingerprint, options.boundary, options.source);
+  options.fingerprint.set(Fingerprint::kThreads, std::to_string(at::get_num_threads()));
   options.network = network_options(config);
   options.optimizer = {.beta1 = decay(config, "train.beta1"),
-                       .beta2 = decay(config, "train.beta2"),
                        .epsilon = config.real("train.adam_epsilon", 1e-20, 1.0),
-                       .momentum = decay(config, "train.momentum"),
-                       .muon_momentum = decay(config, "train.muon_momentum"),
-                       .adam_ratio = config.real("train.adam_ratio", 1e-9, 1e3)};
+                       .momentum = decay(config, "train.momentum")};
   options.decay =
       choose<Decay>(config, "train.decay",
                     {{"cosine", Decay::cosine}, {"linear", Decay::linear}, {"none", Decay::none}});
@@ -274,13 +271,12 @@ TrainOptions train_options(Config const& config) {
                                              {"default", at::MemoryFormat::Contiguous}});
   options.reduction = choose<GradientMode>(
       config, "train.reduction", {{"exact", GradientMode::exact}, {"fast", GradientMode::fast}});
-  options.micro_batch_size = config.integer("train.unit_size", 1, 4096);
-  options.slabs = {.count = static_cast<int>(config.integer("run.space", 1, 1 << 16)),
-                   .above = config.integer("run.space_above", 1)};
+  options.micro_batch_size = config.integer("train.micro_batch_size", 1, 4096);
+  options.slabs = {.count = static_cast<int>(config.integer("run.spatial_processes", 1, 1 << 16)),
+                   .above = config.integer("run.spatial_above", 1)};
   options.sample_block = config.integer("train.sample_block", 1, 1 << 20);
   options.average_horizon = config.real("train.average_horizon", 1e-9, 1.0);
   options.checkpoint_seconds = config.real("train.checkpoint_seconds", 0.0, 1e9);
-  options.keep_best = yes_or_no(config, "train.keep_best");
   options.keep_stages = yes_or_no(config, "train.keep_stages");
   if (auto const data = dataset_options(config); data.on_the_fly) {
     options.fresh_samples = [data](Grid3 const& grid) { return fresh_samples(data, grid); };

@@ -21,12 +21,12 @@ void Slabs::require_fits(Grid3 const& grid) const {
                    "slabs: " << count << " of grids above " << above << '.');
   for (Grid3 at = grid; cut(at); at = at.coarsened()) {
     VOXCYCLE_REQUIRE(at.voxels[0] % (2 * count) == 0,
-                     "run.space = " << count << " does not fit grid " << at.label() << ": its "
-                                    << at.voxels[0] << " planes along x must be a multiple of "
-                                    << 2 * count
-                                    << ". Choose fewer processes a sample, or let "
-                                       "run.space_above be "
-                                    << at.level() << " or more.");
+                     "run.spatial_processes = "
+                         << count << " does not fit grid " << at.label() << ": its " << at.voxels[0]
+                         << " planes along x must be a multiple of " << 2 * count
+                         << ". Choose fewer processes a sample, or let "
+                            "run.spatial_above be "
+                         << at.level() << " or more.");
     if (!at.divisible(1)) return;
   }
 }

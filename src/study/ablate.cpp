@@ -93,7 +93,7 @@ GenerateResult generate_missing_shards(std::vector<PlannedRun> const& runs,
   GenerateResult all{.complete = true};
   for (auto const& run : runs) {
     if (progress_of(run) == RunProgress::finished) continue;
-    if (!done.insert(data_identity(run.config)).second) continue;
+    if (!done.insert(data_fingerprint(run.config)).second) continue;
     DeviceChoice const place(device_options(run.config), comm);
     auto const one = generate_shards(dataset_options(run.config), comm, place.device(),
                                      memory_frame(run.config, comm).limit);

@@ -166,7 +166,7 @@ std::vector<PlannedRun> plan_study(Config const& config) {
   return runs;
 }
 
-std::string data_identity(Config const& config) {
+std::string data_fingerprint(Config const& config) {
   std::istringstream lines(config.dump());
   std::string section;
   std::string text;

@@ -26,22 +26,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The identity of the run that the directory holds; "" if it cannot be told.
-std::string identity_in(std::string const& directory) {
+/// Of the run that the directory holds; empty if it cannot be told.
+Fingerprint fingerprint_in(std::string const& directory) {
   try {
     Config there;
     there.read_file(directory + "/config.cfg");
-    return settled(there).identity();
+    return settled(there).fingerprint();
   } catch (Error const&) {
-    return "";  // of a program with other keys
+    return {};  // of a program with other keys
   }
 }
 
 /// How the directory's run differs, in brackets; "" if that cannot be told.
 std::string difference_to(PlannedRun const& run) {
-  auto const there = identity_in(run.directory);
-  auto const lines = first_difference(there, settled(run.config).identity());
-  return there.empty() || !lines ? "" : " (" + lines->text() + ")";
+  auto const there = fingerprint_in(run.directory);
+  auto const difference = first_difference(there, settled(run.config).fingerprint());
+  return there.empty() || !difference ? "" : " (" + difference->text() + ")";
 }
 
 /// Held-out evaluations of a run, from its metrics.csv. Errors that are not finite stand there as
@@ -207,7 +207,7 @@ std::string done_path(PlannedRun const& run) {
 }
 
 bool has_config_of(PlannedRun const& run) {
-  return same_identity(identity_in(run.directory), settled(run.config).identity());
+  return !first_difference(fingerprint_in(run.directory), settled(run.config).fingerprint());
 }
 
 RunProgress progress_of(PlannedRun const& run) {

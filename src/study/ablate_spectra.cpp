@@ -47,7 +47,7 @@ class Spectra {
   /// Energy of the error by shell as a share of the solution's, mean over the samples.
   std::vector<double> after(std::string const& weights) {
     CheckpointReader const checkpoint(weights);
-    require_units(weights, checkpoint.header().identity, boundary_, source_);
+    require_units(weights, checkpoint.header().fingerprint, boundary_, source_);
     checkpoint.restore_average(*network_);
     std::vector<double> mean(box_.shells());
     std::int64_t const samples = set_.nu.size(0);

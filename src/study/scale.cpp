@@ -74,8 +74,9 @@ std::vector<ScaleTable> tables_of(ScaleOptions const& options, TrainOptions cons
     int const together = slabs.processes(grid);
     for (auto const count : processes) {
       VOXCYCLE_REQUIRE(count % together == 0,
-                       "run.space = " << together << " needs multiples of it in --processes, not "
-                                      << count << '.');
+                       "run.spatial_processes = " << together
+                                                  << " needs multiples of it in --processes, not "
+                                                  << count << '.');
     }
     return {
         {"strong scaling: the same batch", "strong", strong_scaling(processes, batch, together)},
@@ -91,9 +92,9 @@ std::vector<ScaleTable> tables_of(ScaleOptions const& options, TrainOptions cons
     auto together = training;
     together.slabs.count = static_cast<int>(count);
     VOXCYCLE_REQUIRE(count == 1 || together.slabs.cut(grid),
-                     "--space: grids of "
-                         << grid.label() << " are not shared out (run.space_above = " << slabs.above
-                         << "). Give a larger --grid.");
+                     "--space: grids of " << grid.label()
+                                          << " are not shared out (run.spatial_above = "
+                                          << slabs.above << "). Give a larger --grid.");
     require_spatial(together, grid, count);
   }
   return {{"space: the same batch, all processes together on each sample", "space",
@@ -113,7 +114,7 @@ class TimedSteps {
     runs_.run(
         name + ".log", run.processes,
         {"bench", "step", "--grid", std::to_string(grid_), "--batch", std::to_string(run.batch),
-         "--no-baseline", "--run.space", std::to_string(run.together), "--json", json});
+         "--no-baseline", "--run.spatial_processes", std::to_string(run.together), "--json", json});
     boost::property_tree::ptree line;
     boost::property_tree::read_json(json, line);
     require_started(line.get<std::int64_t>("processes"), run.processes);
@@ -181,8 +182,9 @@ ScaleReport scale(Config const& config, ScaleOptions const& options) {
   auto const micro_batches = micro_batch_count(batch, training.micro_batch_size);
   if (micro_batches < last.processes / last.together) {
     text += format(
-        "\na batch of %ld has %ld units of %ld samples (train.unit_size): more processes "
-        "than units have nothing to do\n",
+        "\na batch of %ld has %ld micro-batches of %ld samples (train.micro_batch_size): more "
+        "processes "
+        "than micro-batches have nothing to do\n",
         static_cast<long>(batch), static_cast<long>(micro_batches),
         static_cast<long>(training.micro_batch_size));
   }

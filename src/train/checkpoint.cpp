@@ -4,10 +4,8 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/io/checkpoint_file.hpp"
 
-#include <map>
 #include <memory>
 #include <span>
-#include <sstream>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -21,6 +19,8 @@ namespace {
 constexpr std::int64_t kPositions = 7;
 
 constexpr std::string_view kCarried = "carried/";
+constexpr std::string_view kFingerprint = "fingerprint";
+constexpr std::string_view kFingerprintOfVersion1 = "identity";
 
 NamedTensors values_of(Network const& network) {
   NamedTensors all = network.named_parameters();
@@ -46,7 +46,7 @@ void add_all(ArchiveWriter& archive, std::string const& prefix, NamedTensors con
 }
 
 void add_header(ArchiveWriter& archive, CheckpointHeader const& header) {
-  archive.add_text("identity", header.identity);
+  archive.add_text(std::string(kFingerprint), header.fingerprint.text());
   archive.add_text("metrics", header.metrics);
   std::vector<std::int64_t> const position{header.stage,
                                            header.step,
@@ -68,55 +68,6 @@ void write_averages(std::string const& path, CheckpointHeader const& header,
   add_header(archive, header);
   add_all(archive, "average/", values_of(average));
   archive.save(path);
-}
-
-namespace {
-
-std::string key_of(std::string const& line) {
-  return line.substr(0, line.find(" = "));
-}
-
-std::map<std::string, std::string> lines_by_key(std::string const& identity) {
-  std::map<std::string, std::string> found;
-  std::istringstream lines(identity);
-  for (std::string line; std::getline(lines, line);) found.emplace(key_of(line), line);
-  return found;
-}
-
-}  // namespace
-
-bool same_identity(std::string const& a, std::string const& b) {
-  auto const without_blanks = [](std::string text) {
-    std::erase(text, ' ');
-    return text;
-  };
-  return without_blanks(a) == without_blanks(b);
-}
-
-std::string IdentityDifference::text() const {
-  auto const side = [](std::string const& line) {
-    return line.empty() ? "nothing of it" : "'" + line + "'";
-  };
-  return side(there) + " there, " + side(now) + " now";
-}
-
-std::optional<IdentityDifference> first_difference(std::string const& there,
-                                                   std::string const& now) {
-  auto const lines_there = lines_by_key(there), lines_now = lines_by_key(now);
-  auto const line_of = [](auto const& lines, std::string const& key) {
-    auto const found = lines.find(key);
-    return found == lines.end() ? std::string() : found->second;
-  };
-  // In the order of now, then what is only there.
-  for (auto const& text : {now, there}) {
-    std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);) {
-      auto const key = key_of(line);
-      IdentityDifference const both{line_of(lines_there, key), line_of(lines_now, key)};
-      if (!same_identity(both.there, both.now)) return both;
-    }
-  }
-  return {};
 }
 
 void write_checkpoint(std::string const& path, CheckpointHeader const& header,
@@ -160,7 +111,13 @@ struct CheckpointReader::Impl {
 CheckpointReader::CheckpointReader(std::string const& path)
     : impl_(std::make_unique<Impl>(Impl{path, ArchiveReader(path), {}})) {
   auto& header = impl_->header;
-  header.identity = impl_->archive.read_text("identity");
+  std::string const name(impl_->archive.has(std::string(kFingerprint)) ? kFingerprint
+                                                                       : kFingerprintOfVersion1);
+  try {
+    header.fingerprint = Fingerprint::read(impl_->archive.read_text(name));
+  } catch (Error const& problem) {
+    throw Error(path + ": " + problem.what());
+  }
   header.metrics = impl_->archive.read_text("metrics");
   auto const position = impl_->archive.read_int64("position");
   auto const seconds = impl_->archive.read_double("seconds");

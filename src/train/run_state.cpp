@@ -11,7 +11,6 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
-#include <string_view>
 
 #include <ATen/ATen.h>
 
@@ -20,19 +19,16 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-/// As train_options writes the identity's last line.
-constexpr std::string_view kThreadsLine = "threads a process = ";
 
-/// @throws Error naming the first line in which the identities of a directory's run and of this
+/// @throws Error naming the first key in which the fingerprints of a directory's run and of this
 /// one differ.
-void require_same_identity(std::string const& directory, std::string const& there,
-                           std::string const& now) {
+void require_same_fingerprint(std::string const& directory, Fingerprint const& there,
+                              Fingerprint const& now) {
   auto const differing = first_difference(there, now);
   if (!differing) return;
   std::string cure = "Choose another run.directory";
-  if (differing->there.starts_with(kThreadsLine) && differing->now.starts_with(kThreadsLine)) {
-    cure = "Sums depend on the number of threads: set run.threads = " +
-           differing->there.substr(kThreadsLine.size()) +
+  if (differing->key == Fingerprint::kThreads && differing->there && differing->now) {
+    cure = "Sums depend on the number of threads: set run.threads = " + *differing->there +
            ", or start as many processes as then (cores are shared out to them)";
   }
   throw Error(directory + " holds a run of another config (" + differing->text() + "). " + cure +
@@ -61,14 +57,14 @@ RunState::RunState(TrainOptions const& options, Communicator const& comm, std::v
   }
   network_->to(o_.device);
   averaged_.network().to(o_.device);
-  position_.identity = o_.identity;
+  position_.fingerprint = o_.fingerprint;
 }
 
 void RunState::open() {
   std::string const path = checkpoint_path(o_.directory);
   if (o_.restart == Restart::resume && std::filesystem::exists(path)) {
     resumed_.emplace(path);
-    require_same_identity(o_.directory, resumed_->header().identity, o_.identity);
+    require_same_fingerprint(o_.directory, resumed_->header().fingerprint, o_.fingerprint);
     position_ = resumed_->header();
     restore_weights(*resumed_);
     if (position_.finished) {
@@ -180,7 +176,7 @@ void RunState::add_errors(HeldOutErrors const& errors) {
   bool const best = best_so_far(entry.energy_gap_mean);
   if (!record_) return;
   record_->add(entry, position_.global_step);
-  if (best && o_.keep_best) {
+  if (best) {
     write_averages(best_path(o_.directory), position_with_metrics(), averaged_.network());
   }
 }

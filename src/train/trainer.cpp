@@ -121,9 +121,9 @@ Trainer::Trainer(TrainOptions const& options, Communicator const& comm)
                                : kStopAnswerOfMany),
       data_watch_(static_cast<bool>(options.fresh_samples)) {
   bool const finished = holds_finished_run(o_);
-  require_agreement(comm_, {{"config", text_hash(o_.identity)},
+  require_agreement(comm_, {{"config", text_hash(o_.fingerprint.text())},
                             {"run directory", o_.directory},
-                            {"threads a process", std::to_string(at::get_num_threads())},
+                            {Fingerprint::kThreads, std::to_string(at::get_num_threads())},
                             {"program (hash)", program_hash()},
                             {"finished run there", finished ? "yes" : "no"}});
   if (!finished) {

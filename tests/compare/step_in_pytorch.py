@@ -251,7 +251,7 @@ def run_program(options, smoothing):
         command = [options.binary, "bench", "step", "--grid", options.grid, "--batch",
                    options.batch, "--json", path, "--run.seed", SEED, "--run.threads",
                    options.threads, "--train.loss", "energy", "--train.optimizer", "adam",
-                   "--train.precision", "bf16", "--train.unit_size", UNIT,
+                   "--train.precision", "bf16", "--train.micro_batch_size", UNIT,
                    "--network.channels", channels, "--network.smoothing", smoothing,
                    "--network.coarse", "averaged", "--network.correction_scale",
                    CORRECTION_SCALE]

@@ -223,7 +223,7 @@ class Ablate(harness.Case):
         self.assertIn("missing: run 2, large: not begun", result.out)
 
     def test_processes_may_share_samples_out(self):
-        self.assertEqual(self.ablate("--list", "--run.space", "2", "--run.space_above", "4",
+        self.assertEqual(self.ablate("--list", "--run.spatial_processes", "2", "--run.spatial_above", "4",
                                      "--ablate.processes", "2").status, 0)
 
     def test_places_may_change_amid_a_study(self):
@@ -306,7 +306,7 @@ class Ablate(harness.Case):
             (("--ablate.target_metric", "l2"), "rel_l2, energy_gap, energy_norm"),
             (("--case.direct.cycle.path", "3"), "run 1, direct, seed 1: "),
             (("--case.direct.cycle.pth", "3"), "cycle.path"),
-            (("--case.direct.run.space", "2"), "run.space = 2 needs a multiple of 2 processes, not 1"),
+            (("--case.direct.run.spatial_processes", "2"), "run.spatial_processes = 2 needs a multiple of 2 processes, not 1"),
             (("--run.seed", "7"), "Give --vary.run.seed instead"),
             (("--cycle.path", "1"), "Give --case.direct.cycle.path instead"),
             (("--vary.train.loss", "energy | enrgy"), "run 2, direct, seed 1, loss enrgy: "),

@@ -76,7 +76,7 @@ class CommandLine(Refusal):
             ("train.precision", "f16", "bf16, f32, f64"),
             ("train.layout", "channels_first", "channels_last, default"),
             ("train.reduction", "x", "exact, fast"),
-            ("train.unit_size", "0", ">= 1"),
+            ("train.micro_batch_size", "0", ">= 1"),
             ("train.beta1", "1", "< 1"),
             ("train.adam_epsilon", "0", ">= 1e-20"),
             ("train.momentum", "-0.1", ">= 0"),
@@ -149,7 +149,7 @@ class CommandLine(Refusal):
 
     def test_what_does_not_fit_into_memory(self):
         fine = ("--network.channels", "64:8, 128:8, 256:8, 512:4, 1024:2", "--cycle.steps", "5",
-                "--train.unit_size", "1", "--run.memory_limit", "24")
+                "--train.micro_batch_size", "1", "--run.memory_limit", "24")
         cases = [
             (("--cycle.levels", "64, 512", *fine),
              ["stage 2 (512^3) needs", "24.0 GiB are available", "run.memory_limit",

@@ -50,7 +50,7 @@ class SameBits(Gpus):
         self.assertIn("process 0: GPU 0 (emulated GPU)", said)
         self.assertEqual("reproducible weight gradients" in said, "f32" in options)
         self.assertEqual(len(harness.losses(alone)), 10)
-        self.assertIn("units one after the other (on a GPU faster in one: train.unit_size = ", said)
+        self.assertIn("micro-batches one after the other (on a GPU faster in one: train.micro_batch_size = ", said)
         for ranks in (1, 2, 3):
             said, shared = self.train(f"shared{ranks}", *options, ranks=ranks)
             self.assertEqual(shared, alone, f"{ranks} processes on one GPU")
@@ -134,7 +134,7 @@ class Agreement(Gpus):
         self.generate()
         for directions in "0", "3":
             options = ("--train.precision", "f64", "--network.coarse", "black_box",
-                       "--network.directions", directions)
+                       "--network.subspace", directions)
             gpu, cpu = "gpu" + directions, "cpu" + directions
             self.train(gpu, *options)
             self.train(cpu, *options, "--run.device", "cpu")
@@ -142,8 +142,8 @@ class Agreement(Gpus):
 
     def test_slabs_with_the_cpu(self):
         self.generate()
-        options = ("--train.precision", "f64", "--network.coarse", "black_box", "--run.space", "2",
-                   "--run.space_above", "8")
+        options = ("--train.precision", "f64", "--network.coarse", "black_box", "--run.spatial_processes", "2",
+                   "--run.spatial_above", "8")
         _, shared = self.train("shared", *options, ranks=2)
         with gpus(2):
             said, own = self.train("own", *options, ranks=2)
@@ -195,17 +195,17 @@ class Benches(Gpus):
         nested = ("--network.coarse", "black_box")
         for options in ((16, *single), (32, *single), (32, *single, *again), (16,), (32,), (32, *again),
                         (32, *single, *nested), (32, *nested),
-                        (32, *nested, "--network.directions", "4")):
+                        (32, *nested, "--network.subspace", "4")):
             line = self.figures(*step, "--grid", *options)
             self.assert_close(line["peak_bytes"], line["predicted_bytes"] - PROGRAM_ON_GPU, 0.05)
 
     def test_memory_of_slabs_is_what_was_planned(self):
         step = ("bench", "step", "--batch", "2", "--no-baseline", "--repeats", "1", "--run.device",
-                "cuda", "--grid", "32", "--run.space", "2", "--run.space_above", "8")
+                "cuda", "--grid", "32", "--run.spatial_processes", "2", "--run.spatial_above", "8")
         wide = ("--network.channels", "4:16, 8:16, 16:16, 32:8")
         single = ("--train.precision", "f32")
         # What directions keep for the backward pass is most of it.
-        thin = ("--network.channels", "4:4, 8:4, 16:4, 32:1", "--network.directions", "16")
+        thin = ("--network.channels", "4:4, 8:4, 16:4, 32:1", "--network.subspace", "16")
         for options in (wide, (*wide, *single, "--train.recompute", "yes"), (*thin, *single)):
             line = self.figures(*step, *options, ranks=2)
             self.assertEqual(line["processes_a_sample"], 2)

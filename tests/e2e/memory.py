@@ -23,8 +23,8 @@ class Memory(harness.Case):
         cases = [
             (dict(grid=64, batch=4), ()),
             (dict(grid=64, batch=1), ("--train.precision", "f32", "--train.optimizer", "adam")),
-            (dict(grid=64, batch=2, ranks=2), ("--train.unit_size", "1")),
-            (dict(grid=64, batch=1, ranks=2), ("--train.unit_size", "1", "--run.space", "2")),
+            (dict(grid=64, batch=2, ranks=2), ("--train.micro_batch_size", "1")),
+            (dict(grid=64, batch=1, ranks=2), ("--train.micro_batch_size", "1", "--run.spatial_processes", "2")),
             (dict(grid=64, batch=2), ("--network.name", "unet", "--network.base_channels", "8")),
         ]
         for where, options in cases:

@@ -34,7 +34,7 @@ class Nested(harness.Case):
     def test_directions_do_no_harm_and_take_off_most_of_the_error(self):
         self.succeed("generate", "--config", "small.cfg")
         smooth = ("--network.smoothing", "8")
-        directions = (*smooth, "--network.directions", "4")
+        directions = (*smooth, "--network.subspace", "4")
         errors = {}
         for options in smooth, directions:
             self.untrained(*options)
@@ -109,10 +109,10 @@ class Nested(harness.Case):
                 (("--network.coarse", "x"), ["network.coarse", "auto, averaged, black_box"]),
                 (("--network.name", "unet"), ["network.name = multigrid", "network.coarse = averaged"]),
                 (("--network.smoothing", "0"), ["needs smoothing steps", "network.smoothing"]),
-                (("--network.directions", "17"), ["network.directions", "16"]),
-                (("--network.directions", "2", "--network.coarse", "averaged"),
-                 ["network.directions = 2", "network.coarse = black_box"]),
-                (("--network.directions", "2", "--network.channels", "8:8, 16:8"),
+                (("--network.subspace", "17"), ["network.subspace", "16"]),
+                (("--network.subspace", "2", "--network.coarse", "averaged"),
+                 ["network.subspace = 2", "network.coarse = black_box"]),
+                (("--network.subspace", "2", "--network.channels", "8:8, 16:8"),
                  ["cycle.levels", "nothing to learn", "Begin with 16"]),
                 (("--network.correction_scale", "x"), ["network.correction_scale", "be auto"]),
                 (("--network.channels", "16:8", "--cycle.levels", "16", "--cycle.steps", "5"),

@@ -31,13 +31,13 @@ class Ranks(harness.Case):
         self.expect_same_bits()
 
     def test_last_unit_is_not_full(self):
-        self.expect_same_bits("--cycle.batch", "5", "--train.unit_size", "2")
+        self.expect_same_bits("--cycle.batch", "5", "--train.micro_batch_size", "2")
 
     def test_fewer_units_than_ranks(self):
-        self.expect_same_bits("--cycle.batch", "3", "--train.unit_size", "2")
+        self.expect_same_bits("--cycle.batch", "3", "--train.micro_batch_size", "2")
 
     def test_one_unit(self):
-        self.expect_same_bits("--cycle.batch", "2", "--train.unit_size", "2")
+        self.expect_same_bits("--cycle.batch", "2", "--train.micro_batch_size", "2")
 
     def test_single_precision_and_group_norm(self):
         self.expect_same_bits("--train.precision", "f32", "--network.norm", "group")

@@ -179,7 +179,7 @@ class Resume(harness.Case):
         self.stop(signal.SIGINT, after=20)
         more = self.run_program(*self.command("run"), "--run.threads", "2")
         self.assertEqual(more.status, 1, more.text)
-        self.assertRegex(more.err, r"threads a process = 1' there, .* 2' now.*set run.threads = 1")
+        self.assertRegex(more.err, r"threads per process = 1' there, .* 2' now.*set run.threads = 1")
         # The same numbers, written otherwise.
         steps = ",".join(map(str, STEPS))
         self.succeed(*self.command("run"), "--run.threads", "1", "--cycle.steps", steps)

@@ -33,12 +33,12 @@ class Scale(harness.Case):
     def test_more_processes_than_units(self):
         result = self.succeed("scale", "--config", "small.cfg", "--processes", "1,3", "--grid", "8",
                               "--rounds", "1", timeout=100)
-        self.assertIn("a batch of 4 has 2 units of 2 samples", result.out)
+        self.assertIn("a batch of 4 has 2 micro-batches of 2 samples", result.out)
 
     def test_space(self):
         figures = self.figures("scale", "--config", "small.cfg", "--space", "--processes", "1,2",
                                "--grid", "16", "--batch", "1", "--rounds", "1",
-                               "--run.space_above", "8")
+                               "--run.spatial_above", "8")
         self.assertNotIn("strong", figures)
         self.assertEqual([(r["processes"], r["batch"], r["processes_a_sample"])
                           for r in figures["space"]], [(1, 1, 1), (2, 1, 2)])
@@ -57,7 +57,7 @@ class Scale(harness.Case):
                 (("--processes", "1,3", "--space", "--grid", "64", "--network.channels",
                   "4:8, 8:8, 16:8, 32:8, 64:8"), "must be a multiple of 6"),
                 (("--processes", "1,2", "--space", "--grid", "64"), "nothing to share out on 64^3"),
-                (("--processes", "1,2", "--run.space", "2", "--grid", "64"), "not 1"),
+                (("--processes", "1,2", "--run.spatial_processes", "2", "--grid", "64"), "not 1"),
         ]:
             with self.subTest(options=options):
                 result = self.run_program("scale", "--config", "small.cfg", *options)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Processes that compute a sample together (run.space)."""
+"""Processes that compute a sample together (run.spatial_processes)."""
 
 import harness
 
 NESTED = {"network.coarse": "black_box", "network.smoothing": "4", "cycle.rate": "1e-2"}
-PAIRS = ("--run.space", "2", "--run.space_above", "8")
+PAIRS = ("--run.spatial_processes", "2", "--run.spatial_above", "8")
 
 
 class Space(harness.Case):
@@ -21,7 +21,7 @@ class Space(harness.Case):
 
     def test_losses_are_those_of_whole_samples(self):
         whole = self.train("whole", ranks=1)
-        for name, ranks, options in (("four", 4, ("--run.space", "4")),
+        for name, ranks, options in (("four", 4, ("--run.spatial_processes", "4")),
                                      ("again", 2, ("--train.recompute", "yes")),
                                      ("fast", 2, ("--train.reduction", "fast"))):
             with self.subTest(name):
@@ -63,18 +63,18 @@ class Refused(harness.Refusal):
     def test_processes_that_are_no_groups(self):
         self.succeed("generate", "--config", "small.cfg")
         for ranks, options, expect in (
-                (0, PAIRS, ["run.space = 2", "multiple of 2 processes, not 1"]),
-                (3, PAIRS, ["run.space = 2", "multiple of 2 processes, not 3"]),
-                (3, ("--run.space", "3", "--run.space_above", "8"), ["16 planes", "multiple of 6"]),
+                (0, PAIRS, ["run.spatial_processes = 2", "multiple of 2 processes, not 1"]),
+                (3, PAIRS, ["run.spatial_processes = 2", "multiple of 2 processes, not 3"]),
+                (3, ("--run.spatial_processes", "3", "--run.spatial_above", "8"), ["16 planes", "multiple of 6"]),
                 (2, (*PAIRS, "--network.name", "unet"), ["network.name = multigrid, not unet"]),
-                (2, ("--run.space", "0"), ["run.space"]),
-                (2, ("--run.space_above", "0"), ["run.space_above"]),
-                (2, ("--run.space", "2", "--run.space_above", "2"), ["coarsest level", "be 4"]),
+                (2, ("--run.spatial_processes", "0"), ["run.spatial_processes"]),
+                (2, ("--run.spatial_above", "0"), ["run.spatial_above"]),
+                (2, ("--run.spatial_processes", "2", "--run.spatial_above", "2"), ["coarsest level", "be 4"]),
                 (2, (*PAIRS, "--network.channels", "4:8, 8:8"),
-                 ["nothing to share out on 16^3", "or leave run.space out"])):
+                 ["nothing to share out on 16^3", "or leave run.spatial_processes out"])):
             with self.subTest(options=options, ranks=ranks):
                 self.refuse_train(*options, expect=expect, ranks=ranks)
-        self.refuse("bench", "step", "--config", "small.cfg", "--grid", "64", "--run.space", "2",
+        self.refuse("bench", "step", "--config", "small.cfg", "--grid", "64", "--run.spatial_processes", "2",
                     expect=["multiple of 2 processes"])
 
     def test_verify_and_scale(self):
@@ -85,9 +85,9 @@ class Refused(harness.Refusal):
     def test_another_run_space_does_not_go_on(self):
         self.succeed("generate", "--config", "small.cfg")
         self.succeed("train", "--config", "small.cfg", ranks=2)
-        self.refuse_train(*PAIRS, expect=["run.space"], ranks=2)
+        self.refuse_train(*PAIRS, expect=["run.spatial_processes"], ranks=2)
         # Without it nothing depends on which grids would be shared out.
-        self.succeed("train", "--config", "small.cfg", "--run.space_above", "8", ranks=2)
+        self.succeed("train", "--config", "small.cfg", "--run.spatial_above", "8", ranks=2)
 
 
 if __name__ == "__main__":

@@ -138,7 +138,7 @@ part_steps() {
   for grid in 512 256; do
     bench energy --grid "$grid" --train.precision f32
     for blocks in "$channels" "$default"; do
-      bench step --grid "$grid" --batch 1 --no-baseline --train.unit_size 1 \
+      bench step --grid "$grid" --batch 1 --no-baseline --train.micro_batch_size 1 \
         --network.channels "$blocks" --profile "$scratch/trace.json"
     done
   done
@@ -165,7 +165,7 @@ part_bits() {
 part_solve() {
   local model=(--run.device cuda --run.directory model --data.directory solve --data.on_the_fly yes
     --data.train_samples '2048, 2048, 512, 64, 8' --data.held_out_samples '8, 8, 4, 2, 2'
-    --network.channels "$default" --train.unit_size 8 --cycle.levels '16, 32, 64, 128, 256'
+    --network.channels "$default" --train.micro_batch_size 8 --cycle.levels '16, 32, 64, 128, 256'
     --cycle.seconds '20, 35, 25, 5, 0' --cycle.steps '0, 0, 0, 0, 2' --cycle.batch '8, 8, 8, 2, 1'
     --cycle.rate '0.01, 0.01, 0.01, 2e-3, 3e-4' --cycle.old_level_factor '1, 0.3, 0.3, 0.1, 0.1'
     --cycle.evaluations 1)
@@ -185,7 +185,7 @@ part_solve() {
 
 part_rest() {
   local grid reduction
-  bench step --grid 128 --batch 1 --no-baseline --train.unit_size 1 \
+  bench step --grid 128 --batch 1 --no-baseline --train.micro_batch_size 1 \
     --network.channels "$channels" --profile "$scratch/trace.json"
   # By kind of layer, with reproducible algorithms and with any: what do the same bits cost there?
   for reduction in exact fast; do
@@ -193,9 +193,9 @@ part_rest() {
   done
   # Small grids start more kernels than they compute: with units of two samples and in one unit.
   bench step --grid 32 --batch 16 --reduction exact,fast
-  bench step --grid 32 --batch 16 --no-baseline --train.unit_size 16
+  bench step --grid 32 --batch 16 --no-baseline --train.micro_batch_size 16
   bench step --grid 64 --batch 4 --network.channels "$channels"
-  bench step --grid 64 --batch 4 --no-baseline --train.unit_size 4 --network.channels "$channels"
+  bench step --grid 64 --batch 4 --no-baseline --train.micro_batch_size 4 --network.channels "$channels"
   for grid in 128 256; do
     bench reference --grid "$grid" --field kl
     bench reference --grid "$grid" --field two-phase

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/train/fingerprint.hpp"
+
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -82,9 +84,9 @@ class Config {
   /// The whole configuration as an INI file with a comment (meaning) above each key; a study's
   /// sections come last.
   std::string dump() const;
-  /// "section.key = value" lines of all that a run's result depends on: everything but places,
-  /// threads, memory and intervals of saving.
-  std::string identity() const;
+  /// All keys that a run's result depends on: everything but places, threads, memory and intervals
+  /// of saving.
+  Fingerprint fingerprint() const;
 
  private:
   void assign(std::string const& name, std::string const& value, ConfigKey::Origin origin);

@@ -44,7 +44,7 @@ struct NetworkOptions {
   CoarseLevels coarse = CoarseLevels::averaged;
   /// multigrid with nested levels: number of fields that the block of each grid above the coarsest
   /// proposes; the combination of them with the least energy is added. 0: one field, as it is.
-  std::int64_t directions = 0;
+  std::int64_t subspace = 0;
   int smoothing = 16;  ///< smoothing steps on the solution of every level, 0 for none
   std::uint64_t seed = 1;
   std::int64_t depth = 3;           ///< unet: halvings below the grid of the pass, 1 to 16

@@ -28,6 +28,6 @@ struct PlannedRun {
 std::vector<PlannedRun> plan_study(Config const& config);
 
 /// Text that is the same for configs with the same data: same families, boundary and grids.
-std::string data_identity(Config const& config);
+std::string data_fingerprint(Config const& config);
 
 }  // namespace voxcycle

@@ -13,7 +13,7 @@ namespace voxcycle {
 struct ScaleRun {
   std::int64_t processes = 1;
   std::int64_t batch = 1;
-  std::int64_t together = 1;  ///< processes that compute a sample together (run.space)
+  std::int64_t together = 1;  ///< processes that compute a sample together (run.spatial_processes)
   auto operator<=>(ScaleRun const&) const = default;
 };
 

@@ -4,10 +4,10 @@
 #include "voxcycle/network/network.hpp"
 #include "voxcycle/optim/lbfgs_history.hpp"
 #include "voxcycle/optim/optimizer.hpp"
+#include "voxcycle/train/fingerprint.hpp"
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 
 namespace voxcycle {
@@ -15,7 +15,7 @@ namespace voxcycle {
 /// Where a run stands; with weights, averages and the optimiser's state it goes on bit for bit as
 /// if never interrupted.
 struct CheckpointHeader {
-  std::string identity;   ///< resolved config of all that the result depends on
+  Fingerprint fingerprint;
   std::string metrics;    ///< metrics.csv so far
   int stage = 0;          ///< stage in progress, from 0
   std::int64_t step = 0;  ///< steps done in it
@@ -27,17 +27,6 @@ struct CheckpointHeader {
   bool finished = false;
   bool evaluation_due = true;  ///< at this step, on held-out samples
 };
-
-/// Whether two identities say the same, blanks apart ("10,10" and "10, 10").
-bool same_identity(std::string const& a, std::string const& b);
-
-/// The first lines "key = value" in which two identities differ; "" where one has no such key.
-struct IdentityDifference {
-  std::string there, now;
-  std::string text() const;
-};
-std::optional<IdentityDifference> first_difference(std::string const& there,
-                                                   std::string const& now);
 
 /// Writes all of a run's state atomically (temporary name, synced, checksummed, renamed).
 /// @param optimizer  state of the method of the stage in progress; empty between stages

@@ -10,7 +10,7 @@ namespace voxcycle {
 
 /// <directory>/checkpoint.h5
 std::string checkpoint_path(std::string const& directory);
-/// <directory>/best.h5, see TrainOptions::keep_best.
+/// <directory>/best.h5: averaged weights of the least held-out energy gap at the finest grid.
 std::string best_path(std::string const& directory);
 /// <directory>/stages/01.h5 for stage 0, see TrainOptions::keep_stages.
 std::string stage_path(std::string const& directory, int stage);

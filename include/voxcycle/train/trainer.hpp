@@ -10,6 +10,7 @@
 #include "voxcycle/optim/optimizer.hpp"
 #include "voxcycle/optim/schedule.hpp"
 #include "voxcycle/poisson/boundary.hpp"
+#include "voxcycle/train/fingerprint.hpp"
 #include "voxcycle/train/run_record.hpp"
 #include "voxcycle/train/train_step.hpp"
 
@@ -67,7 +68,7 @@ struct TrainOptions {
   std::function<std::unique_ptr<SampleSource>(Grid3 const&)> fresh_samples;
   std::vector<MoreData> more_data;  ///< mixed into training, not into held-out samples
   Augmentation augmentation = Augmentation::none;  ///< of training samples
-  std::string identity;  ///< resolved config of all that the result depends on
+  Fingerprint fingerprint;
   Restart restart = Restart::resume;
   /// Run directory of a finished run whose last weights this one begins with, and whose second
   /// moments its first stage may take over; empty: random weights.
@@ -94,7 +95,6 @@ struct TrainOptions {
   std::int64_t sample_block = 8;     ///< consecutive samples that stay together
   double average_horizon = 0.05;     ///< of the averaged weights, as a share of a stage's steps
   double checkpoint_seconds = 60.0;  ///< between checkpoints within a stage
-  bool keep_best = true;             ///< best.h5: averaged weights of the least held-out energy gap
   bool keep_stages = false;          ///< stages/NN.h5: averaged weights at the end of each stage
   std::function<void(StepView const&)> after_step;  ///< called on every rank, may be empty
   std::int64_t stop_after_steps = 0;  ///< stop with a checkpoint after so many steps; 0: never

@@ -49,7 +49,7 @@ class AveragedEquation final : public LevelEquation {
     return voxcycle::smoothed(problems_.at(context_, grid), u, x);
   }
   MicroBatches corrected(Grid3 const&, MicroBatches const&, MicroBatches const&) override {
-    throw Error("network.directions needs nested levels: set network.coarse = black_box.");
+    throw Error("network.subspace needs nested levels: set network.coarse = black_box.");
   }
 
  private:

@@ -18,10 +18,10 @@ namespace {
 /// A correction that is added as it is begins with nothing; a direction that is nothing would stay
 /// so.
 ConvOptions head_options(NetworkOptions const& options, std::int64_t channels) {
-  bool const proposes = options.directions > 0;
+  bool const proposes = options.subspace > 0;
   return {.kind = ConvKind::node,
           .in = channels,
-          .out = proposes ? options.directions : 1,
+          .out = proposes ? options.subspace : 1,
           .bias = Bias::yes,
           .start = proposes ? Start::uniform : Start::zero};
 }
@@ -37,7 +37,7 @@ class MultigridNetwork::Level : public torch::nn::Module, public Scripted {
     stem =
         register_module("stem", conv({.in = options.inputs, .out = channels, .bias = Bias::yes}));
     enc = register_module("enc", std::make_shared<Block>(channels, channels, norm));
-    if (child > 0 || options.directions == 0) {
+    if (child > 0 || options.subspace == 0) {
       head = register_module("head", conv(head_options(options, channels)));
     }
     if (child == 0) return;
@@ -231,7 +231,7 @@ MultigridNetwork::Output MultigridNetwork::run_level(ForwardContext const& conte
   if (from_finer.empty()) g.clear();  // nobody asks for them
   if (head.empty()) return {equation.smoothed(grid, u, x), g};
   head = gathered_nodes(here, head);
-  if (options_.directions > 0) return {equation.corrected(grid, u, head), g};
+  if (options_.subspace > 0) return {equation.corrected(grid, u, head), g};
   double const scale = problem.size * options_.correction_scale / static_cast<double>(grid.level());
   u = each(u, head, [&](at::Tensor const& base, at::Tensor const& correction) {
     return at::addcmul(base, problem.mask, correction.to(base.scalar_type()).contiguous(), scale);
@@ -252,9 +252,9 @@ Script MultigridNetwork::script() const {
   bool const nested = options_.coarse == CoarseLevels::black_box;
   std::vector<std::int64_t> levels;
   for (auto const& [n, level] : levels_) levels.push_back(n);
-  return {options_.directions > 0 ? "DirectionsMultigrid"
-          : nested                ? "BlackBoxMultigrid"
-                                  : "MultigridNetwork",
+  return {options_.subspace > 0 ? "DirectionsMultigrid"
+          : nested              ? "BlackBoxMultigrid"
+                                : "MultigridNetwork",
           {{"levels", levels}, {"smooths", options_.smoothing > 0}}};
 }
 

@@ -206,7 +206,7 @@ MicroBatches UnetNetwork::forward(ForwardContext const& context, Grid3 const& gr
                                   MicroBatches const& x) {
   require_fits(options_, grid);
   VOXCYCLE_REQUIRE(context.spatial == nullptr,
-                   "network: a unet is not shared out in slabs. Set run.space = 1.");
+                   "network: a unet is not shared out in slabs. Set run.spatial_processes = 1.");
   auto const& problem = problems()->at(context, grid);
   auto const beyond = extras_.upper_bound(grid.level());
   MicroBatches h = stem_->forward(context, as_features(context, x));

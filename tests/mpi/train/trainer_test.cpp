@@ -96,7 +96,7 @@ TEST_F(TrainerTest, SharedSpaceStaysClose) {
       options->network.smoothing = 2;
       options->network.coarse = CoarseLevels::black_box;
       if (directions > 0) options->network.channels[3] = 8;  // the coarsest has none
-      options->network.directions = directions;
+      options->network.subspace = directions;
       for (auto& level : options->levels) level.batch = batch;
     }
     auto const summary = train(together, *comm_);
@@ -133,7 +133,7 @@ TEST_F(TrainerTest, RanksThatShareOutSpaceDifferentlyAreToldSo) {
   auto options = in_slabs(options_for(root_, "disagree"), *comm_);
   if (comm_->rank() == 0) {
     options.slabs = {};
-    options.identity += "run.space = 1\n";
+    options.fingerprint.set("run.spatial_processes", "1");
   }
   EXPECT_THROW(train(options, *comm_), Error);
 }
@@ -324,7 +324,7 @@ TEST_F(TrainerTest, RefusesTheRunOfAnotherConfig) {
   auto options = options_for(root_, "other");
   train(options, *comm_);
   comm_->barrier();
-  options.identity = "test = 2\n";
+  options.fingerprint.set("test", "2");
   EXPECT_THROW(train(options, *comm_), Error);
   options.restart = Restart::fresh;
   EXPECT_NO_THROW(train(options, *comm_));

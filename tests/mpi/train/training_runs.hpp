@@ -69,7 +69,7 @@ inline TrainOptions options_for(std::string const& root, std::string const& run)
   TrainOptions options;
   options.directory = root + "/" + run;
   options.data = root + "/data";
-  options.identity = "test = 1\n";
+  options.fingerprint.set("test", "1");
   options.path = {0, 1};
   options.levels = {{.grid = Grid3::cube(4), .budget = {.steps = 6}, .batch = 5, .rate = 3e-3},
                     {.grid = Grid3::cube(8), .budget = {.steps = 5}, .batch = 5, .rate = 2e-3}};

@@ -53,7 +53,7 @@ TEST(ConfigStudy, ReadsAlternativesAndCasesInTheirOrder) {
 TEST(ConfigStudy, LeavesTheKeysAlone) {
   auto const config = config_of(kStudy);
   EXPECT_EQ(config.text("train.loss"), Config().text("train.loss"));
-  EXPECT_EQ(config.identity(), Config().identity());
+  EXPECT_EQ(config.fingerprint().text(), Config().fingerprint().text());
   EXPECT_TRUE(Config().study().vary.empty());
   EXPECT_TRUE(Config().study().cases.empty());
 }

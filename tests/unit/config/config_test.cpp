@@ -103,13 +103,38 @@ TEST(Config, DumpReadsBackAsItself) {
   EXPECT_EQ(again.dump(), config.dump());
 }
 
-TEST(Config, IdentityLeavesOutPlaces) {
+TEST(Config, ReadsOldNamesOfKeys) {
   Config config;
-  auto const before = config.identity();
+  config.read_file(config_file("[train]\nunit_size = 4\nbeta2 = 0.999\n[run]\nspace = 2\n"));
+  EXPECT_EQ(config.integer("train.micro_batch_size"), 4);
+  EXPECT_EQ(config.integer("run.spatial_processes"), 2);
+  config.set("run.space_above", "16");
+  EXPECT_TRUE(config.overridden("run.spatial_above"));
+  config.set("vary.network.directions", "0 | 8");
+  EXPECT_EQ(config.study().vary.at(0).key, "network.subspace");
+  config.set("case.one.train.unit_size", "1");
+  EXPECT_EQ(config.study().cases.at(0).settings.at(0).first, "train.micro_batch_size");
+  auto const both = "[train]\nunit_size = 4\nmicro_batch_size = 4\n";
+  EXPECT_NE(error_of([&] { config.read_file(config_file(both)); }).find("twice"),
+            std::string::npos);
+}
+
+TEST(Config, SaysWhatReplacesKeysThatAreGone) {
+  Config config;
+  EXPECT_NO_THROW(config.set("train.keep_best", "yes"));
+  EXPECT_NO_THROW(config.set("vary.train.adam_ratio", "0.080"));
+  EXPECT_TRUE(config.study().vary.empty());
+  auto const text = error_of([&] { config.set("train.muon_momentum", "0.9"); });
+  EXPECT_NE(text.find("its value is 0.95 always"), std::string::npos) << text;
+}
+
+TEST(Config, FingerprintLeavesOutPlaces) {
+  Config config;
+  auto const before = config.fingerprint().text();
   config.set("run.directory", "elsewhere");
-  EXPECT_EQ(config.identity(), before);
+  EXPECT_EQ(config.fingerprint().text(), before);
   config.set("cycle.rate", "1e-2");
-  EXPECT_NE(config.identity(), before);
+  EXPECT_NE(config.fingerprint().text(), before);
 }
 
 TEST(Config, RefusesMissingAndMalformedFiles) {

@@ -86,22 +86,22 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"uneven_units", kNetwork, 16, 5},
                     Case{"averaged_without_block",
                          "[network]\nchannels = 4:16, 8:16, 16:12\ncoarse = averaged\n"},
-                    Case{"directions", "[network]\ndirections = 5\n"},
+                    Case{"directions", "[network]\nsubspace = 5\n"},
                     Case{"directions_of_one_sample",
-                         "[network]\nchannels = 4:8, 8:8, 16:8, 32:4\ndirections = 8\n"
+                         "[network]\nchannels = 4:8, 8:8, 16:8, 32:4\nsubspace = 8\n"
                          "[train]\nprecision = f32\n",
                          32, 1},
                     Case{"directions_of_a_thin_network",
-                         "[network]\nchannels = 4:4, 8:4, 16:4, 32:1\ndirections = 16\n"
+                         "[network]\nchannels = 4:4, 8:4, 16:4, 32:1\nsubspace = 16\n"
                          "[train]\nprecision = f32\n"},
-                    Case{"units_of_one", kNetwork + "[train]\nunit_size = 1\n"},
+                    Case{"units_of_one", kNetwork + "[train]\nmicro_batch_size = 1\n"},
                     Case{"recompute", kNetwork + "[train]\nrecompute = yes\n"},
                     Case{"recompute_unet",
                          "[network]\nname = unet\nbase_channels = 8\n[train]\nrecompute = yes\n"},
                     Case{"float32", kNetwork + "[train]\nprecision = f32\n"},
                     Case{"float64", kNetwork + "[train]\nprecision = f64\n"},
                     Case{"adam_fast", kNetwork + "[train]\noptimizer = adam\nreduction = fast\n"},
-                    Case{"group_norm", "[network]\nnorm = group\n[train]\nunit_size = 4\n"},
+                    Case{"group_norm", "[network]\nnorm = group\n[train]\nmicro_batch_size = 4\n"},
                     Case{"no_smoothing", "[network]\nsmoothing = 0\n"},
                     Case{"constant_source", kNetwork + "[problem]\nsource = 1\n"},
                     Case{"sampled_source", kNetwork + "[problem]\nsource = sampled\n"},
@@ -117,7 +117,7 @@ std::vector<Case> cases_of_losses() {
   std::vector<Case> cases;
   for (auto const& loss : loss_names()) {
     cases.push_back(
-        {loss, "[network]\nchannels = 4:16, 8:16\n[train]\nunit_size = 1\nloss = " + loss + '\n',
+        {loss, "[network]\nchannels = 4:16, 8:16\n[train]\nmicro_batch_size = 1\nloss = " + loss + '\n',
          64});
   }
   return cases;
@@ -202,7 +202,7 @@ TEST(MemoryAdvice, FitsOnceItIsFollowed) {
 }
 
 TEST(MemoryAdvice, NamesProcessesThatShareTheSpaceOfASample) {
-  Refused const lone{kFine + "[train]\nunit_size = 1\nrecompute = yes\n", 256, 1};
+  Refused const lone{kFine + "[train]\nmicro_batch_size = 1\nrecompute = yes\n", 256, 1};
   auto const options = train_options(config_of(lone.config));
   LevelPlan const level{
       .grid = Grid3::cube(256), .batch = 1, .optimizer = "muon", .recompute = true};
@@ -212,12 +212,12 @@ TEST(MemoryAdvice, NamesProcessesThatShareTheSpaceOfASample) {
   std::int64_t const half = predict_memory(shared, level, {.ranks = 2}).bytes;
   EXPECT_LT(half, whole);
   EXPECT_THAT(memory_advice(options, level, {}, half),
-              HasSubstr("run.space = 2 with 2 processes on more machines (" +
+              HasSubstr("run.spatial_processes = 2 with 2 processes on more machines (" +
                         format_bytes(static_cast<double>(half)) + ")"));
   EXPECT_THROW(predict_memory(shared, level, {.ranks = 3}), Error);
   auto other = options;
   other.network.name = "unet";
-  EXPECT_THAT(memory_advice(other, level, {}, whole / 8), Not(HasSubstr("run.space")));
+  EXPECT_THAT(memory_advice(other, level, {}, whole / 8), Not(HasSubstr("run.spatial_processes")));
 }
 
 TEST(MemoryAdvice, SaysWhenNothingHelps) {
@@ -235,14 +235,14 @@ TEST(RequireMemory, TensorsBeyond32BitsAreRefusedWithTheLevel) {
       },
       ThrowsMessage<Error>(AllOf(HasSubstr("2 samples with 8 channels on 512^3"),
                                  HasSubstr("2147483648 values"),
-                                 HasSubstr("Lower train.unit_size to 1."))));
+                                 HasSubstr("Lower train.micro_batch_size to 1."))));
   EXPECT_NO_THROW((Refused{kFine, 512, 2}.plan(enough)));
   EXPECT_THAT(
       [&] {
         (Refused{"[network]\nchannels = 256:8, 512:16\n", 512, 2}.plan(enough));
       },
       ThrowsMessage<Error>(HasSubstr("Lower network.channels of level 512 to 15 with "
-                                     "train.unit_size = 1.")));
+                                     "train.micro_batch_size = 1.")));
   EXPECT_THAT(
       [&] {
         (Refused{kFine, 1024, 1}.plan(enough));

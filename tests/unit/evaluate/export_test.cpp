@@ -64,7 +64,7 @@ std::shared_ptr<Network> random_network(std::string const& name, Norm norm, std:
   options.inputs = inputs;
   options.norm = norm;
   options.coarse = coarse;
-  options.directions = directions;
+  options.subspace = directions;
   options.adaptation = adaptation;
   auto const network = make_network(options, boundary, source_of(inputs));
   at::NoGradGuard const no_grad;

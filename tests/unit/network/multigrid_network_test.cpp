@@ -190,7 +190,7 @@ TEST(MultigridNetwork, GridsAboveTheFinestBlockAreProlonged) {
 }
 
 TEST(MultigridNetwork, TheCoarsestLevelProposesNoDirections) {
-  auto const network = bare_network({.channels = {{4, 4}, {8, 4}}, .directions = 3});
+  auto const network = bare_network({.channels = {{4, 4}, {8, 4}}, .subspace = 3});
   std::vector<std::int64_t> levels_with_head;
   for (auto const& level : network->levels(Grid3::cube(8))) {
     for (std::size_t k = 0; k < level.names.size(); ++k) {

@@ -71,7 +71,8 @@ std::string checkpoint(std::string const& name, double bias, std::string const& 
   }
   auto const file = std::filesystem::path(VOXCYCLE_TEST_SCRATCH) / name;
   CheckpointHeader header;
-  header.identity = config.identity() + units_line(boundary_of(config), source_of(config));
+  header.fingerprint = config.fingerprint();
+  add_units(header.fingerprint, boundary_of(config), source_of(config));
   write_averages(file.string(), header, *network);
   return file.string();
 }

@@ -143,13 +143,13 @@ TEST(Plan, DataIdentityIsThatOfFamiliesBoundaryAndGrids) {
   auto const of = [&](char const* key, char const* value) {
     Config changed;
     changed.set(key, value);
-    return data_identity(changed);
+    return data_fingerprint(changed);
   };
-  EXPECT_EQ(of("run.seed", "7"), data_identity(config));
-  EXPECT_EQ(of("cycle.steps", "7"), data_identity(config));
+  EXPECT_EQ(of("run.seed", "7"), data_fingerprint(config));
+  EXPECT_EQ(of("cycle.steps", "7"), data_fingerprint(config));
   for (auto const& [key, value] : std::vector<std::pair<char const*, char const*>>{
            {"data.seed", "7"}, {"cycle.levels", "4"}, {"problem.boundary", "0, 0, 0, 0, 0, 0"}}) {
-    EXPECT_NE(of(key, value), data_identity(config)) << key;
+    EXPECT_NE(of(key, value), data_fingerprint(config)) << key;
   }
 }
 

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/train/fingerprint.hpp"
+
+#include "voxcycle/core/error.hpp"
+#include "voxcycle/core/log.hpp"
+#include "voxcycle/core/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <sstream>
+#include <string_view>
+
+namespace voxcycle {
+namespace {
+
+constexpr std::string_view kEquals = " = ";
+constexpr std::string_view kVersionKey = "fingerprint";
+
+struct OldKey {
+  std::string_view name;
+  std::string_view now;       ///< "" if the key is gone
+  std::string_view constant;  ///< what it is always, if it is gone
+};
+
+constexpr std::array kOldKeys{
+    OldKey{"threads a process", Fingerprint::kThreads, ""},
+    OldKey{"run.space", "run.spatial_processes", ""},
+    OldKey{"run.space_above", "run.spatial_above", ""},
+    OldKey{"network.directions", "network.subspace", ""},
+    OldKey{"train.unit_size", "train.micro_batch_size", ""},
+    OldKey{"cycle.improvement", "", "0.01"},
+    OldKey{"train.beta2", "", "0.999"},
+    OldKey{"train.muon_momentum", "", "0.95"},
+    OldKey{"train.adam_ratio", "", "0.08"},
+    OldKey{"train.keep_best", "", "yes"},
+};
+
+/// Logs the new name, once.
+void tell_of(OldKey const& key) {
+  static std::set<std::string_view> told;
+  if (told.insert(key.name).second) {
+    log_info(std::string(key.name)
+                 .append(" is called ")
+                 .append(key.now)
+                 .append(" now; the old name is still read"));
+  }
+}
+
+/// Whether a list, or one value, says nothing but the constant.
+bool is_constant(std::string const& text, std::string_view constant) {
+  auto const values = split_list(text);
+  return !values.empty() && std::all_of(values.begin(), values.end(), [&](auto const& value) {
+    auto const number = parse_number<double>(value);
+    return value == constant || (number && number == parse_number<double>(constant));
+  });
+}
+
+std::string without_blanks(std::string text) {
+  std::erase(text, ' ');
+  return text;
+}
+
+}  // namespace
+
+std::optional<std::string> current_key(std::string const& key, std::string const& value) {
+  auto const* const old = std::find_if(kOldKeys.begin(), kOldKeys.end(),
+                                       [&](OldKey const& one) { return one.name == key; });
+  if (old == kOldKeys.end()) return key;
+  if (!old->now.empty()) {
+    if (key.find('.') != std::string::npos) tell_of(*old);  // no user wrote the others
+    return std::string(old->now);
+  }
+  VOXCYCLE_REQUIRE(is_constant(value, old->constant),
+                   key << " = '" << value << "' is not possible: the key is gone, and its value is "
+                       << old->constant
+                       << " always. Remove the line (a checkpoint that was trained with another "
+                          "value must be trained again).");
+  return {};
+}
+
+Fingerprint Fingerprint::read(std::string const& text) {
+  Fingerprint all;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    auto const equals = line.find(kEquals);
+    VOXCYCLE_REQUIRE(equals != std::string::npos,
+                     "the fingerprint's line '" << line << "' is not of the form key = value.");
+    auto const key = line.substr(0, equals);
+    auto const value = line.substr(equals + kEquals.size());
+    if (key == kVersionKey) {
+      VOXCYCLE_REQUIRE(parse_number<int>(value).value_or(kVersion + 1) <= kVersion,
+                       "its fingerprint is of version "
+                           << value << ", and this program reads up to " << kVersion
+                           << ". Use a newer program.");
+    } else if (auto const now = current_key(key, value)) {
+      all.set(*now, value);
+    }
+  }
+  return all;
+}
+
+std::string Fingerprint::text() const {
+  std::string text(kVersionKey);
+  text.append(kEquals).append(std::to_string(kVersion)).append("\n");
+  for (auto const& [key, value] : entries_) {
+    text.append(key).append(kEquals).append(value).append("\n");
+  }
+  return text;
+}
+
+void Fingerprint::set(std::string key, std::string value) {
+  auto const found = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](auto const& entry) { return entry.first == key; });
+  if (found != entries_.end()) {
+    found->second = std::move(value);
+  } else {
+    entries_.emplace_back(std::move(key), std::move(value));
+  }
+}
+
+std::optional<std::string> Fingerprint::value(std::string const& key) const {
+  for (auto const& [name, value] : entries_) {
+    if (name == key) return value;
+  }
+  return {};
+}
+
+std::string FingerprintDifference::text() const {
+  auto const side = [this](std::optional<std::string> const& value) {
+    return value ? "'" + key + std::string(kEquals) + *value + "'" : "nothing of it";
+  };
+  return side(there) + " there, " + side(now) + " now";
+}
+
+std::optional<FingerprintDifference> first_difference(Fingerprint const& there,
+                                                      Fingerprint const& now) {
+  for (auto const* const one : {&now, &there}) {
+    for (auto const& entry : one->entries()) {
+      auto const a = there.value(entry.first), b = now.value(entry.first);
+      bool const same = a && b && without_blanks(*a) == without_blanks(*b);
+      if (!same) return FingerprintDifference{entry.first, a, b};
+    }
+  }
+  return {};
+}
+
+}  // namespace voxcycle
