@@ -117,7 +117,8 @@ std::vector<Case> cases_of_losses() {
   std::vector<Case> cases;
   for (auto const& loss : loss_names()) {
     cases.push_back(
-        {loss, "[network]\nchannels = 4:16, 8:16\n[train]\nmicro_batch_size = 1\nloss = " + loss + '\n',
+        {loss,
+         "[network]\nchannels = 4:16, 8:16\n[train]\nmicro_batch_size = 1\nloss = " + loss + '\n',
          64});
   }
   return cases;
