@@ -52,7 +52,8 @@ Grid3 grid_of(Invocation const& call) {
 void require_same_model(std::string const& path, Config const& written, Config const& now) {
   auto const of_model = [](Config const& config) {
     Fingerprint part;
-    for (auto const& [key, value] : settled(config).fingerprint().entries()) {
+    auto const all = settled(config).fingerprint();
+    for (auto const& [key, value] : all.entries()) {
       if (key.starts_with("network.") || key.starts_with("problem.")) part.set(key, value);
     }
     return part;
