@@ -12,117 +12,157 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <type_traits>
+
+#include "config/choices.hpp"
 
 namespace voxcycle {
 
+namespace {
+
+std::string text(std::integral auto value) {
+  return std::to_string(value);
+}
+
+std::string text(double value) {
+  return shortest_text(value);
+}
+
+template <class List>
+requires(std::is_class_v<List>) std::string text(List const& entries) {
+  std::vector<std::string> texts;
+  for (auto const& entry : entries) texts.push_back(text(entry));
+  return join(texts);
+}
+
+std::string text(std::map<std::int64_t, std::int64_t> const& channels) {
+  std::vector<std::string> texts;
+  for (auto const& [voxels, count] : channels) texts.push_back(text(voxels) + ":" + text(count));
+  return join(texts);
+}
+
+}  // namespace
+
 std::vector<ConfigKey> all_config_keys() {
+  TrainOptions const train;
+  DatasetOptions const data;
+  LevelPlan const level{};
+  auto const& family = data.family;
+  auto const& network = train.network;
+  auto const& lbfgs = train.lbfgs;
   return {
-      {"run.directory", "runs/run", "where log, metrics, checkpoints and the report go"},
-      {"run.seed", "1", "seed of initial weights and sampling order, >= 0"},
+      {"run.directory", train.directory, "where log, metrics, checkpoints and the report go"},
+      {"run.seed", text(train.seed), "seed of initial weights and sampling order, >= 0"},
       {"run.threads", "0", "threads per process; 0: OMP_NUM_THREADS, else cores / local processes"},
-      {"run.device", "cpu",
+      {"run.device", word_of(kDevices, DeviceOptions{}.kind),
        "where generate, train, evaluate, solve and bench compute: cpu; cuda, each process on the "
        "GPU of its number on its machine; auto: cuda where a GPU can be used"},
       {"run.memory_limit", "0",
        "GiB that a process may hold (of a GPU where it computes on one), >= 0; 0: nine tenths of "
        "the GPU's memory, of this machine's or of its control group's, shared by the local "
        "processes. train and bench step refuse what will not fit"},
-      {"run.spatial_processes", "1",
+      {"run.spatial_processes", text(train.slabs.count),
        "processes that compute a sample together, each a slab along x of the features of fine "
        "grids, in train, verify and bench step: for samples that one process cannot hold or is too "
        "slow for. The number of processes, and half the voxels along x of every such grid, must be "
        "multiples of it"},
-      {"run.spatial_above", "32",
+      {"run.spatial_above", text(train.slabs.above),
        "grids with more voxels than this along their longest edge are shared out in slabs, >= 1"},
 
-      {"problem.boundary", "1, 0, flux, flux, flux, flux",
+      {"problem.boundary", to_string(train.boundary),
        "conditions on the faces x-, x+, y-, y+, z-, z+: a Dirichlet value or 'flux' (zero flux)"},
       {"problem.box", "1, 1, 1",
        "edges of the box along x, y, z in units of the longest; voxels are cubes, so that every "
        "level must have a whole number of them along each edge"},
-      {"problem.source", "0",
+      {"problem.source", to_string(train.source),
        "right-hand side f: a number (constant), or 'sampled' (smooth, random, another one for each "
        "sample, seen by the network)"},
 
-      {"data.directory", "data/run", "where the shards are: <split>/<grid>/shard-*.h5"},
-      {"data.family", "kl", "coefficient family: " + join(family_names())},
-      {"data.modes", "4", "kl: number of modes, 1 to 6"},
-      {"data.omega_range", "3",
+      {"data.directory", data.directory, "where the shards are: <split>/<grid>/shard-*.h5"},
+      {"data.family", family.name, "coefficient family: " + join(family_names())},
+      {"data.modes", text(family.modes), "kl: number of modes, 1 to 6"},
+      {"data.omega_range", text(family.omega_range),
        "kl: omega lies in [-range, range]^modes, > 0, modes * range <= 80"},
-      {"data.covariance", "exponential",
+      {"data.covariance", family.grf.covariance,
        "grf: covariance of log nu: exponential, exp(-r/length), or gaussian, exp(-(r/length)^2/2)"},
-      {"data.correlation_length", "0.1",
+      {"data.correlation_length", text(family.grf.length),
        "grf: length in units of the box's longest edge, 0.02 to 0.5"},
-      {"data.variance", "1", "grf: variance of log nu, 1e-6 to 16"},
-      {"data.band", "48",
+      {"data.variance", text(family.grf.variance), "grf: variance of log nu, 1e-6 to 16"},
+      {"data.band", text(family.grf.band),
        "grf: maximum wave number each way along an axis, 1 to 128 (cuts the finest details off "
        "exponential covariance)"},
-      {"data.shape", "spheres", "inclusions: " + join(inclusion_shape_names())},
-      {"data.inclusions", "5, 20", "inclusions: minimum and maximum per sample, 1 to 1000"},
-      {"data.radius", "0.05, 0.2",
+      {"data.shape", family.inclusions.shape, "inclusions: " + join(inclusion_shape_names())},
+      {"data.inclusions", text(family.inclusions.count),
+       "inclusions: minimum and maximum per sample, 1 to 1000"},
+      {"data.radius", text(family.inclusions.radius),
        "inclusions: smallest and largest radius (boxes: half edge) in units of the box's longest "
        "edge, 0.001 to 0.5"},
-      {"data.contrast", "1e3", "inclusions: nu inside, 1e-6 to 1e6; outside it is 1"},
-      {"data.file", "",
+      {"data.contrast", text(family.inclusions.contrast),
+       "inclusions: nu inside, 1e-6 to 1e6; outside it is 1"},
+      {"data.file", family.file.location,
        "file: PATH:/dataset of HDF5 arrays [samples, nx, ny, nz]; the last data.held_out_samples "
        "are held out"},
-      {"data.seed", "1", "seed of the samples, >= 0"},
+      {"data.seed", text(data.seed), "seed of the samples, >= 0"},
       {"data.more", "",
        "more shard directories mixed into training as DIRECTORY:WEIGHT, ...; samples are drawn "
        "with probabilities relative to 1 of data.directory"},
-      {"data.augmentation", "none",
+      {"data.augmentation", word_of(kAugmentations, train.augmentation),
        "orientations in which training sees each field: none (as it is), reflections (8), all "
        "(axes change places, too: 48 of a cube); for few arrays of one's own, and losses without "
        "reference solutions"},
-      {"data.train_samples", "1024", "training samples, one number or one per level"},
-      {"data.held_out_samples", "32",
+      {"data.train_samples", text(data.train_samples),
+       "training samples, one number or one per level"},
+      {"data.held_out_samples", text(data.held_out_samples),
        "samples with reference solutions, never trained on; one number or one per level"},
-      {"data.on_the_fly", "no",
+      {"data.on_the_fly", word_of(kYesNo, data.on_the_fly),
        "make training samples while training, the same bytes, instead of storing them: yes, no"},
-      {"data.shard_samples", "512",
+      {"data.shard_samples", text(data.shard_samples),
        "maximum number of samples in a shard file, one number or one per level; a shard is one "
        "process's work"},
-      {"data.train_references", "no",
+      {"data.train_references", word_of(kYesNo, data.train_references),
        "whether training samples get reference solutions, too (yes, no): loss supervised needs "
        "them"},
-      {"data.reference_tolerance", "1e-10", "relative residual of reference solutions"},
+      {"data.reference_tolerance", text(data.reference_tolerance),
+       "relative residual of reference solutions"},
 
       {"cycle.name", "half_v", "resolution cycle: " + join(cycle_names()) + ", custom"},
       {"cycle.path", "", "custom: the level of each stage in turn, 1 the coarsest"},
       {"cycle.levels", "8, 16, 32",
        "voxels along the longest edge of each level, coarsest first; a grid may stand twice, say "
        "for L-BFGS after Adam"},
-      {"cycle.steps", "0",
+      {"cycle.steps", text(level.budget.steps),
        "steps per stage, one number or one per level; a stage ends at the first of its limits "
-       "(steps, "
-       "epochs, seconds); 0: no such limit"},
-      {"cycle.epochs", "0",
+       "(steps, epochs, seconds); 0: no such limit"},
+      {"cycle.epochs", text(level.budget.epochs),
        "passes over the training samples of data.directory per stage, one number or one per level; "
        "with data.more a pass is as many samples of the mixture"},
-      {"cycle.seconds", "0",
+      {"cycle.seconds", text(level.budget.seconds),
        "training seconds per stage, one number or one per level (such runs are not reproducible "
-       "bit by "
-       "bit)"},
-      {"cycle.patience", "0",
+       "bit by bit)"},
+      {"cycle.patience", text(level.stall.patience),
        "a stage ends after so many held-out evaluations without improvement (0: never; fewer than "
        "cycle.evaluations), one number or one per level"},
-      {"cycle.batch", "8", "global batch size, one number or one per level"},
-      {"cycle.rate", "0.01",
+      {"cycle.batch", text(level.batch), "global batch size, one number or one per level"},
+      {"cycle.rate", text(level.rate),
        "peak rate, one number or one per level; lbfgs: root mean square of the first trial step "
-       "(its "
-       "searches need no rate, warm-up or decay)"},
-      {"cycle.warm_up", "0.1",
+       "(its searches need no rate, warm-up or decay)"},
+      {"cycle.warm_up", text(level.warm_up),
        "share of a stage's budget with a rising rate, [0, 1), or one per level"},
-      {"cycle.old_level_factor", "0.3",
+      {"cycle.old_level_factor", text(level.old_level_factor),
        "rate of coarser levels that this run already trained, relative to the level of the stage, "
        "[0, 1], or one per level"},
-      {"cycle.evaluations", "4", "held-out evaluations per stage, one number or one per level"},
+      {"cycle.evaluations", text(level.evaluations),
+       "held-out evaluations per stage, one number or one per level"},
 
-      {"network.name", "multigrid", "network: multigrid, unet (the published baseline)"},
-      {"network.channels", "4:64, 8:64, 16:32, 32:16",
+      {"network.name", network.name, "network: multigrid, unet (the published baseline)"},
+      {"network.channels", text(network.channels),
        "multigrid: channels of each level of the network as voxels:channels, coarsest first; grids "
        "that double the last have network.smoothing steps alone"},
-      {"network.norm", "sync_batch", "normalisation: sync_batch, group, instance, none"},
+      {"network.norm", to_string(network.norm), "normalisation: sync_batch, group, instance, none"},
       {"network.coarse", "auto",
        "multigrid: what coarser levels solve: averaged, the same equation for averaged nu; "
        "black_box, P^T K P with interpolation that follows the jumps of nu, the coarsest directly "
@@ -132,71 +172,73 @@ std::vector<ConfigKey> all_config_keys() {
        "multigrid: corrections are scale/n times the head's output, > 0, in units of the range of "
        "the boundary's values or |f|/8, whichever is larger; auto: 0.25 with network.coarse = "
        "black_box, 4 with averaged"},
-      {"network.subspace", "0",
+      {"network.subspace", text(network.subspace),
        "multigrid with network.coarse = black_box: dimension of the correction subspace, i.e. "
-       "fields "
-       "that the block of each grid above the coarsest proposes, 0 to 16; the combination of them "
-       "with the least energy is added; 0: one field, as it is"},
-      {"network.smoothing", "16",
+       "fields that the block of each grid above the coarsest proposes, 0 to 16; the combination "
+       "of them with the least energy is added; 0: one field, as it is"},
+      {"network.smoothing", text(network.smoothing),
        "smoothing steps on the equation after the correction of each level, 0 to 16 (0: none)"},
-      {"network.depth", "3", "unet: halvings below the grid of the stage, 1 to 16"},
-      {"network.base_channels", "16",
+      {"network.depth", text(network.depth), "unet: halvings below the grid of the stage, 1 to 16"},
+      {"network.base_channels", text(network.base_channels),
        "unet: channels on the grid of the stage, doubled by each halving, >= 1"},
-      {"network.adaptation", "no",
+      {"network.adaptation", word_of(kAdaptations, network.adaptation),
        "unet: whether each level of the cycle but the coarsest brings layers of its own: yes, no"},
 
-      {"train.start", "",
+      {"train.start", train.start,
        "run directory of a finished run with the same network: begin with its last weights (and, "
        "for lbfgs, Adam's second moments); empty: random weights"},
-      {"train.loss", "energy_multigrid", "loss: " + join(loss_names())},
-      {"train.optimizer", "muon",
+      {"train.loss", train.loss, "loss: " + join(loss_names())},
+      {"train.optimizer", level.optimizer,
        "optimiser: " + join(optimizer_names()) + ", " + kLbfgs + "; one or one per level"},
-      {"train.decay", "linear", "how the rate falls over a stage: linear, cosine, none"},
-      {"train.rate_scaling", "none",
+      {"train.decay", word_of(kDecays, train.decay),
+       "how the rate falls over a stage: linear, cosine, none"},
+      {"train.rate_scaling", word_of(kRateScalings, train.rate_scaling),
        "how rates grow with the number of processes, or groups of run.spatial_processes: none, "
-       "sqrt, linear "
-       "(for a cycle.batch that you let grow with it; weights then depend on that number)"},
-      {"train.beta1", "0.9", "adam: decay of the first moments, [0, 1)"},
-      {"train.adam_epsilon", "1e-12",
+       "sqrt, linear (for a cycle.batch that you let grow with it; weights then depend on that "
+       "number)"},
+      {"train.beta1", text(train.optimizer.beta1), "adam: decay of the first moments, [0, 1)"},
+      {"train.adam_epsilon", text(train.optimizer.epsilon),
        "adam: added to the root of the second moment, >= 1e-20; torch's 1e-8 is above many "
        "gradients of a network with smoothing, and holds them back"},
-      {"train.momentum", "0.9", "sgd: momentum, [0, 1)"},
-      {"train.precision", "bf16",
+      {"train.momentum", text(train.optimizer.momentum), "sgd: momentum, [0, 1)"},
+      {"train.precision", word_of(kPrecisions, train.dtype),
        "of convolutions and activations: bf16, f32, f64; lbfgs: f32 instead of bf16"},
-      {"train.layout", "channels_last",
+      {"train.layout", word_of(kLayouts, train.layout),
        "memory order of features in training: channels_last, default (torch's, which is slower: to "
        "compare with)"},
-      {"train.reduction", "exact",
+      {"train.reduction", word_of(kReductions, train.reduction),
        "sums over processes: exact (same bits for any number of processes) or fast (floats)"},
       {"train.recompute", "auto",
        "activation checkpointing: keep only the inputs of the network's blocks and compute their "
        "inside again in the backward pass; less memory, a third more time, the same bits: yes, no, "
        "auto (where a stage does not fit otherwise)"},
-      {"train.micro_batch_size", "2",
+      {"train.micro_batch_size", text(train.micro_batch_size),
        "samples computed together, >= 1; processes own whole micro-batches"},
-      {"train.sample_block", "8",
+      {"train.sample_block", text(train.sample_block),
        "samples that stay together when the order is shuffled, >= 1: consecutive Sobol points fill "
        "the parameter space evenly"},
-      {"train.average_horizon", "0.05",
+      {"train.average_horizon", text(train.average_horizon),
        "horizon of the averaged weights as a share of a stage's steps, (0, 1]"},
-      {"train.checkpoint_seconds", "60", "seconds between checkpoints within a stage"},
-      {"train.keep_stages", "no",
+      {"train.checkpoint_seconds", text(train.checkpoint_seconds),
+       "seconds between checkpoints within a stage"},
+      {"train.keep_stages", word_of(kYesNo, train.keep_stages),
        "keep the averaged weights that each stage ends with in stages/NN.h5: yes, no"},
 
-      {"lbfgs.samples", "0",
+      {"lbfgs.samples", text(lbfgs.samples),
        "fixed set of samples that lbfgs minimises on, in batches of cycle.batch; 0: as many as "
        "data.directory has for the grid"},
-      {"lbfgs.pairs", "100", "curvature pairs kept, >= 1; their memory is shared by the processes"},
-      {"lbfgs.start", "adam",
+      {"lbfgs.pairs", text(lbfgs.pairs),
+       "curvature pairs kept, >= 1; their memory is shared by the processes"},
+      {"lbfgs.start", word_of(kLbfgsStarts, lbfgs.start),
        "diagonal of the initial inverse Hessian: adam (from Adam's second moments of the stage "
        "before, or else from one pass), identity"},
-      {"lbfgs.statistics", "batch",
+      {"lbfgs.statistics", word_of(kLbfgsStatistics, lbfgs.statistics),
        "of sync_batch under lbfgs: batch (of each fixed batch), running (their means at the start "
        "of the stage)"},
-      {"lbfgs.batch", "0",
+      {"lbfgs.batch", text(lbfgs.batch),
        "samples an iteration looks at, for sets too large for full passes: a multiple of "
        "cycle.batch, twice it or more, with lbfgs.samples = 0; 0: all of the fixed set"},
-      {"lbfgs.overlap", "0.25",
+      {"lbfgs.overlap", text(lbfgs.overlap),
        "share of lbfgs.batch that the next iteration looks at, too, and learns curvature from, (0, "
        "1)"},
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The options of a network, and what `auto` stands for among them.
-#include "voxcycle/config/choice.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/poisson/nested_equation.hpp"
 
 #include <algorithm>
 #include <string>
+
+#include "config/choices.hpp"
 
 namespace voxcycle {
 namespace {
@@ -73,18 +74,16 @@ double correction_scale(Config const& config, CoarseLevels coarse) {
 NetworkOptions network_options(Config const& config) {
   auto cycle_levels = config.integers("cycle.levels", 1, kMaxLevel);
   cycle_levels.erase(std::unique(cycle_levels.begin(), cycle_levels.end()), cycle_levels.end());
-  NetworkOptions options{
-      .name = config.text("network.name"),
-      .inputs = source_of(config).kind == SourceKind::sampled ? 2 : 1,
-      .channels = config.integer_map("network.channels"),
-      .norm = parse_norm(config.text("network.norm")),
-      .smoothing = static_cast<int>(config.integer("network.smoothing", 0, 16)),
-      .seed = static_cast<std::uint64_t>(config.integer("run.seed")),
-      .depth = config.integer("network.depth", 1, 16),
-      .base_channels = config.integer("network.base_channels", 1, 4096),
-      .adaptation = choose<Adaptation>(config, "network.adaptation",
-                                       {{"no", Adaptation::no}, {"yes", Adaptation::yes}}),
-      .cycle_levels = cycle_levels};
+  NetworkOptions options{.name = config.text("network.name"),
+                         .inputs = source_of(config).kind == SourceKind::sampled ? 2 : 1,
+                         .channels = config.integer_map("network.channels"),
+                         .norm = parse_norm(config.text("network.norm")),
+                         .smoothing = static_cast<int>(config.integer("network.smoothing", 0, 16)),
+                         .seed = static_cast<std::uint64_t>(config.integer("run.seed")),
+                         .depth = config.integer("network.depth", 1, 16),
+                         .base_channels = config.integer("network.base_channels", 1, 4096),
+                         .adaptation = choose(config, "network.adaptation", kAdaptations),
+                         .cycle_levels = cycle_levels};
   options.coarse = coarse_levels(config, options);
   options.subspace = subspace(config, options);
   options.correction_scale = correction_scale(config, options.coarse);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/config/options.hpp"
 
-#include "voxcycle/config/choice.hpp"
 #include "voxcycle/config/model.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
@@ -14,6 +13,7 @@
 #include <map>
 #include <set>
 
+#include "config/choices.hpp"
 #include <ATen/Parallel.h>
 
 namespace voxcycle {
@@ -80,16 +80,11 @@ std::vector<LevelPlan> level_plans(Config const& config) {
 }
 
 LbfgsStageOptions lbfgs_options(Config const& config) {
-  using Start = LbfgsStageOptions::Start;
-  using Statistics = LbfgsStageOptions::Statistics;
   LbfgsStageOptions const options{
       .samples = config.integer("lbfgs.samples", 0),
       .pairs = config.integer("lbfgs.pairs", 1, 1 << 20),
-      .start = choose<Start>(config, "lbfgs.start",
-                             {{"adam", Start::adam}, {"identity", Start::identity}}),
-      .statistics =
-          choose<Statistics>(config, "lbfgs.statistics",
-                             {{"batch", Statistics::batch}, {"running", Statistics::running}}),
+      .start = choose(config, "lbfgs.start", kLbfgsStarts),
+      .statistics = choose(config, "lbfgs.statistics", kLbfgsStatistics),
       .batch = config.integer("lbfgs.batch", 0),
       .overlap = config.real("lbfgs.overlap", 0.0, 1.0)};
   VOXCYCLE_REQUIRE(options.overlap > 0.0 && options.overlap < 1.0,
@@ -134,17 +129,14 @@ std::string one_of(Config const& config, std::string const& name,
 }
 
 bool yes_or_no(Config const& config, std::string const& name) {
-  return choose<bool>(config, name, {{"yes", true}, {"no", false}});
+  return choose(config, name, kYesNo);
 }
 
 DeviceOptions device_options(Config const& config) {
-  using Kind = DeviceOptions::Kind;
-  return {
-      .kind = choose<Kind>(config, "run.device",
-                           {{"cpu", Kind::cpu}, {"cuda", Kind::cuda}, {"auto", Kind::automatic}}),
-      .bfloat16 = config.text("train.precision") == "bf16",
-      .channels_last = config.text("train.layout") == "channels_last",
-      .reproducible = config.text("train.reduction") == "exact"};
+  return {.kind = choose(config, "run.device", kDevices),
+          .bfloat16 = config.text("train.precision") == "bf16",
+          .channels_last = config.text("train.layout") == "channels_last",
+          .reproducible = config.text("train.reduction") == "exact"};
 }
 
 DatasetOptions dataset_options(Config const& config) {
@@ -235,8 +227,7 @@ std::vector<Grid3> level_grids(Config const& config) {
 }
 
 at::ScalarType parse_precision(std::string const& name, std::string const& text) {
-  return choose<at::ScalarType>(
-      name, text, {{"bf16", at::kBFloat16}, {"f32", at::kFloat}, {"f64", at::kDouble}});
+  return choose(name, text, kPrecisions);
 }
 
 TrainOptions train_options(Config const& config) {
@@ -256,21 +247,14 @@ TrainOptions train_options(Config const& config) {
   options.optimizer = {.beta1 = decay(config, "train.beta1"),
                        .epsilon = config.real("train.adam_epsilon", 1e-20, 1.0),
                        .momentum = decay(config, "train.momentum")};
-  options.decay =
-      choose<Decay>(config, "train.decay",
-                    {{"cosine", Decay::cosine}, {"linear", Decay::linear}, {"none", Decay::none}});
-  options.rate_scaling = choose<RateScaling>(
-      config, "train.rate_scaling",
-      {{"none", RateScaling::none}, {"sqrt", RateScaling::sqrt}, {"linear", RateScaling::linear}});
+  options.decay = choose(config, "train.decay", kDecays);
+  options.rate_scaling = choose(config, "train.rate_scaling", kRateScalings);
   options.lbfgs = lbfgs_options(config);
   options.loss = config.text("train.loss");
   options.seed = static_cast<std::uint64_t>(config.integer("run.seed"));
   options.dtype = parse_precision("train.precision", config.text("train.precision"));
-  options.layout = choose<at::MemoryFormat>(config, "train.layout",
-                                            {{"channels_last", at::MemoryFormat::ChannelsLast3d},
-                                             {"default", at::MemoryFormat::Contiguous}});
-  options.reduction = choose<GradientMode>(
-      config, "train.reduction", {{"exact", GradientMode::exact}, {"fast", GradientMode::fast}});
+  options.layout = choose(config, "train.layout", kLayouts);
+  options.reduction = choose(config, "train.reduction", kReductions);
   options.micro_batch_size = config.integer("train.micro_batch_size", 1, 4096);
   options.slabs = {.count = static_cast<int>(config.integer("run.spatial_processes", 1, 1 << 16)),
                    .above = config.integer("run.spatial_above", 1)};
@@ -282,10 +266,7 @@ TrainOptions train_options(Config const& config) {
     options.fresh_samples = [data](Grid3 const& grid) { return fresh_samples(data, grid); };
   }
   options.more_data = more_data(config);
-  options.augmentation = choose<Augmentation>(config, "data.augmentation",
-                                              {{"none", Augmentation::none},
-                                               {"reflections", Augmentation::reflections},
-                                               {"all", Augmentation::all}});
+  options.augmentation = choose(config, "data.augmentation", kAugmentations);
   return options;
 }
 

@@ -47,18 +47,30 @@ void tell_of(OldKey const& key) {
   }
 }
 
+/// Whether two entries of lists say the same, of numbers in any notation.
+bool same_number(std::string_view a, std::string_view b) {
+  auto const number = parse_number<double>(a);
+  return a == b || (number && number == parse_number<double>(b));
+}
+
 /// Whether a list, or one value, says nothing but the constant.
 bool is_constant(std::string const& text, std::string_view constant) {
   auto const values = split_list(text);
   return !values.empty() && std::all_of(values.begin(), values.end(), [&](auto const& value) {
-    auto const number = parse_number<double>(value);
-    return value == constant || (number && number == parse_number<double>(constant));
+    return same_number(value, constant);
   });
 }
 
 std::string without_blanks(std::string text) {
   std::erase(text, ' ');
   return text;
+}
+
+/// "1e3, 2" is "1000,2".
+bool same_value(std::string const& a, std::string const& b) {
+  if (without_blanks(a) == without_blanks(b)) return true;
+  auto const one = split_list(a), other = split_list(b);
+  return std::equal(one.begin(), one.end(), other.begin(), other.end(), same_number);
 }
 
 }  // namespace
@@ -138,7 +150,7 @@ std::optional<FingerprintDifference> first_difference(Fingerprint const& there,
   for (auto const* const one : {&now, &there}) {
     for (auto const& entry : one->entries()) {
       auto const a = there.value(entry.first), b = now.value(entry.first);
-      bool const same = a && b && without_blanks(*a) == without_blanks(*b);
+      bool const same = a && b && same_value(*a, *b);
       if (!same) return FingerprintDifference{entry.first, a, b};
     }
   }

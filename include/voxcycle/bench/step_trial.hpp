@@ -13,8 +13,9 @@ namespace voxcycle {
 class StepTrial {
  public:
   struct Variant {
-    std::int64_t batch = 8;          ///< global
-    std::string optimizer = "adam";  ///< lbfgs: timed as what it does most, batch gradients
+    std::int64_t batch = 8;  ///< global
+    std::string optimizer =
+        LevelPlan{}.optimizer;  ///< lbfgs: timed as what it does most, batch gradients
     GradientMode reduction = GradientMode::exact;
     bool recompute = false;
   };

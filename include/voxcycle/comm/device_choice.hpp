@@ -32,6 +32,8 @@ struct DeviceOptions {
   bool bfloat16 = true;       ///< whether its convolutions must be able to take bfloat16
   bool channels_last = true;  ///< layout of tensors; GPUs know no other
   bool reproducible = true;   ///< the same bits every time, see use_reproducible_convolutions
+
+  bool operator==(DeviceOptions const&) const = default;
 };
 
 /// On GPUs: algorithms that give the same bits every time, or the fastest of all.

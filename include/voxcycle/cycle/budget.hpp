@@ -13,6 +13,8 @@ struct Budget {
   double seconds = 0.0;  ///< training time, evaluations not counted; not reproducible bit by bit
 
   bool empty() const { return steps == 0 && epochs == 0.0 && seconds == 0.0; }
+
+  bool operator==(Budget const&) const = default;
 };
 
 /// The budget with epochs turned into steps. Example: 1.5 epochs of 100 samples in batches of 8 are
@@ -33,6 +35,8 @@ double seconds_left(Budget const& budget, std::int64_t steps, double seconds, do
 struct StallRule {
   int patience = 0;           ///< evaluations without enough improvement that end it; 0: never
   double improvement = 0.01;  ///< relative fall of the best gap that counts, [0, 1)
+
+  bool operator==(StallRule const&) const = default;
 };
 
 /// @param gaps  held-out energy gaps of the stage, the one on entry first

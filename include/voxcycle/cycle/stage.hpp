@@ -17,12 +17,14 @@ struct LevelPlan {
   Budget budget = {};              ///< of a stage
   StallRule stall = {};            ///< ends a stage early
   std::int64_t batch = 8;          ///< global batch size, >= 1
-  std::string optimizer = "adam";  ///< one of optimizer_names(), or "lbfgs"
-  double rate = 1e-3;              ///< peak rate, > 0
+  std::string optimizer = "muon";  ///< one of optimizer_names(), or "lbfgs"
+  double rate = 0.01;              ///< peak rate, > 0
   double warm_up = 0.1;            ///< share of the budget with a rising rate, [0, 1)
-  double old_level_factor = 0.1;   ///< rate of coarser, already trained levels relative to this one
+  double old_level_factor = 0.3;   ///< rate of coarser, already trained levels relative to this one
   bool recompute = false;          ///< activation checkpointing
   int evaluations = 4;             ///< held-out evaluations per stage, >= 1 (the last at its end)
+
+  bool operator==(LevelPlan const&) const = default;
 };
 
 /// A turn of one level on the path of a cycle.

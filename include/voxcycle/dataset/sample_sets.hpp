@@ -30,6 +30,8 @@ struct DatasetOptions {
   bool on_the_fly = false;        ///< training samples are made while training: they have no shards
   bool train_references = false;  ///< whether training samples have reference solutions, too
   double reference_tolerance = 1e-10;  ///< relative residual of reference solutions
+
+  bool operator==(DatasetOptions const&) const = default;
 };
 
 /// Samples of a split on a grid. @throws Error if the data set has no such grid.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/core/callback.hpp"
 #include "voxcycle/field/voxel_arrays.hpp"
 #include "voxcycle/grid/grid3.hpp"
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -45,6 +45,8 @@ struct GrfOptions {
   double length = 0.1;                     ///< correlation length l, 0.02 to 0.5
   double variance = 1.0;                   ///< of log nu, > 0 and <= 16
   int band = 48;                           ///< most wave numbers each way along an axis, 1 to 128
+
+  bool operator==(GrfOptions const&) const = default;
 };
 
 /// inclusions: spheres and boxes of nu = contrast in a background of nu = 1.
@@ -53,14 +55,18 @@ struct InclusionOptions {
   std::array<int, 2> count{5, 20};          ///< fewest and most inclusions a sample, 1 to 1000
   std::array<double, 2> radius{0.05, 0.2};  ///< of spheres, half edges of boxes
   double contrast = 1e3;                    ///< 1e-6 to 1e6; below 1 the inclusions insulate
+
+  bool operator==(InclusionOptions const&) const = default;
 };
 
 /// file: the user's own arrays.
 struct FileOptions {
   std::string location;  ///< handed to `open`, e.g. "fields.h5:/nu"; names the family, too
-  std::function<VoxelArrays(std::string const& location)> open;  ///< called when first needed
+  Callback<VoxelArrays(std::string const& location)> open;  ///< called when first needed
   /// Of an array's voxels, so many are in memory at a time (64 MiB), or one plane of blocks.
   std::int64_t slab_voxels = std::int64_t{1} << 24;
+
+  bool operator==(FileOptions const&) const = default;
 };
 
 /// Names accepted as GrfOptions::covariance and InclusionOptions::shape.
@@ -75,6 +81,8 @@ struct FamilyOptions {
   GrfOptions grf;
   InclusionOptions inclusions;
   FileOptions file;
+
+  bool operator==(FamilyOptions const&) const = default;
 };
 
 /// Names accepted by make_family.

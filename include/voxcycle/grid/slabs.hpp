@@ -23,6 +23,8 @@ struct Slabs {
   /// @throws Error unless this grid and the coarser ones that are cut have slabs of an even number
   /// of planes, so that the slabs of one are halves of those of the next.
   void require_fits(Grid3 const& grid) const;
+
+  bool operator==(Slabs const&) const = default;
 };
 
 }  // namespace voxcycle

@@ -52,6 +52,8 @@ struct NetworkOptions {
   Adaptation adaptation = Adaptation::no;
   std::vector<std::int64_t> cycle_levels{};  ///< unet with adaptation, multigrid with directions:
                                              ///< coarsest first, e.g. 8, 16
+
+  bool operator==(NetworkOptions const&) const = default;
 };
 
 /// The parameters that belong to one level of the network. Their rate follows from it: a level that

@@ -34,7 +34,7 @@ class Optimizer {
 };
 
 struct OptimizerOptions {
-  std::string name = "adam";
+  std::string name = "muon";
   double beta1 = 0.9;    ///< adam: decay of the first moments, [0, 1)
   double beta2 = 0.999;  ///< adam: decay of the second moments, [0, 1)
   /// adam: added to the root of the second moment, > 0. Far below torch's 1e-8: gradients of a
@@ -43,6 +43,8 @@ struct OptimizerOptions {
   double momentum = 0.9;        ///< sgd, [0, 1)
   double muon_momentum = 0.95;  ///< muon, [0, 1)
   double adam_ratio = 0.08;     ///< muon: rate of Adam's part relative to the step's rate, > 0
+
+  bool operator==(OptimizerOptions const&) const = default;
 };
 
 /// Names accepted by make_optimizer.

@@ -28,6 +28,7 @@ class Fingerprint {
   /// In the order in which they were set.
   std::vector<std::pair<std::string, std::string>> const& entries() const { return entries_; }
   bool empty() const { return entries_.empty(); }
+  bool operator==(Fingerprint const&) const = default;
 
  private:
   std::vector<std::pair<std::string, std::string>> entries_;
@@ -40,8 +41,8 @@ struct FingerprintDifference {
   std::string text() const;
 };
 
-/// The first difference, blanks apart ("10,10" is "10, 10"), in the order of `now`, then of what is
-/// only there.
+/// The first difference, whatever the notation ("10,1e-2" is "10, 0.01"), in the order of `now`,
+/// then of what is only there.
 std::optional<FingerprintDifference> first_difference(Fingerprint const& there,
                                                       Fingerprint const& now);
 

@@ -3,6 +3,7 @@
 
 #include "voxcycle/comm/communicator.hpp"
 #include "voxcycle/comm/gradient_reducer.hpp"
+#include "voxcycle/core/callback.hpp"
 #include "voxcycle/cycle/stage.hpp"
 #include "voxcycle/field/source.hpp"
 #include "voxcycle/grid/slabs.hpp"
@@ -15,7 +16,6 @@
 #include "voxcycle/train/train_step.hpp"
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -38,6 +38,8 @@ enum class Restart {
 struct MoreData {
   std::string directory;  ///< root of its shards
   double weight = 1.0;    ///< > 0
+
+  bool operator==(MoreData const&) const = default;
 };
 
 /// What a stage of train.optimizer = lbfgs minimises, and from where.
@@ -59,13 +61,15 @@ struct LbfgsStageOptions {
   Statistics statistics = Statistics::batch;
   std::int64_t batch = 0;  ///< multi-batch mode: samples an iteration, > 0; 0: the fixed set
   double overlap = 0.25;   ///< share of them that the next iteration looks at, too, (0, 1)
+
+  bool operator==(LbfgsStageOptions const&) const = default;
 };
 
 struct TrainOptions {
   std::string directory = "runs/run";  ///< run directory
   std::string data = "data/run";       ///< root of the shards
   /// Makes the training samples of a grid on the fly; empty: they are stored in `data`.
-  std::function<std::unique_ptr<SampleSource>(Grid3 const&)> fresh_samples;
+  Callback<std::unique_ptr<SampleSource>(Grid3 const&)> fresh_samples;
   std::vector<MoreData> more_data;  ///< mixed into training, not into held-out samples
   Augmentation augmentation = Augmentation::none;  ///< of training samples
   Fingerprint fingerprint;
@@ -96,8 +100,10 @@ struct TrainOptions {
   double average_horizon = 0.05;     ///< of the averaged weights, as a share of a stage's steps
   double checkpoint_seconds = 60.0;  ///< between checkpoints within a stage
   bool keep_stages = false;          ///< stages/NN.h5: averaged weights at the end of each stage
-  std::function<void(StepView const&)> after_step;  ///< called on every rank, may be empty
+  Callback<void(StepView const&)> after_step;  ///< called on every rank, may be empty
   std::int64_t stop_after_steps = 0;  ///< stop with a checkpoint after so many steps; 0: never
+
+  bool operator==(TrainOptions const&) const = default;
 };
 
 struct TrainSummary {

@@ -23,7 +23,12 @@ constexpr std::int64_t kIterations = 30;
 TrainOptions with_lbfgs(std::string const& root, std::string const& run,
                         std::int64_t iterations = kIterations) {
   auto options = options_for(root, run);
-  options.levels = {{.grid = Grid3::cube(4), .budget = {.steps = 5}, .batch = 5, .rate = 3e-3},
+  options.levels = {{.grid = Grid3::cube(4),
+                     .budget = {.steps = 5},
+                     .batch = 5,
+                     .optimizer = "adam",
+                     .rate = 3e-3,
+                     .old_level_factor = 0.1},
                     {.grid = Grid3::cube(4),
                      .budget = {.steps = iterations},
                      .batch = 5,

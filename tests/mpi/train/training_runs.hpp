@@ -71,8 +71,18 @@ inline TrainOptions options_for(std::string const& root, std::string const& run)
   options.data = root + "/data";
   options.fingerprint.set("test", "1");
   options.path = {0, 1};
-  options.levels = {{.grid = Grid3::cube(4), .budget = {.steps = 6}, .batch = 5, .rate = 3e-3},
-                    {.grid = Grid3::cube(8), .budget = {.steps = 5}, .batch = 5, .rate = 2e-3}};
+  options.levels = {{.grid = Grid3::cube(4),
+                     .budget = {.steps = 6},
+                     .batch = 5,
+                     .optimizer = "adam",
+                     .rate = 3e-3,
+                     .old_level_factor = 0.1},
+                    {.grid = Grid3::cube(8),
+                     .budget = {.steps = 5},
+                     .batch = 5,
+                     .optimizer = "adam",
+                     .rate = 2e-3,
+                     .old_level_factor = 0.1}};
   options.network.channels = {{4, 8}, {8, 8}};
   options.average_horizon = 1.0;  // all steps of a stage: their count matters
   return options;

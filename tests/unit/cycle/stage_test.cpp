@@ -11,7 +11,7 @@ namespace {
 std::vector<LevelPlan> three_levels() {
   std::vector<LevelPlan> levels;
   for (std::int64_t n : {8, 16, 32})
-    levels.push_back({.grid = Grid3::cube(n), .budget = {.steps = 100}});
+    levels.push_back({.grid = Grid3::cube(n), .budget = {.steps = 100}, .old_level_factor = 0.1});
   return levels;
 }
 

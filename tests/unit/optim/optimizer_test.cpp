@@ -258,7 +258,7 @@ TEST(Optimizer, RestoredStateGoesOnWithTheSameBits) {
 TEST(Optimizer, LeavesParametersWithoutGradientAlone) {
   auto x = start_values();
   auto const before = x[1].clone();
-  auto const optimizer = make_optimizer({}, {{x, {"a", "b"}, 1.0}});
+  auto const optimizer = make_optimizer({.name = "adam"}, {{x, {"a", "b"}, 1.0}});
   x[0].mutable_grad() = at::ones_like(x[0]);
   optimizer->step(0.1);
   EXPECT_TRUE(at::equal(x[1], before));
@@ -267,7 +267,7 @@ TEST(Optimizer, LeavesParametersWithoutGradientAlone) {
 TEST(Optimizer, AdamTellsTheMeanSquareOfItsGradients) {
   // Of a constant gradient the bias-corrected mean is its square, whatever the number of steps.
   auto x = start_values();
-  auto const optimizer = make_optimizer({}, {{x, {"a", "b"}, 1.0}});
+  auto const optimizer = make_optimizer({.name = "adam"}, {{x, {"a", "b"}, 1.0}});
   EXPECT_TRUE(optimizer->second_moments().empty());
   x[0].mutable_grad() = 3 * at::ones_like(x[0]);
   for (int step = 0; step < 7; ++step) optimizer->step(0.1);

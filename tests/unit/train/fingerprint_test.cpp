@@ -17,6 +17,8 @@ std::string difference(std::string const& there, std::string const& now) {
 
 TEST(Fingerprint, AreComparedByTheirKeys) {
   EXPECT_EQ(difference("a.b = 1, 2\nc.d = 3\n", "c.d = 3\na.b = 1,2\n"), "");
+  EXPECT_EQ(difference("a.b = 1e3, x\n", "a.b = 1000,x\n"), "");
+  EXPECT_NE(difference("a.b = 1e3, x\n", "a.b = 1000\n"), "");
   EXPECT_EQ(difference("a.b = 1\nc.d = 3\n", "a.b = 1\nc.d = 4\n"),
             "'c.d = 3' there, 'c.d = 4' now");
   // Keys of other versions, before keys that both have.
