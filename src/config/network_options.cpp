@@ -56,12 +56,11 @@ std::int64_t subspace(Config const& config, NetworkOptions const& options) {
   return count;
 }
 
-/// Nested levels leave little to correct: what averaged ones need drives such a network away in its
-/// first steps on fine grids.
+/// Nested levels leave little to correct: what averaged ones need, 4, drives such a network away in
+/// its first steps on fine grids.
 double correction_scale(Config const& config, CoarseLevels coarse) {
-  if (config.text("network.correction_scale") == "auto") {
-    return coarse == CoarseLevels::black_box ? 0.25 : NetworkOptions{}.correction_scale;
-  }
+  if (config.text("network.correction_scale") == "auto")
+    return coarse == CoarseLevels::black_box ? NetworkOptions{}.correction_scale : 4.0;
   try {
     return config.real("network.correction_scale", 1e-6, 1e6);
   } catch (Error const& problem) {

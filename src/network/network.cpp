@@ -83,7 +83,8 @@ std::shared_ptr<Network> make_network(NetworkOptions const& options, Boundary co
   EquationOptions const equation{.boundary = boundary,
                                  .source = source,
                                  .smoothing = options.smoothing,
-                                 .nested = options.coarse == CoarseLevels::black_box};
+                                 .nested = options.name == "multigrid" &&
+                                           options.coarse == CoarseLevels::black_box};
   return make_network(options, std::make_shared<LevelProblems>(equation));
 }
 

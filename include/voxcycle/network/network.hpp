@@ -40,8 +40,8 @@ struct NetworkOptions {
   std::map<std::int64_t, std::int64_t> channels{{4, 64}, {8, 64}, {16, 32}, {32, 16}};
   Norm norm = Norm::sync_batch;
   /// multigrid: corrections are s/n times the head's output, in units of LevelProblem::size.
-  double correction_scale = 4.0;
-  CoarseLevels coarse = CoarseLevels::averaged;
+  double correction_scale = 0.25;
+  CoarseLevels coarse = CoarseLevels::black_box;
   /// multigrid with nested levels: number of fields that the block of each grid above the coarsest
   /// proposes; the combination of them with the least energy is added. 0: one field, as it is.
   std::int64_t subspace = 0;

@@ -35,6 +35,8 @@ TrainOptions with_lbfgs(std::string const& root, std::string const& run,
                      .optimizer = "lbfgs",
                      .rate = 1e-3}};
   options.network.channels = {{4, 8}};
+  options.network.coarse = CoarseLevels::averaged;
+  options.network.correction_scale = 4.0;
   options.lbfgs.pairs = 6;
   return options;
 }

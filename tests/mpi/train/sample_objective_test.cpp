@@ -26,7 +26,11 @@ constexpr double kDifferenceError = 1e-5;
 
 std::shared_ptr<Network> small_network(at::ScalarType dtype) {
   // More steps would leave gradients that rounding of differences hides.
-  auto network = make_network({.channels = {{4, 4}, {8, 4}}, .smoothing = 4}, Boundary{}, Source{});
+  auto network = make_network({.channels = {{4, 4}, {8, 4}},
+                               .correction_scale = 4.0,
+                               .coarse = CoarseLevels::averaged,
+                               .smoothing = 4},
+                              Boundary{}, Source{});
   if (dtype == at::kDouble) network->to(at::kDouble);
   return network;
 }

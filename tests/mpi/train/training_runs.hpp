@@ -84,6 +84,8 @@ inline TrainOptions options_for(std::string const& root, std::string const& run)
                      .rate = 2e-3,
                      .old_level_factor = 0.1}};
   options.network.channels = {{4, 8}, {8, 8}};
+  options.network.coarse = CoarseLevels::averaged;
+  options.network.correction_scale = 4.0;
   options.average_horizon = 1.0;  // all steps of a stage: their count matters
   return options;
 }

@@ -6,18 +6,10 @@
 namespace voxcycle {
 namespace {
 
-/// Without what has no default of its own: grids, the path over them, and the numbers that a
-/// checkpoint is known by. What `auto` of the network's keys stands for depends on its other keys.
-Config defaults() {
-  NetworkOptions const network;
-  Config config;
-  config.set("network.coarse", network.coarse == CoarseLevels::averaged ? "averaged" : "black_box");
-  config.set("network.correction_scale", std::to_string(network.correction_scale));
-  return config;
-}
-
 TEST(Options, OfAnEmptyConfigAreTheDefaultsOfTraining) {
-  auto options = train_options(defaults());
+  // Without what has no default of its own: grids, the path over them, and the numbers that a
+  // checkpoint is known by.
+  auto options = train_options(Config{});
   for (auto const& level : options.levels) EXPECT_EQ(level, LevelPlan{.grid = level.grid});
   options.levels.clear();
   options.path.clear();
@@ -31,18 +23,18 @@ TEST(Options, OfAnEmptyConfigAreTheDefaultsOfTraining) {
 }
 
 TEST(Options, OfAnEmptyConfigAreTheDefaultsOfSamples) {
-  auto options = dataset_options(defaults());
+  auto options = dataset_options(Config{});
   options.grids.clear();
   EXPECT_TRUE(options.family == FamilyOptions{});
   EXPECT_TRUE(options == DatasetOptions{});
 }
 
 TEST(Options, OfAnEmptyConfigAreTheDefaultsOfDevices) {
-  EXPECT_TRUE(device_options(defaults()) == DeviceOptions{});
+  EXPECT_TRUE(device_options(Config{}) == DeviceOptions{});
 }
 
 TEST(Options, DifferFromTheDefaultsWhereTheConfigSaysSo) {
-  auto config = defaults();
+  Config config;
   config.set("train.average_horizon", "0.1");
   config.set("data.contrast", "2");
   config.set("train.precision", "f32");

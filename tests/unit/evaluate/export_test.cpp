@@ -49,6 +49,7 @@ Source source_of(std::int64_t inputs) {
 NetworkOptions small_options(std::string const& name, int smoothing = 0) {
   return {.name = name,
           .channels = {{4, 16}, {8, 8}, {16, 4}},
+          .correction_scale = 4.0,
           .smoothing = smoothing,
           .depth = 2,
           .base_channels = 4,

@@ -18,7 +18,7 @@ Grid3 const kGrid = Grid3::cube(8);
 EquationOptions const kNested{.smoothing = 3, .nested = true};
 
 NetworkOptions small_options() {
-  return {.channels = {{2, 3}, {4, 3}, {8, 2}}, .norm = Norm::none};
+  return {.channels = {{2, 3}, {4, 3}, {8, 2}}, .norm = Norm::none, .correction_scale = 4.0};
 }
 
 std::shared_ptr<Network> nested_network() {

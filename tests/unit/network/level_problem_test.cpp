@@ -105,6 +105,7 @@ TEST(LevelProblem, NestedGridsAreCloserWhereNuJumps) {
   auto const energy = [&](CoarseLevels coarse) {
     NetworkOptions options;
     options.channels = {{4, 8}, {8, 8}, {16, 4}};
+    options.correction_scale = 4.0;
     options.coarse = coarse;
     auto const network = make_network(options, Boundary{}, Source{});
     at::NoGradGuard const no_grad;
@@ -139,6 +140,8 @@ TEST(LevelProblem, CorrectionsAreInUnitsOfTheSolution) {
     auto const solution = [&](char const* faces, double source) {
       auto const network = make_network({.name = name,
                                          .channels = {{4, 8}, {8, 8}},
+                                         .correction_scale = 4.0,
+                                         .coarse = CoarseLevels::averaged,
                                          .smoothing = 2,
                                          .depth = 2,
                                          .base_channels = 8},
@@ -166,8 +169,8 @@ TEST(LevelProblem, IsMeasuredFromTheDatumOfTheBoundary) {
     return predict(*comm, *network, grid, nu, {}, at::kFloat);
   };
   for (auto coarse : {CoarseLevels::averaged, CoarseLevels::black_box}) {
-    at::Tensor const u = solution("0, 1, flux, flux, flux, -2", {.coarse = coarse});
-    at::Tensor const shifted = solution("300, 301, flux, flux, flux, 298", {.coarse = coarse});
+    at::Tensor const u = solution("0, 1, flux, flux, flux, -2", {.correction_scale = 4.0, .coarse = coarse});
+    at::Tensor const shifted = solution("300, 301, flux, flux, flux, 298", {.correction_scale = 4.0, .coarse = coarse});
     EXPECT_EQ(u.scalar_type(), at::kFloat);
     // Another datum is subtracted: 298, not 300. Float32 of values up to 3, not to 301.
     EXPECT_LT((shifted - 300.0 - u).abs().max().item<double>(), 3e-6);
@@ -183,6 +186,8 @@ TEST(LevelProblem, SmoothingLowersTheEnergyOfAnUntrainedNetwork) {
   auto const energy = [&](std::string const& name, int smoothing) {
     auto const network = make_network({.name = name,
                                        .channels = {{4, 8}, {8, 8}},
+                                       .correction_scale = 4.0,
+                                       .coarse = CoarseLevels::averaged,
                                        .smoothing = smoothing,
                                        .depth = 2,
                                        .base_channels = 8},

@@ -27,7 +27,7 @@ using testing::plain_block;
 using ::testing::ThrowsMessage;
 
 NetworkOptions small_options() {
-  return {.channels = {{4, 8}, {8, 4}, {16, 2}}};
+  return {.channels = {{4, 8}, {8, 4}, {16, 2}}, .correction_scale = 4.0};
 }
 
 std::shared_ptr<Network> small_network() {

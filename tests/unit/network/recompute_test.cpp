@@ -71,6 +71,7 @@ TEST_P(Recompute, LeavesEveryBitAlone) {
         NetworkOptions const options{.name = GetParam(),
                                      .channels = {{2, 16}, {4, 16}, {8, 8}},
                                      .norm = norm,
+                                     .correction_scale = 4.0,
                                      .depth = 2,
                                      .base_channels = 8};
         SCOPED_TRACE(to_string(norm) + " " + at::toString(dtype));

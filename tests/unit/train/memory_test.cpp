@@ -15,6 +15,8 @@ using testing::ThrowsMessage;
 TrainOptions options() {
   TrainOptions o;
   o.network.channels = {{4, 16}, {8, 16}, {16, 8}, {32, 8}};
+  o.network.coarse = CoarseLevels::averaged;
+  o.network.correction_scale = 4.0;
   o.micro_batch_size = 1;
   return o;
 }
