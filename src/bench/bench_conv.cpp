@@ -91,7 +91,7 @@ class Trial {
 };
 
 /// Prints a row of the table. @return the same as JSON
-std::string measure(Layer const& layer, Size const& size, BenchOptions const& o) {
+Json measure(Layer const& layer, Size const& size, BenchOptions const& o) {
   std::vector<std::unique_ptr<Trial>> trials;
   auto const ways = ways_on(o.device);
   for (auto const& way : ways) {
@@ -105,13 +105,13 @@ std::string measure(Layer const& layer, Size const& size, BenchOptions const& o)
     }
     return all;
   });
-  json::Members members{{"layer", json::text(layer.name)}};
+  auto members = Json::object({{"layer", layer.name}});
   std::string row = format("%-8s", layer.name);
   for (std::size_t w = 0; w < ways.size(); ++w) {
     std::string const prefix = std::string(ways[w].name) + "_";
     double const forward = seconds[2 * w], both = seconds[2 * w + 1];
-    members.emplace_back(prefix + "forward_seconds", json::number(forward));
-    members.emplace_back(prefix + "seconds", json::number(both));
+    members[prefix + "forward_seconds"] = forward;
+    members[prefix + "seconds"] = both;
     row += format(" %9.2f %9.2f", 1e3 * forward, 1e3 * both);
   }
   double const forward_speedup = seconds[seconds.size() - 2] / seconds[0];
@@ -119,9 +119,9 @@ std::string measure(Layer const& layer, Size const& size, BenchOptions const& o)
   if (o.comm.rank() == 0) {
     std::printf("%s %8.1f %8.1f\n", row.c_str(), forward_speedup, speedup);
   }
-  members.emplace_back("forward_speedup", json::number(forward_speedup));
-  members.emplace_back("speedup", json::number(speedup));
-  return json::object(members);
+  members["forward_speedup"] = forward_speedup;
+  members["speedup"] = speedup;
+  return members;
 }
 
 }  // namespace
@@ -137,19 +137,19 @@ BenchResult bench_conv(BenchOptions const& o) {
     for (auto const& way : ways_on(o.device)) std::printf(" %19s", way.name);
     std::printf(" %17s\n", "speed-up");
   }
-  std::vector<std::string> lines;
+  auto lines = Json::array();
   for (auto const& layer : layers_with(channels)) {
     lines.push_back(measure(layer, size, o));
   }
-  return {{{"bench", json::text("conv")},
-           {"device", json::text(o.device_name)},
-           {"grid", std::to_string(size.n)},
-           {"channels", std::to_string(channels)},
-           {"batch", std::to_string(size.batch)},
-           {"reduction", json::text(o.config.text("train.reduction"))},
-           {"threads", std::to_string(at::get_num_threads())},
-           {"repeats", std::to_string(size.repeats)},
-           {"layers", json::array(lines)}}};
+  return {Json::object({{"bench", "conv"},
+                        {"device", o.device_name},
+                        {"grid", size.n},
+                        {"channels", channels},
+                        {"batch", size.batch},
+                        {"reduction", o.config.text("train.reduction")},
+                        {"threads", at::get_num_threads()},
+                        {"repeats", size.repeats},
+                        {"layers", lines}})};
 }
 
 }  // namespace voxcycle

@@ -54,16 +54,16 @@ BenchResult bench_energy(BenchOptions const& o) {
             seconds_a_call(device, calls, [&] { copy_bytes(from, to); })};
   });
   double const kernel = seconds[0], copied = seconds[1];
-  return {{{"bench", json::text("energy")},
-           {"device", json::text(o.device_name)},
-           {"grid", std::to_string(n)},
-           {"precision", json::text(precision_name(dtype))},
-           {"threads", std::to_string(at::get_num_threads())},
-           {"repeats", std::to_string(repeats)},
-           {"seconds_median", json::number(kernel)},
-           {"copy_seconds_median", json::number(copied)},
-           {"ratio_to_copy", json::number(kernel / copied)},
-           {"gigabytes_a_second", json::number(static_cast<double>(bytes) / kernel / 1e9)}}};
+  return {Json::object({{"bench", "energy"},
+                        {"device", o.device_name},
+                        {"grid", n},
+                        {"precision", precision_name(dtype)},
+                        {"threads", at::get_num_threads()},
+                        {"repeats", repeats},
+                        {"seconds_median", kernel},
+                        {"copy_seconds_median", copied},
+                        {"ratio_to_copy", kernel / copied},
+                        {"gigabytes_a_second", static_cast<double>(bytes) / kernel / 1e9}})};
 }
 
 }  // namespace voxcycle

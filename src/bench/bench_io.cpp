@@ -128,17 +128,15 @@ BenchResult bench_io(BenchOptions const& o) {
             seconds_of([&] { prefetch_all(scratch.path(), options, batch, references); }),
             seconds_of([&] { read_plainly(plain, bytes); })};
   });
-  json::Members members{{"bench", json::text("io")},
-                        {"grid", std::to_string(grid.voxels[0])},
-                        {"samples", std::to_string(samples)},
-                        {"batch", std::to_string(batch)},
-                        {"bytes", std::to_string(bytes.size())},
-                        {"repeats", std::to_string(repeats)}};
+  auto members = Json::object({{"bench", "io"},
+                               {"grid", grid.voxels[0]},
+                               {"samples", samples},
+                               {"batch", batch},
+                               {"bytes", bytes.size()},
+                               {"repeats", repeats}});
   // Something done with all samples of the shard, and the plain copy of its bytes beside it.
   auto const report = [&](std::string const& name, double taken, double copied) {
-    auto const add = [&](char const* what, double value) {
-      members.emplace_back(name + what, json::number(value));
-    };
+    auto const add = [&](char const* what, double value) { members[name + what] = value; };
     add("_seconds_median", taken);
     add("_copy_seconds_median", copied);
     add("_ratio_to_copy", taken / copied);

@@ -43,16 +43,16 @@ BenchResult bench_loss(BenchOptions const& o) {
   });
   auto const standard = std::find(names.begin(), names.end(), "energy_normalised") - names.begin();
   double const unity = seconds[static_cast<std::size_t>(standard)];
-  json::Members members{{"bench", json::text("loss")},
-                        {"device", json::text(o.device_name)},
-                        {"grid", std::to_string(n)},
-                        {"batch", std::to_string(batch)},
-                        {"precision", json::text(precision_name(dtype))},
-                        {"threads", std::to_string(at::get_num_threads())},
-                        {"repeats", std::to_string(repeats)}};
+  auto members = Json::object({{"bench", "loss"},
+                               {"device", o.device_name},
+                               {"grid", n},
+                               {"batch", batch},
+                               {"precision", precision_name(dtype)},
+                               {"threads", at::get_num_threads()},
+                               {"repeats", repeats}});
   for (std::size_t l = 0; l < losses.size(); ++l) {
-    members.emplace_back(names[l] + "_seconds_median", json::number(seconds[l]));
-    members.emplace_back(names[l] + "_ratio", json::number(seconds[l] / unity));
+    members[names[l] + "_seconds_median"] = seconds[l];
+    members[names[l] + "_ratio"] = seconds[l] / unity;
   }
   return {members};
 }

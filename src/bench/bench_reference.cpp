@@ -78,8 +78,8 @@ double apply_seconds(at::Tensor const& nu, Grid3 const& grid) {
 }
 
 /// Prints a row of the table. @return the same as JSON
-std::string measure(BenchField const& field, Problem const& problem, CoarseOperator coarse,
-                    at::Device device, bool show) {
+Json measure(BenchField const& field, Problem const& problem, CoarseOperator coarse,
+             at::Device device, bool show) {
   at::Tensor const nu = voxels_of(field, problem.grid, device);
   MultigridOptions options = multigrid_options_for(problem.grid, nu);
   bool const chosen = options.coarse == coarse;
@@ -103,19 +103,19 @@ std::string measure(BenchField const& field, Problem const& problem, CoarseOpera
                 (setup + solve) / apply);
     std::fflush(stdout);
   }
-  return json::object({{"field", json::text(field.name)},
-                       {"coarse", json::text(name)},
-                       {"chosen", json::boolean(chosen)},
-                       {"iterations", std::to_string(result.iterations)},
-                       {"relative_residual", json::number(result.relative_residual)},
-                       {"converged", json::boolean(result.converged)},
-                       {"setup_seconds", json::number(setup)},
-                       {"solve_seconds", json::number(solve)},
-                       {"seconds", json::number(setup + solve)},
-                       {"apply_seconds", json::number(apply)},
-                       {"ratio_to_apply", json::number((setup + solve) / apply)},
-                       {"full_multigrid_seconds", json::number(context)},
-                       {"full_multigrid_residual", json::number(full.relative_residual)}});
+  return Json::object({{"field", field.name},
+                       {"coarse", name},
+                       {"chosen", chosen},
+                       {"iterations", result.iterations},
+                       {"relative_residual", result.relative_residual},
+                       {"converged", result.converged},
+                       {"setup_seconds", setup},
+                       {"solve_seconds", solve},
+                       {"seconds", setup + solve},
+                       {"apply_seconds", apply},
+                       {"ratio_to_apply", (setup + solve) / apply},
+                       {"full_multigrid_seconds", context},
+                       {"full_multigrid_residual", full.relative_residual}});
 }
 
 }  // namespace
@@ -123,7 +123,7 @@ std::string measure(BenchField const& field, Problem const& problem, CoarseOpera
 BenchResult bench_reference(BenchOptions const& o) {
   std::int64_t const n = o.grid.value_or(128);
   Problem const problem{Grid3::cube(n), Boundary{}};
-  std::vector<std::string> lines;
+  auto lines = Json::array();
   bool const show = o.comm.rank() == 0;
   if (show) {
     std::printf("%-16s %-11s %5s %11s %11s %9s\n", "field", "coarse", "steps", "set-up", "solve",
@@ -138,12 +138,12 @@ BenchResult bench_reference(BenchOptions const& o) {
   VOXCYCLE_REQUIRE(!lines.empty(), "--field '" << o.field
                                                << "' begins no field's name. Try kl, grf, "
                                                   "two-phase or spheres.");
-  return {{{"bench", json::text("reference")},
-           {"grid", std::to_string(n)},
-           {"device", json::text(o.device_name)},
-           {"threads", std::to_string(at::get_num_threads())},
-           {"tolerance", json::number(kTolerance)},
-           {"solves", json::array(lines)}}};
+  return {Json::object({{"bench", "reference"},
+                        {"grid", n},
+                        {"device", o.device_name},
+                        {"threads", at::get_num_threads()},
+                        {"tolerance", kTolerance},
+                        {"solves", lines}})};
 }
 
 }  // namespace voxcycle

@@ -86,7 +86,7 @@ std::int64_t peak_bytes(at::Device device) {
 
 /// Of one more step, which all ranks make and rank 0 looks at.
 /// @return why there is no profile, or "": what was measured before is to be told all the same
-std::string add_profile(BenchOptions const& o, StepTrial& trial, json::Members& members) {
+std::string add_profile(BenchOptions const& o, StepTrial& trial, Json& members) {
   if (o.comm.rank() != 0) {
     trial.step();
     return {};
@@ -97,12 +97,12 @@ std::string add_profile(BenchOptions const& o, StepTrial& trial, json::Members& 
   } catch (Error const& error) {
     return error.what();
   }
-  members.emplace_back("profiled_seconds", json::number(profile.seconds));
-  members.emplace_back("convolution_share", json::number(profile.convolutions));
+  members["profiled_seconds"] = profile.seconds;
+  members["convolution_share"] = profile.convolutions;
   if (o.device.is_cpu()) return {};
-  members.emplace_back("own_kernel_share", json::number(profile.own_kernels));
-  members.emplace_back("copy_share", json::number(profile.copies));
-  members.emplace_back("gpu_busy_share", json::number(profile.busy));
+  members["own_kernel_share"] = profile.own_kernels;
+  members["copy_share"] = profile.copies;
+  members["gpu_busy_share"] = profile.busy;
   return {};
 }
 
@@ -163,20 +163,18 @@ BenchResult bench_step(BenchOptions const& o) {
   std::int64_t const rounds = rounds_of(o, *first.trial);
   take_turns(contenders, rounds, o.comm);
 
-  json::Members members{{"bench", json::text("step")},
-                        {"grid", std::to_string(grid.level())},
-                        {"batch", std::to_string(batch)},
-                        {"device", json::text(o.device_name)},
-                        {"precision", json::text(o.config.text("train.precision"))},
-                        {"processes", std::to_string(o.comm.size())},
-                        {"processes_a_sample", std::to_string(options.slabs.processes(grid))},
-                        {"threads", std::to_string(at::get_num_threads())},
-                        {"repeats", std::to_string(rounds)},
-                        {"parameters", std::to_string(first.trial->parameters())},
-                        {"first_loss", json::number(first.first_loss)}};
-  auto const add = [&](std::string const& name, double value) {
-    members.emplace_back(name, json::number(value));
-  };
+  auto members = Json::object({{"bench", "step"},
+                               {"grid", grid.level()},
+                               {"batch", batch},
+                               {"device", o.device_name},
+                               {"precision", o.config.text("train.precision")},
+                               {"processes", o.comm.size()},
+                               {"processes_a_sample", options.slabs.processes(grid)},
+                               {"threads", at::get_num_threads()},
+                               {"repeats", rounds},
+                               {"parameters", first.trial->parameters()},
+                               {"first_loss", first.first_loss}});
+  auto const add = [&](std::string const& name, double value) { members[name] = value; };
   for (auto const& contender : contenders) {
     add(contender.prefix + "seconds_median", contender.seconds);
     for (auto const& [part, seconds] : contender.parts.named()) {
@@ -187,8 +185,8 @@ BenchResult bench_step(BenchOptions const& o) {
   if (o.with_baseline) add("speedup", contenders.back().seconds / first.seconds);
   std::string problem;
   if (!o.profile.empty()) problem = add_profile(o, *first.trial, members);
-  members.emplace_back("peak_bytes", std::to_string(bytes.peak));
-  members.emplace_back("predicted_bytes", std::to_string(bytes.predicted));
+  members["peak_bytes"] = bytes.peak;
+  members["predicted_bytes"] = bytes.predicted;
   return {members, problem};
 }
 

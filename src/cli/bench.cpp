@@ -80,9 +80,9 @@ int bench(Invocation const& call) {
   if (call.comm.rank() == 0) require_outputs_of(call, {"json", "profile"});
   auto const result = measure(call, subject);
   if (call.comm.rank() == 0) {
-    auto const line = json::object(result.members) + "\n";
-    std::fputs(line.c_str(), stdout);
-    if (call.has("json")) write_file_atomically(call.flags.at("json"), line);
+    auto const text = line(result.members) + "\n";
+    std::fputs(text.c_str(), stdout);
+    if (call.has("json")) write_file_atomically(call.flags.at("json"), text);
   }
   call.comm.agree_on_error(result.problem);
   return 0;

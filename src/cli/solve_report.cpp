@@ -100,56 +100,51 @@ std::string solve_text(SolveReport const& report) {
 
 std::string solve_json(SolveReport const& report) {
   auto const& s = report.solution;
-  json::Members members{
-      {"nu", json::text(report.nu)},
-      {"grid", json::array(s.grid.voxels)},
-      {"boundary", json::text(report.boundary)},
-      {"model", json::text(report.model)},
-      {"tolerance", json::number(report.tolerance)},
-      {"converged", json::boolean(s.converged)},
-      {"iterations", std::to_string(s.iterations)},
-      {"relative_residual", json::number(s.relative_residual)},
-      {"error_estimate", json::number(s.error_estimate)},
-      {"error_bound", json::number(s.error_bound)},
-      {"seconds", json::number(s.seconds.total())},
-      {"seconds_network", json::number(s.seconds.network)},
-      {"seconds_setup", json::number(s.seconds.setup)},
-      {"seconds_estimate", json::number(s.seconds.estimate)},
-      {"seconds_multigrid", json::number(s.seconds.multigrid)},
-      {"flow_into_faces", json::array(s.flows.into)},
-      {"source", json::number(s.flows.source)},
-      {"imbalance", json::number(s.flows.imbalance())},
-  };
+  auto members = Json::object({
+      {"nu", report.nu},
+      {"grid", s.grid.voxels},
+      {"boundary", report.boundary},
+      {"model", report.model},
+      {"tolerance", report.tolerance},
+      {"converged", s.converged},
+      {"iterations", s.iterations},
+      {"relative_residual", s.relative_residual},
+      {"error_estimate", s.error_estimate},
+      {"error_bound", s.error_bound},
+      {"seconds", s.seconds.total()},
+      {"seconds_network", s.seconds.network},
+      {"seconds_setup", s.seconds.setup},
+      {"seconds_estimate", s.seconds.estimate},
+      {"seconds_multigrid", s.seconds.multigrid},
+      {"flow_into_faces", s.flows.into},
+      {"source", s.flows.source},
+      {"imbalance", s.flows.imbalance()},
+  });
   if (s.bounds) {
-    members.emplace_back("error_lower", json::number(s.bounds->lower));
-    members.emplace_back("error_upper", json::number(s.bounds->upper));
+    members["error_lower"] = s.bounds->lower;
+    members["error_upper"] = s.bounds->upper;
   }
   if (s.start.network_grid) {
-    members.emplace_back("network_grid", json::text(s.start.network_grid->name()));
-    members.emplace_back("network_precision", json::text(precision_name(s.start.precision)));
-    members.emplace_back("network_used", json::boolean(s.start.from_network));
-    members.emplace_back("start_relative_residual", json::number(s.start.relative_residual));
-    members.emplace_back("start_error_estimate", s.start.from_network
-                                                     ? json::number(s.start.error_estimate)
-                                                     : std::string("null"));
+    members["network_grid"] = s.start.network_grid->name();
+    members["network_precision"] = precision_name(s.start.precision);
+    members["network_used"] = s.start.from_network;
+    members["start_relative_residual"] = s.start.relative_residual;
+    members["start_error_estimate"] = s.start.from_network ? Json(s.start.error_estimate) : Json();
   }
   if (report.from_lift) {
-    members.emplace_back("iterations_from_lift", std::to_string(report.from_lift->iterations));
-    members.emplace_back("seconds_from_lift", json::number(report.from_lift->seconds.multigrid));
+    members["iterations_from_lift"] = report.from_lift->iterations;
+    members["seconds_from_lift"] = report.from_lift->seconds.multigrid;
   }
   if (report.conductivity) {
-    members.emplace_back("effective_conductivity", json::array(report.conductivity->value));
-    members.emplace_back("effective_conductivity_error_bound",
-                         json::array(report.conductivity->error_bound));
+    members["effective_conductivity"] = report.conductivity->value;
+    members["effective_conductivity_error_bound"] = report.conductivity->error_bound;
   }
   if (report.slices) {
-    auto const ends = [](ColorRange range) {
-      return json::array(std::array{range.low, range.high});
-    };
-    members.emplace_back("pictures", json::object({{"u", ends(report.slices->u)},
-                                                   {"log10_nu", ends(report.slices->log10_nu)}}));
+    auto const ends = [](ColorRange range) { return std::array{range.low, range.high}; };
+    members["pictures"] =
+        Json::object({{"u", ends(report.slices->u)}, {"log10_nu", ends(report.slices->log10_nu)}});
   }
-  return json::document(members);
+  return document(members);
 }
 
 }  // namespace voxcycle

@@ -8,6 +8,7 @@
 #   FFTW 3               spectra of errors, fast Poisson solver   (solver)
 #   Boost                Sobol sequences; program options       (field; cli)
 #   spdlog               log lines                              (core)
+#   nlohmann-json        JSON files                             (core)
 #   CUDA toolkit         GPU kernels; optional, see Cuda.cmake   (core; kernels/*.cu)
 #   GoogleTest           tests
 find_package(TorchWheel 2.11.0 EXACT REQUIRED)
@@ -21,6 +22,7 @@ find_package(PNG REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(Boost 1.74 REQUIRED COMPONENTS program_options)
 find_package(spdlog REQUIRED)
+find_package(nlohmann_json 3.11 REQUIRED)
 find_package(GTest REQUIRED)
 find_package(Git)
 

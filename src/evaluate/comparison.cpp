@@ -156,34 +156,31 @@ std::string comparison_csv(Comparison const& c) {
   return text;
 }
 
-std::string comparison_json(Comparison const& c) {
+Json comparison_json(Comparison const& c) {
   auto const best = undominated(c);
-  std::vector<std::string> methods;
+  auto methods = Json::array();
   for (std::size_t k = 0; k < c.methods.size(); ++k) {
     auto const& m = c.methods[k];
-    methods.push_back(
-        json::object({{"method", json::text(m.key)},
-                      {"name", json::text(m.name)},
-                      {"rel_l2_mean", json::number(m.rel_l2_mean)},
-                      {"rel_l2_max", json::number(m.rel_l2_max)},
-                      {"energy_norm_error_mean", json::number(m.energy_norm_error_mean)},
-                      {"energy_norm_error_max", json::number(m.energy_norm_error_max)},
-                      {"seconds", json::number(m.seconds)},
-                      {"setup_seconds", json::number(m.setup_seconds)},
-                      {"iterations", json::number(m.iterations)},
-                      {"converged", json::boolean(m.converged)},
-                      {"undominated", json::boolean(best[k])}}));
+    methods.push_back(Json::object({{"method", m.key},
+                                    {"name", m.name},
+                                    {"rel_l2_mean", m.rel_l2_mean},
+                                    {"rel_l2_max", m.rel_l2_max},
+                                    {"energy_norm_error_mean", m.energy_norm_error_mean},
+                                    {"energy_norm_error_max", m.energy_norm_error_max},
+                                    {"seconds", m.seconds},
+                                    {"setup_seconds", m.setup_seconds},
+                                    {"iterations", m.iterations},
+                                    {"converged", m.converged},
+                                    {"undominated", static_cast<bool>(best[k])}}));
   }
-  std::vector<std::string> sentences;
-  for (auto const& sentence : verdict(c)) sentences.push_back(json::text(sentence));
-  return json::object({{"grid", json::text(c.grid)},
-                       {"samples", std::to_string(c.samples)},
-                       {"batch", std::to_string(c.batch)},
-                       {"threads", std::to_string(c.threads)},
-                       {"device", json::text(c.device)},
-                       {"tolerance", json::number(c.tolerance)},
-                       {"methods", json::array(methods)},
-                       {"verdict", json::array(sentences)}});
+  return Json::object({{"grid", c.grid},
+                       {"samples", c.samples},
+                       {"batch", c.batch},
+                       {"threads", c.threads},
+                       {"device", c.device},
+                       {"tolerance", c.tolerance},
+                       {"methods", methods},
+                       {"verdict", verdict(c)}});
 }
 
 std::string comparison_section(Comparison const& c) {

@@ -62,26 +62,25 @@ std::string evaluation_csv(Evaluation const& e) {
 }
 
 std::string evaluation_json(Evaluation const& e) {
-  std::vector<std::string> samples;
+  auto samples = Json::array();
   for (auto const& s : e.samples) {
-    samples.push_back("\n    " +
-                      json::object({{"index", std::to_string(s.index)},
-                                    {"rel_l2", json::number(s.rel_l2)},
-                                    {"energy_gap", json::number(s.energy_gap)},
-                                    {"energy_norm_error", json::number(s.energy_norm_error)}}));
+    samples.push_back(Json::object({{"index", s.index},
+                                    {"rel_l2", s.rel_l2},
+                                    {"energy_gap", s.energy_gap},
+                                    {"energy_norm_error", s.energy_norm_error}}));
   }
-  json::Members members{{"samples", std::to_string(e.samples.size())},
-                        {"split", json::text(e.split)},
-                        {"grid", json::text(e.grid)},
-                        {"precision", json::text(e.precision)},
-                        {"weights", json::text(e.weights)},
-                        {"rel_l2_mean", json::number(e.rel_l2_mean)},
-                        {"rel_l2_max", json::number(e.rel_l2_max)},
-                        {"energy_gap_mean", json::number(e.energy_gap_mean)},
-                        {"energy_norm_error_mean", json::number(e.energy_norm_error_mean)},
-                        {"per_sample", json::array(samples)}};
-  if (e.comparison) members.emplace_back("compare", comparison_json(*e.comparison));
-  return json::document(members);
+  auto members = Json::object({{"samples", e.samples.size()},
+                               {"split", e.split},
+                               {"grid", e.grid},
+                               {"precision", e.precision},
+                               {"weights", e.weights},
+                               {"rel_l2_mean", e.rel_l2_mean},
+                               {"rel_l2_max", e.rel_l2_max},
+                               {"energy_gap_mean", e.energy_gap_mean},
+                               {"energy_norm_error_mean", e.energy_norm_error_mean},
+                               {"per_sample", samples}});
+  if (e.comparison) members["compare"] = comparison_json(*e.comparison);
+  return document(members);
 }
 
 }  // namespace voxcycle

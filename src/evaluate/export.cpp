@@ -76,16 +76,14 @@ torch::jit::Module script_frame(ExportOptions const& options) {
 }
 
 std::string metadata_of(ExportOptions const& options) {
-  std::vector<std::string> levels;
-  for (auto level : options.levels) levels.push_back(std::to_string(level));
-  return json::object({{"levels", json::array(levels)},
-                       {"boundary", json::text(to_string(options.boundary))},
-                       {"source", json::text(to_string(options.source))},
-                       {"source_rms", json::number(source_rms)},
-                       {"network", json::text(options.network)},
-                       {"weights", json::text(options.weights)},
-                       {"voxcycle_version", json::text(options.version)},
-                       {"config_hash", json::text(text_hash(options.config))}}) +
+  return line(Json::object({{"levels", options.levels},
+                            {"boundary", to_string(options.boundary)},
+                            {"source", to_string(options.source)},
+                            {"source_rms", source_rms},
+                            {"network", options.network},
+                            {"weights", options.weights},
+                            {"voxcycle_version", options.version},
+                            {"config_hash", text_hash(options.config)}})) +
          "\n";
 }
 

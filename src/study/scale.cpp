@@ -12,12 +12,11 @@
 #include "voxcycle/study/scale_plan.hpp"
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <set>
 
 #include <ATen/Parallel.h>
-#include <boost/property_tree/json_parser.hpp>
-#include <boost/property_tree/ptree.hpp>
 
 namespace voxcycle {
 namespace {
@@ -44,18 +43,18 @@ int threads_of(Config const& config, ScaleOptions const& options, std::int64_t m
   return static_cast<int>(std::max<std::int64_t>(1, options.cores / most));
 }
 
-std::string rows_json(std::vector<ScaleRow> const& rows) {
-  std::vector<std::string> all;
+Json rows_json(std::vector<ScaleRow> const& rows) {
+  auto all = Json::array();
   for (auto const& row : rows) {
-    all.push_back(json::object({{"processes", std::to_string(row.run.processes)},
-                                {"batch", std::to_string(row.run.batch)},
-                                {"processes_a_sample", std::to_string(row.run.together)},
-                                {"seconds", json::number(row.time.seconds)},
-                                {"reduction_share", json::number(row.time.reduction)},
-                                {"speedup", json::number(row.speedup)},
-                                {"efficiency", json::number(row.efficiency)}}));
+    all.push_back(Json::object({{"processes", row.run.processes},
+                                {"batch", row.run.batch},
+                                {"processes_a_sample", row.run.together},
+                                {"seconds", row.time.seconds},
+                                {"reduction_share", row.time.reduction},
+                                {"speedup", row.speedup},
+                                {"efficiency", row.efficiency}}));
   }
-  return json::array(all);
+  return all;
 }
 
 /// A table of the result: its title, its name in JSON, and its runs.
@@ -115,11 +114,11 @@ class TimedSteps {
         name + ".log", run.processes,
         {"bench", "step", "--grid", std::to_string(grid_), "--batch", std::to_string(run.batch),
          "--no-baseline", "--run.spatial_processes", std::to_string(run.together), "--json", json});
-    boost::property_tree::ptree line;
-    boost::property_tree::read_json(json, line);
-    require_started(line.get<std::int64_t>("processes"), run.processes);
-    device_ = line.get<std::string>("device");
-    return {line.get<double>("seconds_median"), line.get<double>("reduction_share")};
+    std::ifstream file(json);
+    auto const step = Json::parse(file);
+    require_started(step.at("processes").get<std::int64_t>(), run.processes);
+    step.at("device").get_to(device_);
+    return {step.at("seconds_median").get<double>(), step.at("reduction_share").get<double>()};
   }
 
   /// Where the last one was.
@@ -169,14 +168,14 @@ ScaleReport scale(Config const& config, ScaleOptions const& options) {
       format("training step at %s on %s, %d %s a process, the faster of %ld rounds\n",
              grid.label().c_str(), steps.device().c_str(), threads,
              threads == 1 ? "thread" : "threads", static_cast<long>(options.rounds));
-  json::Members members{{"grid", std::to_string(grid.level())},
-                        {"device", json::text(steps.device())},
-                        {"threads", std::to_string(threads)},
-                        {"rounds", std::to_string(options.rounds)}};
+  auto members = Json::object({{"grid", grid.level()},
+                               {"device", steps.device()},
+                               {"threads", threads},
+                               {"rounds", options.rounds}});
   for (auto const& table : tables) {
     auto const rows = scale_rows(table.runs, times);
     text += "\n" + scale_table(table.title, rows);
-    members.emplace_back(table.name, rows_json(rows));
+    members[table.name] = rows_json(rows);
   }
   if (options.in_space) text += "\nsums: without planes of neighbours and gathered levels\n";
   auto const micro_batches = micro_batch_count(batch, training.micro_batch_size);
@@ -188,7 +187,7 @@ ScaleReport scale(Config const& config, ScaleOptions const& options) {
         static_cast<long>(batch), static_cast<long>(micro_batches),
         static_cast<long>(training.micro_batch_size));
   }
-  return {text, json::document(members)};
+  return {text, document(members)};
 }
 
 }  // namespace voxcycle

@@ -9,105 +9,97 @@
 namespace voxcycle {
 namespace {
 
-std::string texts(std::vector<std::string> const& values) {
-  std::vector<std::string> quoted;
-  for (auto const& value : values) quoted.push_back(json::text(value));
-  return json::array(quoted);
+Json settings_object(std::vector<std::pair<std::string, std::string>> const& settings) {
+  auto members = Json::object();
+  for (auto const& [key, value] : settings) members[key] = value;
+  return members;
 }
 
-std::string settings_object(std::vector<std::pair<std::string, std::string>> const& settings) {
-  json::Members members;
-  for (auto const& [key, value] : settings) members.emplace_back(key, json::text(value));
-  return json::object(members);
+Json point_object(StudyPoint const& point) {
+  return Json::object({{"stage", point.stage + 1},
+                       {"grid", point.grid},
+                       {"step", point.step},
+                       {"seconds", point.seconds},
+                       {"work", point.work},
+                       {"rel_l2_mean", point.rel_l2},
+                       {"energy_gap_mean", point.energy_gap},
+                       {"energy_norm_error_mean", point.energy_norm}});
 }
 
-std::string point_object(StudyPoint const& point) {
-  return json::object({{"stage", std::to_string(point.stage + 1)},
-                       {"grid", json::text(point.grid)},
-                       {"step", std::to_string(point.step)},
-                       {"seconds", json::number(point.seconds)},
-                       {"work", json::number(point.work)},
-                       {"rel_l2_mean", json::number(point.rel_l2)},
-                       {"energy_gap_mean", json::number(point.energy_gap)},
-                       {"energy_norm_error_mean", json::number(point.energy_norm)}});
+Json points_array(std::vector<StudyPoint> const& points) {
+  auto objects = Json::array();
+  for (auto const& point : points) objects.push_back(point_object(point));
+  return objects;
 }
 
-std::string points_array(std::vector<StudyPoint> const& points) {
-  std::vector<std::string> objects;
-  for (auto const& point : points) objects.push_back("\n      " + point_object(point));
-  return json::array(objects);
-}
-
-std::string spectra_array(std::vector<StageSpectrum> const& spectra) {
-  std::vector<std::string> objects;
+Json spectra_array(std::vector<StageSpectrum> const& spectra) {
+  auto objects = Json::array();
   for (auto const& spectrum : spectra) {
     double total = 0.0;
     for (double const energy : spectrum.energy) total += energy;
     std::vector<double> shares;
     for (double const energy : spectrum.energy) shares.push_back(total > 0 ? energy / total : 0);
-    objects.push_back("\n      " + json::object({{"stage", std::to_string(spectrum.stage + 1)},
-                                                 {"grid", json::text(spectrum.grid)},
-                                                 {"energy", json::array(spectrum.energy)},
-                                                 {"share", json::array(shares)}}));
+    objects.push_back(Json::object({{"stage", spectrum.stage + 1},
+                                    {"grid", spectrum.grid},
+                                    {"energy", spectrum.energy},
+                                    {"share", shares}}));
   }
-  return json::array(objects);
+  return objects;
 }
 
-std::string run_object(StudyRun const& run, StudyMetric metric, double target) {
+Json run_object(StudyRun const& run, StudyMetric metric, double target) {
   auto const* last = final_point(run);
   auto const of_last = [&](double StudyPoint::*member) {
-    return last == nullptr ? std::string("null") : json::number(last->*member);
+    return last == nullptr ? Json() : Json(last->*member);
   };
-  return json::object({{"number", std::to_string(run.number)},
-                       {"label", json::text(run.label)},
-                       {"group", json::text(run.group)},
-                       {"case", json::text(run.case_name)},
+  return Json::object({{"number", run.number},
+                       {"label", run.label},
+                       {"group", run.group},
+                       {"case", run.case_name},
                        {"settings", settings_object(run.settings)},
-                       {"directory", json::text(run.directory)},
-                       {"state", json::text(run.state)},
-                       {"failure", json::text(run.failure)},
-                       {"resources", json::text(run.resources)},
-                       {"cycle", json::text(run.cycle)},
-                       {"path", texts(run.path)},
-                       {"loss", json::text(run.loss)},
-                       {"norm", json::text(run.norm)},
-                       {"seed", std::to_string(run.seed)},
-                       {"grid", json::text(run.grid)},
+                       {"directory", run.directory},
+                       {"state", run.state},
+                       {"failure", run.failure},
+                       {"resources", run.resources},
+                       {"cycle", run.cycle},
+                       {"path", run.path},
+                       {"loss", run.loss},
+                       {"norm", run.norm},
+                       {"seed", run.seed},
+                       {"grid", run.grid},
                        {"seconds", of_last(&StudyPoint::seconds)},
                        {"work", of_last(&StudyPoint::work)},
                        {"rel_l2_mean", of_last(&StudyPoint::rel_l2)},
                        {"energy_gap_mean", of_last(&StudyPoint::energy_gap)},
                        {"energy_norm_error_mean", of_last(&StudyPoint::energy_norm)},
-                       {"seconds_to_target", json::number(seconds_to_target(run, metric, target))},
+                       {"seconds_to_target", seconds_to_target(run, metric, target)},
                        {"curve", points_array(run.curve)},
                        {"spectra", spectra_array(run.spectra)}});
 }
 
-std::string spread_object(Spread const& spread) {
-  return json::object({{"mean", json::number(spread.mean)},
-                       {"low", json::number(spread.low)},
-                       {"high", json::number(spread.high)}});
+Json spread_object(Spread const& spread) {
+  return Json::object({{"mean", spread.mean}, {"low", spread.low}, {"high", spread.high}});
 }
 
-std::string group_object(StudyGroup const& group) {
-  return json::object({{"label", json::text(group.label)},
-                       {"case", json::text(group.case_name)},
+Json group_object(StudyGroup const& group) {
+  return Json::object({{"label", group.label},
+                       {"case", group.case_name},
                        {"settings", settings_object(group.settings)},
-                       {"grid", json::text(group.grid)},
-                       {"planned_runs", std::to_string(group.planned)},
-                       {"finished_runs", std::to_string(group.runs.size())},
-                       {"failed_runs", std::to_string(group.failed)},
-                       {"diverged_runs", std::to_string(group.diverged)},
+                       {"grid", group.grid},
+                       {"planned_runs", group.planned},
+                       {"finished_runs", group.runs.size()},
+                       {"failed_runs", group.failed},
+                       {"diverged_runs", group.diverged},
                        {"rel_l2_mean", spread_object(group.rel_l2)},
                        {"energy_gap_mean", spread_object(group.energy_gap)},
                        {"energy_norm_error_mean", spread_object(group.energy_norm)},
                        {"seconds", spread_object(group.seconds)},
                        {"work", spread_object(group.work)},
-                       {"target", json::number(group.target)},
-                       {"seconds_to_target", json::array(group.seconds_to_target)},
-                       {"speedup", json::number(group.speedup)},
-                       {"baseline", json::text(group.baseline)},
-                       {"resources", json::text(group.resources)}});
+                       {"target", group.target},
+                       {"seconds_to_target", group.seconds_to_target},
+                       {"speedup", group.speedup},
+                       {"baseline", group.baseline},
+                       {"resources", group.resources}});
 }
 
 std::string csv_text(std::string const& text) {
@@ -135,18 +127,18 @@ double target_of(std::vector<StudyGroup> const& groups, StudyRun const& run) {
 
 std::string study_json(Study const& study) {
   auto const groups = groups_of(study);
-  std::vector<std::string> runs;
+  auto runs = Json::array();
   for (auto const& run : study.runs) {
-    runs.push_back("\n    " + run_object(run, study.metric, target_of(groups, run)));
+    runs.push_back(run_object(run, study.metric, target_of(groups, run)));
   }
-  std::vector<std::string> objects;
-  for (auto const& group : groups) objects.push_back("\n    " + group_object(group));
-  return json::document({{"title", json::text(study.title)},
-                         {"baseline", json::text(study.baseline)},
-                         {"target_metric", json::text(to_string(study.metric))},
-                         {"target_error", json::number(study.target)},
-                         {"runs", json::array(runs)},
-                         {"groups", json::array(objects)}});
+  auto objects = Json::array();
+  for (auto const& group : groups) objects.push_back(group_object(group));
+  return document({{"title", study.title},
+                   {"baseline", study.baseline},
+                   {"target_metric", to_string(study.metric)},
+                   {"target_error", study.target},
+                   {"runs", runs},
+                   {"groups", objects}});
 }
 
 std::string study_csv(Study const& study) {

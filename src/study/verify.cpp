@@ -215,13 +215,12 @@ VerifyReport verify(Config const& config, VerifyOptions const& options) {
                         : "NOT identical, first difference: " + first_difference) +
       format("\nfast mode drifts by at most %.0f ulps of the loss (%.1e relative)\n", drift,
              drift * 0x1.0p-52);
-  report.json = json::document(
-      {{"identical", json::boolean(report.identical)},
-       {"ranks", json::array(ranks)},
-       {"stopped_and_resumed", json::array(parts)},
-       {"steps", std::to_string(steps)},
-       {"first_difference", report.identical ? "null" : json::text(first_difference)},
-       {"fast_drift_ulps", json::number(drift)}});
+  report.json = document({{"identical", report.identical},
+                          {"ranks", ranks},
+                          {"stopped_and_resumed", parts},
+                          {"steps", steps},
+                          {"first_difference", report.identical ? Json() : Json(first_difference)},
+                          {"fast_drift_ulps", drift}});
   return report;
 }
 

@@ -67,7 +67,7 @@ VENDORS = [
     vendor(r"fftw3.*\.h", "solver"),
     vendor(r"boost/random(/.*|\.hpp)", "field"),
     vendor(r"boost/program_options(/.*|\.hpp)", "config cli"),
-    vendor(r"boost/property_tree/.*", "cli config study"),
+    vendor(r"nlohmann/json\.hpp", "core", "core"),
     vendor(r"boost/version\.hpp", "cli"),
     vendor(r"boost/.*", ""),
     vendor(r"(spdlog|fmt)/.*", "core"),

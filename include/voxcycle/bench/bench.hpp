@@ -37,7 +37,7 @@ struct BenchOptions {
 /// One line for other programs, and what went wrong after everything in it was measured: "" or a
 /// problem of this rank, on which the ranks are yet to agree.
 struct BenchResult {
-  json::Members members;
+  Json members;
   std::string problem{};
 };
 

@@ -1,33 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstdint>
-#include <span>
 #include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
-/// JSON from its parts: each function makes a value, and takes those inside as texts made by
-/// others.
-namespace voxcycle::json {
+#include <nlohmann/json.hpp>
 
-/// @return `text` as a JSON string with its quotes.
-std::string text(std::string_view text);
-/// @return nine significant digits; null if not finite (JSON has no such numbers).
-std::string number(double value);
-std::string boolean(bool value);
+namespace voxcycle {
 
-/// Names, and values that are JSON already.
-using Members = std::vector<std::pair<std::string, std::string>>;
-/// @return the object in one line.
-std::string object(Members const& members);
-/// @return a whole file: the object with a line for each member.
-std::string document(Members const& members);
+/// Members keep their order; numbers that are not finite are written as null.
+using Json = nlohmann::ordered_json;
 
-/// @param values  JSON already
-std::string array(std::vector<std::string> const& values);
-std::string array(std::span<double const> values);
-std::string array(std::span<std::int64_t const> values);
+/// In one line. Bytes that are no UTF-8, as names of files may have, become U+FFFD.
+std::string line(Json const& value);
 
-}  // namespace voxcycle::json
+/// A whole file: a line for each member of the object, and for each object in a list of it.
+std::string document(Json const& object);
+
+}  // namespace voxcycle

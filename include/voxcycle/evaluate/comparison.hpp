@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/core/json.hpp"
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -45,7 +47,7 @@ std::string comparison_table(Comparison const& comparison);
 std::string comparison_csv(Comparison const& comparison);
 /// {"grid", "samples", "batch", "threads", "device", "tolerance", "methods": [{...}], "verdict":
 /// [...]}
-std::string comparison_json(Comparison const& comparison);
+Json comparison_json(Comparison const& comparison);
 /// A section of the report, HTML.
 std::string comparison_section(Comparison const& comparison);
 
