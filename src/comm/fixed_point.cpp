@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "comm/fixed_point.hpp"
 
-#include "voxcycle/core/instruction_set.hpp"
-
 namespace voxcycle::fixed_point {
 
 Table const& table() {

@@ -3,6 +3,8 @@
 // (src/comm/kernels/fixed_point.cpp) and chosen at run time. Results do not depend on it.
 #pragma once
 
+#include "voxcycle/core/instruction_set.hpp"
+
 #include <cstdint>
 
 namespace voxcycle::fixed_point {
@@ -22,17 +24,6 @@ struct Table {
   Loops<double> f64;
 };
 
-/// The table for this processor.
-Table const& table();
-
-namespace baseline {
-Table const& table();
-}
-namespace avx2 {
-Table const& table();
-}
-namespace avx512 {
-Table const& table();
-}
+VOXCYCLE_KERNEL_TABLES
 
 }  // namespace voxcycle::fixed_point

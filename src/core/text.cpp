@@ -24,6 +24,7 @@ std::string format(char const* pattern, ...) {
 }
 
 std::string format_percent(double fraction) {
+  if (!std::isfinite(fraction)) return "-";
   double const percent = 100 * fraction;
   double const size = std::abs(percent);
   if (size >= 1e5 || (size < 1e-4 && size > 0)) return format("%.1e %%", percent);
@@ -42,7 +43,8 @@ std::pair<std::string, std::string> format_ends(double low, double high, int dig
 }
 
 std::string format_seconds(double seconds) {
-  if (seconds < 1) return format("%.0f ms", 1e3 * seconds);
+  if (!std::isfinite(seconds)) return "-";
+  if (seconds < 0.9995) return format("%.3g ms", 1e3 * seconds);
   if (seconds < 60) return format("%.1f s", seconds);
   auto const whole = static_cast<std::int64_t>(seconds + 0.5);
   if (whole < 3600) return format("%ld min %02ld s", long(whole / 60), long(whole % 60));

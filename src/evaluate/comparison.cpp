@@ -32,10 +32,6 @@ bool beats(ComparedMethod const& a, ComparedMethod const& b) {
   return a.converged && no_worse && better;
 }
 
-std::string time_text(double seconds) {
-  return seconds < 1.0 ? format("%.3g ms", 1e3 * seconds) : format("%.3g s", seconds);
-}
-
 /// @param unconverged  follows the number where conjugate gradients did not converge
 std::string iterations_text(ComparedMethod const& method, std::string const& unconverged) {
   if (method.iterations == 0.0) return "";
@@ -43,7 +39,7 @@ std::string iterations_text(ComparedMethod const& method, std::string const& unc
 }
 
 std::string setup_text(ComparedMethod const& method) {
-  return method.setup_seconds > 0.0 ? time_text(method.setup_seconds) : "";
+  return method.setup_seconds > 0.0 ? format_seconds(method.setup_seconds) : "";
 }
 
 std::string quotient(double of, double over) {
@@ -114,8 +110,8 @@ std::vector<std::string> verdict(Comparison const& comparison) {
         format("Starting PCG from the network takes %.1f iterations instead of %.1f and, the "
                "network's time included, %s ",
                start->iterations, lift->iterations, saved > 0 ? "saves" : "costs") +
-        time_text(std::abs(saved)) +
-        format(" %s %s.", saved > 0 ? "of" : "more than", time_text(lift->seconds).c_str()));
+        format_seconds(std::abs(saved)) +
+        format(" %s %s.", saved > 0 ? "of" : "more than", format_seconds(lift->seconds).c_str()));
     if (!lift->converged || !start->converged) {
       sentences.push_back("PCG did not reach its tolerance on every sample.");
     }
@@ -134,7 +130,7 @@ std::string comparison_table(Comparison const& c) {
         format("%c %-32s %10s %10s %11s %11s %10s %10s %6s\n", best[k] ? '*' : ' ', m.name.c_str(),
                format_percent(m.rel_l2_mean).c_str(), format_percent(m.rel_l2_max).c_str(),
                format_percent(m.energy_norm_error_mean).c_str(),
-               format_percent(m.energy_norm_error_max).c_str(), time_text(m.seconds).c_str(),
+               format_percent(m.energy_norm_error_max).c_str(), format_seconds(m.seconds).c_str(),
                setup_text(m).c_str(), iterations_text(m, ", not converged").c_str());
   }
   text += "* no other method is both faster and closer (mean energy-norm error)\n";
@@ -191,9 +187,9 @@ std::string comparison_section(Comparison const& c) {
     auto const& m = c.methods[k];
     std::string cells = element("td", "", html::escape(m.name) + (best[k] ? "&nbsp;*" : ""));
     for (auto const& text :
-         {html::percent(m.rel_l2_mean), html::percent(m.rel_l2_max),
-          html::percent(m.energy_norm_error_mean), html::percent(m.energy_norm_error_max),
-          time_text(m.seconds), setup_text(m),
+         {format_percent(m.rel_l2_mean), format_percent(m.rel_l2_max),
+          format_percent(m.energy_norm_error_mean), format_percent(m.energy_norm_error_max),
+          format_seconds(m.seconds), setup_text(m),
           iterations_text(m, element("small", "", "not converged"))}) {
       cells += element("td", "", text);
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/tensor_values.hpp"
+#include "voxcycle/core/text.hpp"
 #include "voxcycle/evaluate/evaluation.hpp"
 #include "voxcycle/io/png.hpp"
 #include "voxcycle/network/predict.hpp"
@@ -48,9 +49,9 @@ SamplePictures pictures_of(Communicator const& comm, Network& network,
   double const maximum = std::max(range_of(error.abs()).high, 1e-300);
   SamplePictures shown;
   shown.title = which + " sample (index " + std::to_string(errors.index) + ")";
-  shown.note = "Relative L2 " + html::percent(errors.rel_l2) + ", energy gap " +
-               html::percent(errors.energy_gap) + ", energy-norm error " +
-               html::percent(errors.energy_norm_error) +
+  shown.note = "Relative L2 " + format_percent(errors.rel_l2) + ", energy gap " +
+               format_percent(errors.energy_gap) + ", energy-norm error " +
+               format_percent(errors.energy_norm_error) +
                ". Middle plane in z, x to the right, y upwards.";
   shown.pictures = {
       picture("coefficient, log10 nu", log_nu, range_of(log_nu), ColorMap::sequential, ""),

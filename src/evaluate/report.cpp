@@ -16,7 +16,6 @@ namespace voxcycle {
 namespace {
 
 using html::element;
-using html::percent;
 
 constexpr std::size_t kUnfoldedSamples = 10;
 
@@ -61,21 +60,21 @@ std::string render_headline(ReportInput const& input) {
   double const rel_l2 = statistics_of(input.errors, &SampleErrors::rel_l2).mean;
   double const gap = statistics_of(input.errors, &SampleErrors::energy_gap).mean;
   double const norm = statistics_of(input.errors, &SampleErrors::energy_norm_error).mean;
-  std::string content =
-      element("div", "class='figures'",
-              headline_figure("class='figure main'", percent(rel_l2), "mean relative L2 error") +
-                  headline_figure("class='figure main'", percent(gap), "mean energy gap") +
-                  headline_figure("class='figure main'", percent(norm), "mean energy-norm error") +
-                  headline_figure("class='figure'", html::grid(input.grid), "grid, in voxels") +
-                  headline_figure("class='figure'", std::to_string(input.errors.size()),
-                                  "held-out samples"));
+  std::string content = element(
+      "div", "class='figures'",
+      headline_figure("class='figure main'", format_percent(rel_l2), "mean relative L2 error") +
+          headline_figure("class='figure main'", format_percent(gap), "mean energy gap") +
+          headline_figure("class='figure main'", format_percent(norm), "mean energy-norm error") +
+          headline_figure("class='figure'", html::grid(input.grid), "grid, in voxels") +
+          headline_figure("class='figure'", std::to_string(input.errors.size()),
+                          "held-out samples"));
   if (std::isfinite(rel_l2) && std::isfinite(gap)) {
     content += element("p", "",
                        "On samples that training never saw, the predicted field differs from the "
                        "exact discrete solution by " +
-                           percent(rel_l2) +
+                           format_percent(rel_l2) +
                            " of its size, and its energy lies above the smallest possible one by " +
-                           percent(gap) + " of the solution's own (½ |u*|²).");
+                           format_percent(gap) + " of the solution's own (½ |u*|²).");
   }
   auto const broken = std::count_if(input.errors.begin(), input.errors.end(),
                                     [](SampleErrors const& error) { return !is_finite(error); });
@@ -91,8 +90,9 @@ std::string render_headline(ReportInput const& input) {
 std::string error_row(std::string const& kind, std::string const& name, double rel_l2, double gap,
                       double norm) {
   return element("tr", kind,
-                 element("td", "", name) + element("td", "", percent(rel_l2)) +
-                     element("td", "", percent(gap)) + element("td", "", percent(norm)));
+                 element("td", "", name) + element("td", "", format_percent(rel_l2)) +
+                     element("td", "", format_percent(gap)) +
+                     element("td", "", format_percent(norm)));
 }
 
 std::string error_table(std::string const& first_column, std::string const& rows) {

@@ -134,7 +134,7 @@ std::string error_chart(std::vector<MetricRow> const& metrics, Timeline const& t
       if (!std::isfinite(value)) continue;
       series.points.push_back({row.seconds / timeline.unit.seconds, 100 * value, row.stage,
                                format("%s, step %ld: %s %s", row.grid.c_str(), long(row.step), name,
-                                      html::percent(value).c_str())});
+                                      format_percent(value).c_str())});
       // A gap of zero or below (rounding) has no place on a logarithmic axis.
       if (value > 0) all.push_back(series.points.back());
     }

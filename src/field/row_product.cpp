@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "field/row_product.hpp"
 
-#include "voxcycle/core/instruction_set.hpp"
-
 namespace voxcycle::row_product {
 
 Table const& table() {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/core/instruction_set.hpp"
+
 #include <cstdint>
 
 namespace voxcycle {
@@ -32,18 +34,7 @@ struct Table {
   void (*multiply)(RowProduct const& job);
 };
 
-/// The table for this processor.
-Table const& table();
-
-namespace baseline {
-Table const& table();
-}
-namespace avx2 {
-Table const& table();
-}
-namespace avx512 {
-Table const& table();
-}
+VOXCYCLE_KERNEL_TABLES
 
 }  // namespace row_product
 

@@ -3,7 +3,6 @@
 
 #include "voxcycle/core/text.hpp"
 
-#include <cmath>
 
 namespace voxcycle::html {
 
@@ -42,17 +41,6 @@ std::string escape(std::string_view text) {
     }
   }
   return out;
-}
-
-std::string percent(double fraction) {
-  double const value = 100 * fraction;
-  if (!std::isfinite(value)) return "–";
-  double const size = std::abs(value);
-  if (size == 0) return "0 %";
-  if (size >= 1e6) return format("%.2e %%", value);
-  if (size >= 99.95) return format("%.0f %%", value);
-  if (size < 1e-4) return format("%.1e %%", value);
-  return format("%#.3g %%", value);
 }
 
 std::string grid(std::string_view text) {

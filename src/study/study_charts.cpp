@@ -92,7 +92,7 @@ std::vector<svg::Point> points_of(std::vector<StudyPoint> const& curve, std::str
     points.push_back({point.*x.member / x.unit, 100 * point.error(metric), point.stage,
                       format("%s, stage %d at %s after %s: %s", label.c_str(), point.stage + 1,
                              point.grid.c_str(), format_seconds(point.seconds).c_str(),
-                             html::percent(point.error(metric)).c_str())});
+                             format_percent(point.error(metric)).c_str())});
   }
   return points;
 }

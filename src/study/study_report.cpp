@@ -14,7 +14,6 @@ namespace {
 
 using html::element;
 using html::escape;
-using html::percent;
 
 char const* metric_name(StudyMetric metric) {
   constexpr char const* names[] = {"relative L2 error", "energy gap", "energy-norm error"};
@@ -42,16 +41,12 @@ std::string render_missing(Study const& study) {
 /// The mean, and below it the range without the unit: "1.87 %", "1.77 – 1.97".
 std::string error_cell(Spread const& spread, std::size_t runs, double best) {
   auto const number = [](double fraction) {
-    auto const text = percent(fraction);
+    auto const text = format_percent(fraction);
     return text.substr(0, text.find(" %"));
   };
-  auto text = percent(spread.mean);
+  auto text = format_percent(spread.mean);
   if (runs > 1) text += element("small", "", number(spread.low) + " – " + number(spread.high));
   return element("td", spread.mean == best && runs > 0 ? "class='best'" : "", text);
-}
-
-std::string time_text(double seconds) {
-  return std::isfinite(seconds) ? format_seconds(seconds) : "–";
 }
 
 std::string work_text(double work) {
@@ -63,7 +58,7 @@ std::string target_cell(StudyGroup const& group) {
   if (group.runs.empty() || std::isnan(group.target)) return "–";
   auto const reached = group.seconds_to_target.size();
   if (reached == 0) return "not reached";
-  auto text = time_text(spread_of(group.seconds_to_target).mean);
+  auto text = format_seconds(spread_of(group.seconds_to_target).mean);
   if (reached < group.runs.size()) {
     text += " " + element("small", "", format("%zu of %zu runs", reached, group.runs.size()));
   }
@@ -102,7 +97,7 @@ std::string table_row(StudyGroup const& group, std::vector<StudyGroup> const& gr
                      element("td", group.complete() ? "" : "class='warn'", count_of(group)) +
                      element("td", "", html::grid(group.grid)) + cell(&StudyGroup::rel_l2) +
                      cell(&StudyGroup::energy_gap) + cell(&StudyGroup::energy_norm) +
-                     element("td", "", time_text(group.seconds.mean)) +
+                     element("td", "", format_seconds(group.seconds.mean)) +
                      element("td", "", work_text(group.work.mean)) +
                      element("td", "", target_cell(group)) +
                      element("td", group.speedup == fastest ? "class='best'" : "",
@@ -125,14 +120,14 @@ std::string table_note(Study const& study, std::vector<StudyGroup> const& groups
       "at most ",
       metric_name(study.metric));
   if (study.target > 0) {
-    note += percent(study.target);
+    note += format_percent(study.target);
   } else {
     note += "what all seeds of the baseline end at";
     if (targets.empty()) {
       note +=
           " (there is no target: not all of the baseline's runs are finished, or one has diverged)";
     } else if (targets.size() == 1) {
-      note += " (" + percent(*targets.begin()) + ")";
+      note += " (" + format_percent(*targets.begin()) + ")";
     }
   }
   note += ", interpolated between evaluations; speed-up: the baseline's time over this one. ";

@@ -1,6 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+/// In a namespace with a struct Table of loops: table(), the one for this processor, and those of
+/// each instruction set, which src/<module>/kernels/ makes.
+#define VOXCYCLE_KERNEL_TABLES \
+  Table const& table();        \
+  namespace baseline {         \
+  Table const& table();        \
+  }                            \
+  namespace avx2 {             \
+  Table const& table();        \
+  }                            \
+  namespace avx512 {           \
+  Table const& table();        \
+  }
+
 namespace voxcycle {
 
 /// The instruction sets that hot kernels are compiled for (voxcycle_kernel in

@@ -12,10 +12,6 @@ namespace voxcycle::html {
 /// Control characters that no HTML text may hold become U+FFFD.
 std::string escape(std::string_view text);
 
-/// @return e.g. "0.271 %" for 0.00271 (three significant digits); an en dash if not finite. Not for
-/// terminals: their columns count bytes, see format_percent.
-std::string percent(double fraction);
-
 /// @return `text` escaped, with grids in print: "32^3" as "32³".
 std::string grid(std::string_view text);
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "network/layers/norm_rows.hpp"
 
-#include "voxcycle/core/instruction_set.hpp"
-
 namespace voxcycle::norm_rows {
 
 Table const& table() {

@@ -4,6 +4,8 @@
 // do not depend on the instruction set.
 #pragma once
 
+#include "voxcycle/core/instruction_set.hpp"
+
 #include <cstdint>
 
 namespace voxcycle::norm_rows {
@@ -38,17 +40,6 @@ struct Table {
   Loops<double, double> f64;
 };
 
-/// The table for this processor.
-Table const& table();
-
-namespace baseline {
-Table const& table();
-}
-namespace avx2 {
-Table const& table();
-}
-namespace avx512 {
-Table const& table();
-}
+VOXCYCLE_KERNEL_TABLES
 
 }  // namespace voxcycle::norm_rows

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "poisson/operator/energy_rows.hpp"
 
-#include "voxcycle/core/instruction_set.hpp"
-
 namespace voxcycle::energy_rows {
 
 Table const& table() {

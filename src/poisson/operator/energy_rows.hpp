@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/core/instruction_set.hpp"
+
 #include <cstdint>
 
 namespace voxcycle {
@@ -47,18 +49,7 @@ struct Table {
   double sweep(SlabJob<double> const& job) const { return f64(job); }
 };
 
-/// The table for this processor.
-Table const& table();
-
-namespace baseline {
-Table const& table();
-}
-namespace avx2 {
-Table const& table();
-}
-namespace avx512 {
-Table const& table();
-}
+VOXCYCLE_KERNEL_TABLES
 
 }  // namespace energy_rows
 

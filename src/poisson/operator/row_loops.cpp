@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "poisson/operator/row_loops.hpp"
 
-#include "voxcycle/core/instruction_set.hpp"
-
 namespace voxcycle::row_loops {
 
 Table const& table() {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/core/instruction_set.hpp"
+
 #include <cstdint>
 
 namespace voxcycle::row_loops {
@@ -57,8 +59,7 @@ struct Table {
   SetupLoops setup;
 };
 
-/// The table for this processor.
-Table const& table();
+VOXCYCLE_KERNEL_TABLES
 
 template <class T>
 Loops<T> const& loops();
@@ -69,16 +70,6 @@ inline Loops<float> const& loops() {
 template <>
 inline Loops<double> const& loops() {
   return table().f64;
-}
-
-namespace baseline {
-Table const& table();
-}
-namespace avx2 {
-Table const& table();
-}
-namespace avx512 {
-Table const& table();
 }
 
 }  // namespace voxcycle::row_loops

@@ -28,8 +28,11 @@ TEST(Text, NumbersForPeople) {
   EXPECT_EQ(format_percent(8.6e-8), "8.6e-06 %");
   EXPECT_EQ(format_percent(-8.6e-8), "-8.6e-06 %");
   EXPECT_EQ(format_percent(85346696.35), "8.5e+09 %");
-  EXPECT_EQ(format_percent(std::nan("")), "nan %");
+  EXPECT_EQ(format_percent(std::nan("")), "-");
+  EXPECT_EQ(format_seconds(2.54e-4), "0.254 ms");
+  EXPECT_EQ(format_seconds(std::nan("")), "-");
   EXPECT_EQ(format_seconds(0.95), "950 ms");
+  EXPECT_EQ(format_seconds(0.9996), "1.0 s");
   EXPECT_EQ(format_seconds(12.34), "12.3 s");
   EXPECT_EQ(format_seconds(245), "4 min 05 s");
   EXPECT_EQ(format_seconds(2 * 3600 + 10 * 60 + 7), "2 h 10 min");

@@ -69,8 +69,8 @@ TEST(Evaluation, SamplesThatAreNotFiniteHavePictures) {
   EXPECT_EQ(shown[0].title, "worst sample (index 1)");
   EXPECT_EQ(shown[1].title, "median sample (index 2)");
   // As in the tables of the same page.
-  EXPECT_THAT(shown[0].note, HasSubstr("Relative L2 –, energy gap –"));
-  EXPECT_THAT(shown[1].note, HasSubstr("Relative L2 30.0 %, energy gap 2.00 %"));
+  EXPECT_THAT(shown[0].note, HasSubstr("Relative L2 -, energy gap -"));
+  EXPECT_THAT(shown[1].note, HasSubstr("Relative L2 30.00 %, energy gap 2.00 %"));
   for (auto const& sample : shown) {
     ASSERT_EQ(sample.pictures.size(), 4U);
     for (auto const& picture : sample.pictures) {

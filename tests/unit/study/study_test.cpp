@@ -333,10 +333,10 @@ TEST(StudyPage, ShowsEveryGroupInTableAndCharts) {
   study.runs.push_back(run_of("a < b", 1, 1, 0.2));
   auto const page = render_study(study);
   for (auto const* text : {"<td>direct</td>", "<td>cycle</td>", "a &lt; b", "6.25 ×", "by-time",
-                           "by-work", "Errors by wavenumber", "10.0 %"}) {
+                           "by-work", "Errors by wavenumber", "10.00 %"}) {
     EXPECT_THAT(page, HasSubstr(text));
   }
-  EXPECT_THAT(page, HasSubstr("<small>5.00 – 10.0</small>"));
+  EXPECT_THAT(page, HasSubstr("<small>5.00 – 10.00</small>"));
   EXPECT_THAT(page, Not(HasSubstr("a < b")));
   EXPECT_THAT(page, Not(HasSubstr("<script")));
   EXPECT_THAT(page, Not(HasSubstr("nan")));
