@@ -214,6 +214,19 @@ std::string shards_of(Invocation const& call, std::string const& split, Grid3 co
   return shards;
 }
 
+/// All of them, or none: files in one directory are of the same weights.
+void write_results(Outputs const& out, Evaluation const& evaluation, std::string const& report) {
+  if (!out.compare.empty()) {
+    write_file_atomically(out.compare, comparison_csv(*evaluation.comparison));
+  }
+  write_file_atomically(out.json, evaluation_json(evaluation));
+  write_file_atomically(out.csv, evaluation_csv(evaluation));
+  if (!out.report.empty()) write_file_atomically(out.report, report);
+  std::vector<std::string> files;
+  for (auto const& file : out.all()) files.push_back(file.second);
+  std::printf("written: %s\n", join(files).c_str());
+}
+
 int evaluate(Invocation const& call) {
   DeviceChoice const place(device_options(call.config), call.comm);
   auto const options = train_options(call.config);
@@ -272,16 +285,7 @@ int evaluate(Invocation const& call) {
     input.samples = pictures_of_samples(call.comm, network, samples, evaluation, dtype);
     report = render_report(input);
   }
-  // All of them, or none: files in one directory are of the same weights.
-  if (!out.compare.empty()) {
-    write_file_atomically(out.compare, comparison_csv(*evaluation.comparison));
-  }
-  write_file_atomically(out.json, evaluation_json(evaluation));
-  write_file_atomically(out.csv, evaluation_csv(evaluation));
-  if (!out.report.empty()) write_file_atomically(out.report, report);
-  std::vector<std::string> files;
-  for (auto const& file : out.all()) files.push_back(file.second);
-  std::printf("written: %s\n", join(files).c_str());
+  write_results(out, evaluation, report);
   return 0;
 }
 
