@@ -214,6 +214,17 @@ std::string shards_of(Invocation const& call, std::string const& split, Grid3 co
   return shards;
 }
 
+void warn_of_divergence(Evaluation const& evaluation) {
+  auto const broken = std::count_if(evaluation.samples.begin(), evaluation.samples.end(),
+                                    [](auto const& sample) { return std::isinf(badness(sample)); });
+  if (broken > 0) {
+    log_warning(
+        format("the network's solutions of %ld samples are not finite: its training "
+               "diverged, or --precision %s is too coarse for it.",
+               static_cast<long>(broken), evaluation.precision.c_str()));
+  }
+}
+
 /// All of them, or none: files in one directory are of the same weights.
 void write_results(Outputs const& out, Evaluation const& evaluation, std::string const& report) {
   if (!out.compare.empty()) {
@@ -254,14 +265,7 @@ int evaluate(Invocation const& call) {
   evaluation.split = split;
   if (call.comm.rank() != 0) return 0;
 
-  auto const broken = std::count_if(evaluation.samples.begin(), evaluation.samples.end(),
-                                    [](auto const& sample) { return std::isinf(badness(sample)); });
-  if (broken > 0) {
-    log_warning(
-        format("the network's solutions of %ld samples are not finite: its training "
-               "diverged, or --precision %s is too coarse for it.",
-               static_cast<long>(broken), evaluation.precision.c_str()));
-  }
+  warn_of_divergence(evaluation);
   std::printf("%s at %s, averaged weights, %s on %s\n%s", samples_of(split).c_str(),
               grid.label().c_str(), evaluation.precision.c_str(), place.name().c_str(),
               evaluation_table(evaluation, kRowsOnTerminal).c_str());
