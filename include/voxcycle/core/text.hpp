@@ -14,10 +14,9 @@ namespace voxcycle {
 /// `printf`-style formatting into a string.
 [[gnu::format(printf, 1, 2)]] std::string format(char const* pattern, ...);
 
-/// @return e.g. "0.27 %" for 0.0027, "0.00036 %" for 3.6e-6, "8.6e-06 %" for 8.6e-8; "-" if not
-/// finite.
+/// @return e.g. "0.27 %" for 0.0027, "8.6e-06 %" for 8.6e-8, "-" for what is not finite.
 std::string format_percent(double fraction);
-/// @return e.g. "0.25 ms", "950 ms", "12.3 s", "4 min 05 s", "2 h 10 min"; "-" if not finite.
+/// @return e.g. "0.25 ms", "12.3 s", "4 min 05 s", "2 h 10 min", "-" for what is not finite.
 std::string format_seconds(double seconds);
 /// @return the ends of a range with so many significant digits, or as many more as tell them apart:
 /// "400", "400.25".
