@@ -80,11 +80,11 @@ std::shared_ptr<Network> make_network(NetworkOptions const& options,
 
 std::shared_ptr<Network> make_network(NetworkOptions const& options, Boundary const& boundary,
                                       Source const& source) {
-  EquationOptions const equation{.boundary = boundary,
-                                 .source = source,
-                                 .smoothing = options.smoothing,
-                                 .nested = options.name == "multigrid" &&
-                                           options.coarse == CoarseLevels::black_box};
+  EquationOptions const equation{
+      .boundary = boundary,
+      .source = source,
+      .smoothing = options.smoothing,
+      .nested = options.name == "multigrid" && options.coarse == CoarseLevels::black_box};
   return make_network(options, std::make_shared<LevelProblems>(equation));
 }
 

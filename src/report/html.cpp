@@ -3,7 +3,6 @@
 
 #include "voxcycle/core/text.hpp"
 
-
 namespace voxcycle::html {
 
 std::string escape(std::string_view text) {

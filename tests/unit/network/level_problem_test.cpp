@@ -169,8 +169,10 @@ TEST(LevelProblem, IsMeasuredFromTheDatumOfTheBoundary) {
     return predict(*comm, *network, grid, nu, {}, at::kFloat);
   };
   for (auto coarse : {CoarseLevels::averaged, CoarseLevels::black_box}) {
-    at::Tensor const u = solution("0, 1, flux, flux, flux, -2", {.correction_scale = 4.0, .coarse = coarse});
-    at::Tensor const shifted = solution("300, 301, flux, flux, flux, 298", {.correction_scale = 4.0, .coarse = coarse});
+    at::Tensor const u =
+        solution("0, 1, flux, flux, flux, -2", {.correction_scale = 4.0, .coarse = coarse});
+    at::Tensor const shifted =
+        solution("300, 301, flux, flux, flux, 298", {.correction_scale = 4.0, .coarse = coarse});
     EXPECT_EQ(u.scalar_type(), at::kFloat);
     // Another datum is subtracted: 298, not 300. Float32 of values up to 3, not to 301.
     EXPECT_LT((shifted - 300.0 - u).abs().max().item<double>(), 3e-6);
