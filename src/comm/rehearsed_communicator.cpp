@@ -8,7 +8,7 @@
 namespace voxcycle {
 namespace {
 
-class NothingToWaitFor final : public PendingReduction {
+class NoRehearsedWait final : public PendingReduction {
  public:
   void wait() override {}
 };
@@ -25,7 +25,7 @@ void RehearsedCommunicator::all_reduce(at::Tensor& values, ReduceOperation /*ope
 std::unique_ptr<PendingReduction> RehearsedCommunicator::start_all_reduce(
     at::Tensor& values, ReduceOperation operation) const {
   all_reduce(values, operation);
-  return std::make_unique<NothingToWaitFor>();
+  return std::make_unique<NoRehearsedWait>();
 }
 
 at::Tensor RehearsedCommunicator::all_gather(at::Tensor const& values) const {

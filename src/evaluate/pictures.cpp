@@ -14,7 +14,7 @@ namespace voxcycle {
 namespace {
 
 /// Pictures are about this many pixels wide.
-constexpr std::int64_t kPixels = 260;
+constexpr std::int64_t kPicturePixels = 260;
 
 /// The middle plane in z of [1, 1, X, Y, Z] with x to the right and y upwards: [Y, X].
 at::Tensor middle_plane(at::Tensor const& field) {
@@ -27,7 +27,7 @@ ColorRange range_of(at::Tensor const& plane) {
 
 Picture picture(std::string caption, at::Tensor const& plane, ColorRange range, ColorMap colors,
                 std::string unit) {
-  auto const scale = static_cast<int>(std::max<std::int64_t>(1, kPixels / plane.size(1)));
+  auto const scale = static_cast<int>(std::max<std::int64_t>(1, kPicturePixels / plane.size(1)));
   return {std::move(caption),
           slice_to_png(values_of(plane), plane.size(0), plane.size(1), range.low, range.high,
                        colors, scale),

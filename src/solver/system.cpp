@@ -21,11 +21,11 @@ namespace {
 constexpr double compatibility_tolerance = 1e-6;
 
 // Residuals between this and its inverse have room in float32, and their squares in float64.
-constexpr double min_plain = 0x1p-40;
+constexpr double min_unscaled = 0x1p-40;
 
 // A power of two near `size`; 1 where that is near enough, or nothing is.
 double unit_near(double size) {
-  bool const plain = size >= min_plain && size <= 1.0 / min_plain;
+  bool const plain = size >= min_unscaled && size <= 1.0 / min_unscaled;
   if (plain || !(size > 0.0 && std::isfinite(size))) return 1.0;
   return std::exp2(std::floor(std::log2(size)));
 }

@@ -53,7 +53,7 @@ std::string without_identity() {
 /// What a shell reports for a command that it cannot start.
 constexpr int kNotStarted = 127;
 /// Between two looks at a child that is waited for; a signal handler's work is seen as fast.
-constexpr std::chrono::milliseconds kPause{20};
+constexpr std::chrono::milliseconds kPollInterval{20};
 
 /// The child's side of the fork: only calls that are safe there.
 [[noreturn]] void become_command(char const* command, int log, pid_t parent) {
@@ -103,7 +103,7 @@ std::optional<int> ChildProcess::poll() {
 }
 
 int ChildProcess::wait() {
-  while (!poll()) std::this_thread::sleep_for(kPause);
+  while (!poll()) std::this_thread::sleep_for(kPollInterval);
   return *status_;
 }
 

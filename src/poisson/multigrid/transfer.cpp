@@ -13,11 +13,11 @@ namespace voxcycle {
 namespace {
 
 // The sizes of a nodal or voxel field of `batch` samples, row by row.
-struct Rows {
+struct RowAxes {
   std::int64_t nx, ny, length;
 
-  static Rows of_nodes(Grid3 const& grid) { return {grid.nodes(0), grid.nodes(1), grid.nodes(2)}; }
-  static Rows of_voxels(Grid3 const& grid) {
+  static RowAxes of_nodes(Grid3 const& grid) { return {grid.nodes(0), grid.nodes(1), grid.nodes(2)}; }
+  static RowAxes of_voxels(Grid3 const& grid) {
     return {grid.voxels[0], grid.voxels[1], grid.voxels[2]};
   }
   std::int64_t offset(std::int64_t sample, std::int64_t x, std::int64_t y) const {
@@ -27,7 +27,7 @@ struct Rows {
 
 // Calls body(sample, x, y, buffer) for every row, with a buffer of `scratch` values a thread.
 template <class T, class Body>
-void for_each_row(std::int64_t batch, Rows const& rows, std::int64_t scratch, Body const& body) {
+void for_each_row(std::int64_t batch, RowAxes const& rows, std::int64_t scratch, Body const& body) {
   parallel_for(batch * rows.nx * rows.ny, 8 * rows.length,
                [&](std::int64_t begin, std::int64_t end) {
                  std::vector<T> buffer(scratch);
@@ -39,7 +39,7 @@ void for_each_row(std::int64_t batch, Rows const& rows, std::int64_t scratch, Bo
 
 template <class T>
 void restrict_rows(T const* r, T* out, std::int64_t batch, Grid3 const& fine) {
-  Rows const from = Rows::of_nodes(fine), to = Rows::of_nodes(fine.coarsened());
+  RowAxes const from = RowAxes::of_nodes(fine), to = RowAxes::of_nodes(fine.coarsened());
   for_each_row<T>(batch, to, from.length, [&](auto sample, auto x, auto y, std::vector<T>& sum) {
     std::fill(sum.begin(), sum.end(), T(0));
     for (std::int64_t dx = -1; dx <= 1; ++dx) {
@@ -67,7 +67,7 @@ void restrict_rows(T const* r, T* out, std::int64_t batch, Grid3 const& fine) {
 
 template <class T>
 void prolong_rows(T const* e, T* x_out, std::int64_t batch, Grid3 const& fine) {
-  Rows const to = Rows::of_nodes(fine), from = Rows::of_nodes(fine.coarsened());
+  RowAxes const to = RowAxes::of_nodes(fine), from = RowAxes::of_nodes(fine.coarsened());
   for_each_row<T>(batch, to, from.length, [&](auto sample, auto x, auto y, std::vector<T>& mean) {
     // An odd index lies between two coarse ones; an even one is its own twice.
     T const* const rows[4] = {e + from.offset(sample, x / 2, y / 2),
@@ -88,7 +88,7 @@ void prolong_rows(T const* e, T* x_out, std::int64_t batch, Grid3 const& fine) {
 
 template <class T>
 void average_rows(T const* nu, T* out, std::int64_t batch, Grid3 const& fine) {
-  Rows const from = Rows::of_voxels(fine), to = Rows::of_voxels(fine.coarsened());
+  RowAxes const from = RowAxes::of_voxels(fine), to = RowAxes::of_voxels(fine.coarsened());
   for_each_row<T>(batch, to, 0, [&](auto sample, auto x, auto y, std::vector<T>&) {
     T* const row = out + to.offset(sample, x, y);
     std::fill(row, row + to.length, T(0));
