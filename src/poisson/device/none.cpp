@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/device.hpp"
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/no_element_launch.hpp"
 
+#include "poisson/multigrid/body_points.hpp"
 #include "poisson/operator/device.hpp"
 
 namespace voxcycle::on_gpu {
@@ -91,3 +93,5 @@ void black_box_couplings(StencilSource const& /*fine*/, at::Tensor const& /*weig
 }
 
 }  // namespace voxcycle::on_gpu
+
+template struct voxcycle::ElementLaunches<voxcycle::BodyJobs>;
