@@ -21,11 +21,11 @@ namespace {
 /// Whether the micro-batches of a rank are computed as one: on CPUs, small fields take less time
 /// than what every operation costs besides. Samples have the same bits either way, as long as
 /// oneDNN's convolutions do not look at their number (tests/unit/network/conv_test.cpp).
-bool joins(LocalBatch const& batch, at::Device device) {
+bool joins(std::vector<LossInput> const& micro_batches) {
   constexpr std::int64_t max_voxels = std::int64_t{1} << 22;
   std::int64_t voxels = 0;
-  for (auto const& micro_batch : batch.nu) voxels += micro_batch.numel();
-  return device.is_cpu() && batch.nu.size() > 1 && voxels <= max_voxels;
+  for (auto const& micro_batch : micro_batches) voxels += micro_batch.nu.numel();
+  return micro_batches.size() > 1 && !is_on_gpu(micro_batches.front().nu) && voxels <= max_voxels;
 }
 
 LossInput joined(std::vector<LossInput> const& micro_batches) {
@@ -35,7 +35,10 @@ LossInput joined(std::vector<LossInput> const& micro_batches) {
     for (auto const& micro_batch : micro_batches) parts.push_back(micro_batch.*field);
     return at::cat(parts);
   };
-  return {{}, all(&LossInput::nu), all(&LossInput::f), all(&LossInput::u_ref)};
+  LossInput whole{{}, all(&LossInput::nu), all(&LossInput::f), all(&LossInput::u_ref)};
+  for (auto const& [u, nu, f, u_ref, samples] : micro_batches)
+    whole.samples.insert(whole.samples.end(), samples.begin(), samples.end());
+  return whole;
 }
 
 /// What losses look at, micro-batch by micro-batch, but u. A rank without micro-batches takes part
@@ -56,11 +59,12 @@ std::vector<LossInput> local_inputs(BatchContext const& c, LocalBatch const& bat
       return all.empty() ? at::Tensor() : all[k].to(type, /*non_blocking=*/true);
     };
     micro_batches.push_back({{}, field(batch.nu), field(batch.f), reference(k)});
+    if (k < batch.origin.size()) micro_batches.back().samples = batch.origin[k];
   }
-  if (joins(batch, device)) micro_batches = {joined(micro_batches)};
+  if (joins(micro_batches)) micro_batches = {joined(micro_batches)};
   if (micro_batches.empty()) {
     at::Tensor const none = at::empty(c.grid.voxel_shape(0), type);
-    micro_batches.push_back({{}, none, c.source == SourceKind::sampled ? none : at::Tensor(), {}});
+    micro_batches.push_back({{}, none, c.source == SourceKind::sampled ? none : at::Tensor()});
   }
   return micro_batches;
 }
