@@ -64,7 +64,8 @@ std::vector<LossInput> local_inputs(BatchContext const& c, LocalBatch const& bat
   if (joins(micro_batches)) micro_batches = {joined(micro_batches)};
   if (micro_batches.empty()) {
     at::Tensor const none = at::empty(c.grid.voxel_shape(0), type);
-    micro_batches.push_back({{}, none, c.source == SourceKind::sampled ? none : at::Tensor()});
+    micro_batches.push_back(
+        {{}, none, c.source == SourceKind::sampled ? none : at::Tensor(), {}, {}});
   }
   return micro_batches;
 }
