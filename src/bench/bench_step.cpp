@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bench/measure.hpp"
+#include "bench/operator_counts.hpp"
 #include "bench/step_profile.hpp"
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -183,6 +184,10 @@ BenchResult bench_step(BenchOptions const& o) {
   }
   if (o.reductions.size() == 2) add("ratio", first.seconds / contenders[1].seconds);
   if (o.with_baseline) add("speedup", contenders.back().seconds / first.seconds);
+  auto const counts = count_operators([&] { first.trial->step(); });
+  members["operators"] = counts.operators;
+  members["copies"] = counts.copies;
+  members["host_waits"] = counts.host_waits;
   std::string problem;
   if (!o.profile.empty()) problem = add_profile(o, *first.trial, members);
   members["peak_bytes"] = bytes.peak;

@@ -69,7 +69,9 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
       data_.u_ref.push_back(
           pinned(at::rand(grid.node_shape(micro_batch.size()), random, at::kDouble)));
     }
-    data_.origin.emplace_back(micro_batch.size());
+    data_.origin.emplace_back();
+    for (std::int64_t k = micro_batch.begin; k < micro_batch.end; ++k)
+      data_.origin.back().push_back({.index = k});
   }
 }
 

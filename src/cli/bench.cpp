@@ -94,7 +94,8 @@ Command bench_command() {
   return {
       "bench",
       "medians and ratios within one run (see train.precision, run.device)",
-      {{"grid", "N", "voxels an axis (default: energy, reference 128; io 64; step, loss, conv 32)"},
+      {{"grid", "N",
+        "voxels per axis (default: energy, reference 128; io 64; step, loss, conv 32)"},
        {"batch", "N", "step, loss, io: global batch (default: 8); conv: samples (default: 2)"},
        {"channels", "N", "conv: channels (default: 16)"},
        {"reduction", "LIST", "step: exact, fast or exact,fast (side by side)"},

@@ -170,7 +170,8 @@ std::string describe_training(TrainOptions options, Config const& config, Commun
   text += format("\npredicted training time %s on %d %s, held-out evaluations not counted\n",
                  format_seconds(seconds).c_str(), comm.size(),
                  comm.size() == 1 ? "process" : "processes");
-  text += "memory: most that a process holds; sums: what it adds to sums over processes a step\n";
+  text +=
+      "memory: the most that a process holds; sums: what it adds to sums over processes per step\n";
   if (scaled) text += "* scaled from the next coarser level by voxels, not timed\n";
   return text;
 }

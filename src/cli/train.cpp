@@ -134,7 +134,8 @@ void show_levels(TrainOptions const& options, Communicator const& comm) {
     if (!has_block(options.network, plan.grid.level())) {
       parts.emplace_back("smoothing steps alone (not in network.channels)");
     }
-    if (together > 1) parts.push_back(format("%d processes a sample, in slabs along x", together));
+    if (together > 1)
+      parts.push_back(format("%d processes per sample, in slabs along x", together));
     std::int64_t const micro_batches = micro_batch_count(plan.batch, options.micro_batch_size);
     if (plan.optimizer != kLbfgs && micro_batches < groups) {
       parts.push_back(format(

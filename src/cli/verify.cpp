@@ -55,7 +55,7 @@ Command verify_command() {
   return {"verify",
           "that a training has the same bits on any number of processes",
           {{"ranks", "LIST", "numbers of processes to compare (default: 1,2,3)"},
-           {"steps", "N", "steps a visit (default: 5)"},
+           {"steps", "N", "steps per stage (default: 5)"},
            {"launcher", "TEXT", "how to start {} processes (default: mpirun -n {} ...; '': none)",
             Empty::allowed},
            {"json", "FILE", "where the result goes: identical, ranks, steps, first_difference"},

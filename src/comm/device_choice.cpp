@@ -75,7 +75,7 @@ Communicator const& DeviceChoice::comm() {
             ? "built without NCCL: sums go through the host's memory, which is slow. ./dev setup "
               "--cuda and ./dev build bring it."
             : "several processes share a GPU: their sums go through the host's memory, which is "
-              "slow. Start one process a GPU.");
+              "slow. Start one process per GPU.");
   }
   comm_ = nccl_ ? nccl_.get() : &host_;
   return *comm_;

@@ -227,7 +227,8 @@ int status_of(GenerateResult const& result, std::string const& directory,
     if (speaks) {
       log_error(
           "stopped before another shard was whole: nothing was gained. Give it more time or "
-          "processes, or let shards have fewer samples (data.shard_samples, one number a level).");
+          "processes, or let shards have fewer samples (data.shard_samples, one number per "
+          "level).");
     }
     return 1;
   }

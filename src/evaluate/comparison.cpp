@@ -198,7 +198,7 @@ std::string comparison_section(Comparison const& c) {
   std::string content =
       element("p", "class='quiet'", html::grid(conditions(c))) +
       html::error_table({"method", "relative L2, mean", "max", "energy norm, mean", "max",
-                         "time a sample", "of it setup", "iterations"},
+                         "time per sample", "of it setup", "iterations"},
                         rows) +
       element("p", "class='quiet'",
               "* No other method is both faster and closer, by mean energy-norm "

@@ -24,7 +24,7 @@ void Slabs::require_fits(Grid3 const& grid) const {
                      "run.spatial_processes = "
                          << count << " does not fit grid " << at.label() << ": its " << at.voxels[0]
                          << " planes along x must be a multiple of " << 2 * count
-                         << ". Choose fewer processes a sample, or let "
+                         << ". Choose fewer processes per sample, or let "
                             "run.spatial_above be "
                          << at.level() << " or more.");
     if (!at.divisible(1)) return;

@@ -22,7 +22,7 @@ struct FastPoisson::Impl {
     for (int axis = 0; axis < 3; ++axis) {
       VOXCYCLE_REQUIRE(grid.voxels[axis] < (1 << 15),
                        "grid " << grid.name() << " is too long for this solver. Use fewer than "
-                               << (1 << 15) << " voxels an axis.");
+                               << (1 << 15) << " voxels per axis.");
       axes[axis] = axis_modes(grid, problem.boundary, axis);
     }
     if (axes[0].count * axes[1].count * axes[2].count == 0) {

@@ -39,7 +39,7 @@ struct SpectrumOfBox::Impl {
     for (int a = 0; a < 3; ++a) {
       VOXCYCLE_REQUIRE(grid.voxels[a] < (1 << 15),
                        "grid " << grid.name() << " is too long for a spectrum. Use fewer than "
-                               << (1 << 15) << " voxels an axis.");
+                               << (1 << 15) << " voxels per axis.");
       axes[a] = axis_modes(grid, problem.boundary, a);
       for (int k = 0; k < axes[a].count; ++k) {
         squares_of_k[a].push_back(std::pow(wavenumber(axes[a], grid.lengths[a], longest, k), 2));

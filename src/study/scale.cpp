@@ -79,7 +79,7 @@ std::vector<ScaleTable> tables_of(ScaleOptions const& options, TrainOptions cons
     }
     return {
         {"strong scaling: the same batch", "strong", strong_scaling(processes, batch, together)},
-        {"weak scaling: the same samples a process", "weak",
+        {"weak scaling: the same samples per process", "weak",
          weak_scaling(processes, batch, together)}};
   }
   if (options.processes.empty()) {
@@ -165,7 +165,7 @@ ScaleReport scale(Config const& config, ScaleOptions const& options) {
   auto const times = measure(tables, options.rounds, steps);
 
   std::string text =
-      format("training step at %s on %s, %d %s a process, the faster of %ld rounds\n",
+      format("training step at %s on %s, %d %s per process, the faster of %ld rounds\n",
              grid.label().c_str(), steps.device().c_str(), threads,
              threads == 1 ? "thread" : "threads", static_cast<long>(options.rounds));
   auto members = Json::object({{"grid", grid.level()},

@@ -6,6 +6,7 @@
 
 #include "train/energy_scale.hpp"
 #include "train/losses.hpp"
+#include "train/sample_numbers.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
@@ -23,12 +24,13 @@ class EnergyMultigridLoss final : public Loss {
     auto const b = source_.load(in.f, in.u.scalar_type());
     at::Tensor const one = at::ones_like(in.nu);
     Multigrid const multigrid(problem_.grid, problem_.boundary, in.nu, {.dtype = dtype});
-    at::Tensor scale, scale_of_one;
-    {
+    at::Tensor const scales = scales_.of(in.samples, in.u.device(), [&] {
       at::Tensor const solution = scale_.solution(in.nu, multigrid, b);
-      scale = scale_.stored_energy(solution, in.nu);
-      scale_of_one = scale_.stored_energy(solution, one);
-    }
+      return at::stack({scale_.stored_energy(solution, in.nu), scale_.stored_energy(solution, one)},
+                       1);
+    });
+    at::Tensor const scale = scales.select(1, 0);
+    at::Tensor const scale_of_one = scales.select(1, 1);
     auto [energy, gradient] = energy_and_gradient(in.u, in.nu, problem_.grid, b);
     at::Tensor const e = multigrid.cycle(gradient.neg());
     auto const of_error = energy_and_gradient(e, one, problem_.grid);
@@ -41,6 +43,7 @@ class EnergyMultigridLoss final : public Loss {
   LossProblem problem_;
   SourceTerm source_;
   EnergyScale scale_;
+  SampleNumbers mutable scales_;  ///< of nu and of 1
 };
 
 }  // namespace

@@ -196,7 +196,7 @@ class LbfgsStepper final : public Stepper {
     if (plan_.iterates_batches()) {
       text += format(", %ld shared with the next iteration", static_cast<long>(plan_.overlap));
     }
-    text += format("; %.3g million variables, history of %ld pairs: %s a process of %d",
+    text += format("; %.3g million variables, history of %ld pairs: %s per process of %d",
                    1e-6 * static_cast<double>(parameters_.size()),
                    static_cast<long>(options_.lbfgs.pairs), format_bytes(history().bytes()).c_str(),
                    setup_.process_grid.all.size());

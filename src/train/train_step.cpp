@@ -18,6 +18,29 @@
 namespace voxcycle {
 namespace {
 
+/// Whether the micro-batches of a rank are computed as one: on CPUs, small fields take less time
+/// than what every operation costs besides. Samples have the same bits either way, as long as
+/// oneDNN's convolutions do not look at their number (tests/unit/network/conv_test.cpp).
+bool joins(std::vector<LossInput> const& micro_batches) {
+  constexpr std::int64_t max_voxels = std::int64_t{1} << 22;
+  std::int64_t voxels = 0;
+  for (auto const& micro_batch : micro_batches) voxels += micro_batch.nu.numel();
+  return micro_batches.size() > 1 && !is_on_gpu(micro_batches.front().nu) && voxels <= max_voxels;
+}
+
+LossInput joined(std::vector<LossInput> const& micro_batches) {
+  auto const all = [&](at::Tensor LossInput::*field) {
+    if (!(micro_batches.front().*field).defined()) return at::Tensor();
+    std::vector<at::Tensor> parts;
+    for (auto const& micro_batch : micro_batches) parts.push_back(micro_batch.*field);
+    return at::cat(parts);
+  };
+  LossInput whole{{}, all(&LossInput::nu), all(&LossInput::f), all(&LossInput::u_ref)};
+  for (auto const& [u, nu, f, u_ref, samples] : micro_batches)
+    whole.samples.insert(whole.samples.end(), samples.begin(), samples.end());
+  return whole;
+}
+
 /// What losses look at, micro-batch by micro-batch, but u. A rank without micro-batches takes part
 /// with an empty one.
 /// @param datum  of the boundary: float32 would have few digits left for what lies far from 0
@@ -36,10 +59,13 @@ std::vector<LossInput> local_inputs(BatchContext const& c, LocalBatch const& bat
       return all.empty() ? at::Tensor() : all[k].to(type, /*non_blocking=*/true);
     };
     micro_batches.push_back({{}, field(batch.nu), field(batch.f), reference(k)});
+    if (k < batch.origin.size()) micro_batches.back().samples = batch.origin[k];
   }
+  if (joins(micro_batches)) micro_batches = {joined(micro_batches)};
   if (micro_batches.empty()) {
     at::Tensor const none = at::empty(c.grid.voxel_shape(0), type);
-    micro_batches.push_back({{}, none, c.source == SourceKind::sampled ? none : at::Tensor(), {}});
+    micro_batches.push_back(
+        {{}, none, c.source == SourceKind::sampled ? none : at::Tensor(), {}, {}});
   }
   return micro_batches;
 }
@@ -54,13 +80,15 @@ LossTerms evaluate(Loss const& loss, LossInput const& micro_batch) {
 /// Samples whose loss is not finite, in words; empty if all are.
 std::string describe_bad_samples(LocalBatch const& batch, std::vector<LossTerms> const& terms) {
   constexpr int maximum = 8;
+  std::vector<at::Tensor> values;
+  for (auto const& term : terms) values.push_back(term.values);
+  at::Tensor const is_finite = on_host(at::cat(values).isfinite());
   std::string text;
   int count = 0;
-  for (std::size_t k = 0; k < batch.origin.size(); ++k) {
-    for (std::size_t i = 0; i < batch.origin[k].size(); ++i) {
-      double const value = terms[k].values[static_cast<std::int64_t>(i)].item<double>();
-      if (std::isfinite(value) || ++count > maximum) continue;
-      auto const& origin = batch.origin[k][i];
+  std::int64_t sample = 0;
+  for (auto const& micro_batch : batch.origin) {
+    for (auto const& origin : micro_batch) {
+      if (is_finite[sample++].item<bool>() || ++count > maximum) continue;
       text += format(" %ld", static_cast<long>(origin.index));
       if (origin.set > 0) text += format(" (data set %d)", origin.set + 1);
     }
@@ -126,6 +154,7 @@ BatchResult batch_gradient(BatchContext const& c, LocalBatch const& batch,
       .layout = c.layout,
       .total_micro_batches = micro_batch_count(options.samples, c.micro_batch_size),
       .total_samples = options.samples,
+      .micro_batch_size = c.micro_batch_size,
       .recompute = c.recompute};
   c.reducer.begin(context.total_micro_batches * c.process_grid.slabs.count);
   double const datum = c.network.problems()->at(context, c.grid).datum;
@@ -142,7 +171,8 @@ BatchResult batch_gradient(BatchContext const& c, LocalBatch const& batch,
   for (std::size_t k = 0; k < u.size(); ++k) {
     micro_batches[k].u = u[k].detach().contiguous();
     terms.push_back(evaluate(c.loss, micro_batches[k]));
-    sums.push_back(terms.back().values.sum().view({1}));
+    for (at::Tensor const& micro_batch : terms.back().values.split(c.micro_batch_size))
+      sums.push_back(micro_batch.sum().view({1}));
     gradients.push_back(terms.back().gradient.div_(static_cast<double>(options.samples)));
   }
   at::Tensor const loss_terms = on_host(at::stack(sums));

@@ -148,7 +148,7 @@ class Agreement(Gpus):
         with gpus(2):
             said, own = self.train("own", *options, ranks=2)
         self.assertIn("NCCL", said)
-        self.assertIn("16^3: 2 processes a sample", said)
+        self.assertIn("16^3: 2 processes per sample", said)
         self.assertEqual(own, shared, "by NCCL and through the host")
         self.train("cpu", *options, "--run.device", "cpu", ranks=2)
         self.assert_close_losses("own", "cpu", 1e-9)

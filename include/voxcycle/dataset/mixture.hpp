@@ -5,6 +5,7 @@
 #include "voxcycle/dataset/sample_source.hpp"
 #include "voxcycle/dataset/sampler.hpp"
 
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -16,7 +17,7 @@ struct SampleOrigin {
   int set = 0;             ///< data set, from 0
   std::int64_t index = 0;  ///< sample in it
   int orientation = 0;     ///< of the grid's, see orientations()
-  bool operator==(SampleOrigin const&) const = default;
+  auto operator<=>(SampleOrigin const&) const = default;
 };
 
 struct MixtureOptions {

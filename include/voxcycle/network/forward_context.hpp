@@ -16,8 +16,9 @@ struct IValue;
 
 namespace voxcycle {
 
-/// The micro-batches (see grid/micro_batches.hpp) of one rank, one tensor each. Every layer maps
-/// micro-batches to micro-batches and computes each with the same shapes whoever owns it, so that
+/// The micro-batches (see grid/micro_batches.hpp) of one rank, one tensor each, or several in a
+/// tensor (ForwardContext::micro_batch_size). Every layer maps micro-batches to micro-batches.
+/// Whatever adds up samples computes each micro-batch with the same shapes whoever owns it, so that
 /// its bits do not depend on the number of ranks. A rank that owns none passes one micro-batch of
 /// zero samples: it still takes part in every sum.
 using MicroBatches = std::vector<at::Tensor>;
@@ -46,6 +47,9 @@ struct ForwardContext {
   at::MemoryFormat layout = at::MemoryFormat::ChannelsLast3d;
   std::int64_t total_micro_batches = 1;  ///< of all ranks
   std::int64_t total_samples = 1;        ///< of all ranks
+  /// Samples of a micro-batch where one tensor holds several, whose weight gradients are terms of
+  /// their own; 0: each tensor is one.
+  std::int64_t micro_batch_size = 0;
   /// Whether pieces of the network keep only their inputs for backward (recompute.hpp).
   bool recompute = false;
   StatisticsRecord* statistics = nullptr;  ///< of the piece under way, if it will run again

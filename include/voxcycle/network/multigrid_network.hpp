@@ -23,7 +23,7 @@ class LevelEquation;
 /// zero: a newly entered finer level reproduces S P uc before any training there. Grids that double
 /// the finest level have no block: u_n = S P u_{n/2}.
 ///
-/// With NetworkOptions::directions the head makes several fields, and of all sums with S P uc that
+/// With NetworkOptions::subspace the head makes several fields, and of all sums with S P uc that
 /// with the least energy is u_n (best_correction.hpp): no block can raise the energy. The coarsest
 /// level, which is solved directly, has no head then.
 class MultigridNetwork : public Network {

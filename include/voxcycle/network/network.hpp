@@ -50,7 +50,7 @@ struct NetworkOptions {
   std::int64_t depth = 3;           ///< unet: halvings below the grid of the pass, 1 to 16
   std::int64_t base_channels = 16;  ///< unet: channels on that grid, doubled by each halving
   Adaptation adaptation = Adaptation::no;
-  std::vector<std::int64_t> cycle_levels{};  ///< unet with adaptation, multigrid with directions:
+  std::vector<std::int64_t> cycle_levels{};  ///< unet with adaptation, multigrid with a subspace:
                                              ///< coarsest first, e.g. 8, 16
 
   bool operator==(NetworkOptions const&) const = default;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/dataset/mixture.hpp"
 #include "voxcycle/field/source.hpp"
 #include "voxcycle/grid/grid3.hpp"
 #include "voxcycle/poisson/boundary.hpp"
@@ -30,6 +31,7 @@ struct LossInput {
   at::Tensor f;      ///< shape of nu; undefined unless problem.source is sampled
   at::Tensor u_ref;  ///< reference solutions, shape of u, measured from the datum, too; undefined
                      ///< unless needs_reference(the loss)
+  std::vector<SampleOrigin> samples{};  ///< who they are; empty where nobody knows
 };
 
 /// Loss of each sample of one micro-batch, and its gradient in u; the step divides by the global

@@ -28,9 +28,28 @@ using torch::autograd::variable_list;
 
 constexpr auto kChannelsLast = at::MemoryFormat::ChannelsLast3d;
 
-/// [channels] float64. The libraries' own gradient of a bias is slow for transposed convolutions.
-at::Tensor sum_of_voxels(at::Tensor const& y) {
-  return norm_loops::moments(y).narrow(1, 0, y.size(1)).sum(0);
+/// [n, channels] float64. The libraries' own gradient of a bias is slow for transposed
+/// convolutions.
+at::Tensor sums_of_voxels(at::Tensor const& y) {
+  return norm_loops::moments(y).narrow(1, 0, y.size(1));
+}
+
+/// First sample and number of samples of each term of a weight's gradient.
+std::vector<std::pair<std::int64_t, std::int64_t>> terms_of(ForwardContext const& context,
+                                                            std::int64_t samples) {
+  std::int64_t const most = context.micro_batch_size > 0 ? context.micro_batch_size : samples;
+  std::vector<std::pair<std::int64_t, std::int64_t>> terms;
+  for (std::int64_t first = 0; first < samples; first += most)
+    terms.emplace_back(first, std::min(most, samples - first));
+  return terms;
+}
+
+/// Adds a term of the gradient of a weight or bias, by the reducer if there is one.
+void add(ForwardContext const& context, at::Tensor const& parameter, at::Tensor const& term,
+         at::Tensor& sum) {
+  if (context.reducer != nullptr) return context.reducer->add_micro_batch(parameter, term);
+  at::Tensor const gradient = term.to(parameter.scalar_type());
+  sum = sum.defined() ? sum + gradient : gradient;
 }
 
 /// Slabs come with their neighbours' planes.
@@ -107,21 +126,21 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
         continue;
       }
       at::Tensor const gradient = dy[k].contiguous(context.layout);
-      auto found = slab_conv::backward(geometry(kind, context), gradient, x, w, needs_dx);
-      found.w = channel_padding::cut_back_weight(found.w, weight);
-      at::Tensor db = has_bias ? sum_of_voxels(gradient) : at::Tensor();
-      std::move(found.x.begin(), found.x.end(), dx);
-      if (!context.counts()) continue;
-      if (context.reducer != nullptr) {
-        context.reducer->add_micro_batch(weight, found.w);
-        if (has_bias) context.reducer->add_micro_batch(bias, db);
-        continue;
+      auto const of_geometry = geometry(kind, context);
+      if (needs_dx) {
+        auto found = slab_conv::input_gradient(of_geometry, gradient, x, w);
+        std::move(found.begin(), found.end(), dx);
       }
-      at::Tensor const dw = found.w.to(weight.scalar_type());
-      dw_sum = dw_sum.defined() ? dw_sum + dw : dw;
-      if (has_bias) {
-        db = db.to(weight.scalar_type());
-        db_sum = db_sum.defined() ? db_sum + db : db;
+      if (!context.counts()) continue;
+      at::Tensor const sums = has_bias ? sums_of_voxels(gradient) : at::Tensor();
+      for (auto const& [first, count] : terms_of(context, gradient.size(0))) {
+        variable_list samples;
+        for (auto const& part : x) samples.push_back(part.narrow(0, first, count));
+        at::Tensor const dw = channel_padding::cut_back_weight(
+            slab_conv::weight_gradient(of_geometry, gradient.narrow(0, first, count), samples, w),
+            weight);
+        add(context, weight, dw, dw_sum);
+        if (has_bias) add(context, bias, sums.narrow(0, first, count).sum(0), db_sum);
       }
     }
     if (context.reducer != nullptr) {

@@ -100,6 +100,17 @@ bool is_garbled(Geometry const& g, at::Tensor const& gradient, int cut_axes) {
   return gradient.size(2) == 2 && onednn_adds_zeros(g, gradient, cut_axes);
 }
 
+/// Whether torch takes a sample past oneDNN, through a loop many times slower that rounds
+/// otherwise: a lone one of few values in float32.
+bool goes_past_onednn(at::Tensor const& x) {
+  constexpr std::int64_t few_rows = 20480;
+  return x.is_cpu() && x.size(0) == 1 && x.scalar_type() == at::kFloat && at::hasMKLDNN() &&
+         x.numel() / x.size(4) <= few_rows;
+}
+at::Tensor twice(at::Tensor const& x) {
+  return at::cat({x, x}).contiguous(x.suggest_memory_format());
+}
+
 at::Tensor convolve(Geometry const& g, at::Tensor const& field, at::Tensor const& w,
                     std::optional<at::Tensor> const& b, int cut_axes) {
   at::Tensor const x = input_like(g, w, field);
@@ -108,49 +119,40 @@ at::Tensor convolve(Geometry const& g, at::Tensor const& field, at::Tensor const
     return convolve(g, with_zeros(g, x), w, b, 1);
   }
   std::vector<std::int64_t> const stride(3, g.stride), padding = padding_of(g, cut_axes);
-  // torch takes a lone float32 sample of few values (n c x y <= 20480) past oneDNN, through a loop
-  // many times slower.
-  bool const past_onednn = x.size(0) == 1 && x.scalar_type() == at::kFloat && x.device().is_cpu();
-  if (past_onednn && !g.transposed && at::hasMKLDNN()) {
+  if (goes_past_onednn(x)) {
+    if (g.transposed) return convolve(g, twice(x), w, b, cut_axes).narrow(0, 0, 1);
     return at::mkldnn_convolution(x, w, b, padding, stride, {1, 1, 1}, 1);
   }
   return at::convolution(x, w, b, stride, padding, {1, 1, 1}, g.transposed, {0, 0, 0}, 1);
 }
 
-struct Wanted {
-  bool x, w;
-};
+/// Which of the two gradients: that of the fields or that of the weight.
+enum class Wanted { x, w };
 
-struct SlabGradients {
-  at::Tensor x, w;
-};
-
-SlabGradients library_gradients(Geometry const& g, at::Tensor const& gradient, at::Tensor const& x,
-                                at::Tensor const& w, int cut_axes, Wanted wanted) {
+at::Tensor library_gradient(Geometry const& g, at::Tensor const& gradient, at::Tensor const& x,
+                            at::Tensor const& w, int cut_axes, Wanted wanted) {
+  bool const of_x = wanted == Wanted::x;
   if (x.is_meta()) {
     auto const [dx, dw] =
-        conv_rehearsal::backward(rehearsed(g, cut_axes), gradient, x, w, wanted.x, wanted.w);
-    return {dx, dw};
+        conv_rehearsal::backward(rehearsed(g, cut_axes), gradient, x, w, of_x, !of_x);
+    return of_x ? dx : dw;
   }
+  if (of_x && goes_past_onednn(x))
+    return library_gradient(g, twice(gradient), twice(x), w, cut_axes, wanted).narrow(0, 0, 1);
   std::vector<std::int64_t> const stride(3, g.stride), padding = padding_of(g, cut_axes);
   auto const [dx, dw, db] =
       at::convolution_backward(gradient, x, w, at::OptionalIntArrayRef(), stride, padding,
-                               {1, 1, 1}, g.transposed, {0, 0, 0}, 1, {wanted.x, wanted.w, false});
-  return {dx, dw};
+                               {1, 1, 1}, g.transposed, {0, 0, 0}, 1, {of_x, !of_x, false});
+  return of_x ? dx : dw;
 }
 
-SlabGradients differentiate(Geometry const& g, at::Tensor const& gradient, at::Tensor const& x,
-                            at::Tensor const& w, int cut_axes, Wanted wanted) {
-  if (wanted.w && is_garbled(g, gradient, cut_axes)) {
-    SlabGradients found;
-    if (wanted.x) found.x = differentiate(g, gradient, x, w, cut_axes, {.x = true, .w = false}).x;
-    found.w = differentiate(g, gradient, with_zeros(g, x), w, 1, {.x = false, .w = true}).w;
-    return found;
-  }
-  auto [dx, dw] =
-      library_gradients(g, output_like(g, w, gradient), input_like(g, w, x), w, cut_axes, wanted);
-  if (wanted.x) dx = channel_padding::cut_back(dx, 1, x.size(1));
-  return {dx, dw};
+at::Tensor differentiate(Geometry const& g, at::Tensor const& gradient, at::Tensor const& x,
+                         at::Tensor const& w, int cut_axes, Wanted wanted) {
+  if (wanted == Wanted::w && is_garbled(g, gradient, cut_axes))
+    return differentiate(g, gradient, with_zeros(g, x), w, 1, wanted);
+  at::Tensor const found =
+      library_gradient(g, output_like(g, w, gradient), input_like(g, w, x), w, cut_axes, wanted);
+  return wanted == Wanted::x ? channel_padding::cut_back(found, 1, x.size(1)) : found;
 }
 
 /// What one slab reads and writes.
@@ -252,8 +254,7 @@ std::vector<at::Tensor> input_gradient_in_slabs(Geometry const& g, at::Tensor co
   }
   auto const part_of_gradient = [&](std::int64_t n, Slab const& slab) {
     return differentiate(g, part_of(sample_of(gradient, n), slab.y), planes_of(x, n, slab.x), w, 1,
-                         {.x = true, .w = false})
-        .x;
+                         Wanted::x);
   };
   std::int64_t const count = x.front().size(2);
   for (std::int64_t n = 0; n < gradient.size(0); ++n) {
@@ -287,21 +288,19 @@ at::Tensor weight_gradient_in_slabs(Geometry const& g, at::Tensor const& gradien
       if (is_on_gpu(gradient) && slabs.size() == 1 && strips.size() == 1) {
         std::vector<at::Tensor> sample;
         for (auto const& part : x) sample.push_back(sample_of(part, n));
-        dw.add_(
-            differentiate(g, sample_of(gradient, n), joined(sample), w, 0, {.x = false, .w = true})
-                .w);
+        dw.add_(differentiate(g, sample_of(gradient, n), joined(sample), w, 0, Wanted::w));
         continue;
       }
       at::Tensor const x_slab = planes_of(x, n, slab.x);
       at::Tensor const y_slab = part_of(sample_of(gradient, n), slab.y);
       if (is_on_gpu(gradient) && strips.size() == 1) {
-        dw.add_(differentiate(g, y_slab, x_slab, w, 1, {.x = false, .w = true}).w);
+        dw.add_(differentiate(g, y_slab, x_slab, w, 1, Wanted::w));
         continue;
       }
       for (auto const& strip : strips) {
         at::Tensor const x_part = part_of(x_slab, strip.x, 3).contiguous(kLayout);
         at::Tensor const y_part = part_of(y_slab, strip.y, 3).contiguous(kLayout);
-        dw.add_(differentiate(g, y_part, x_part, w, 2, {.x = false, .w = true}).w);
+        dw.add_(differentiate(g, y_part, x_part, w, 2, Wanted::w));
       }
     }
   }
@@ -333,30 +332,27 @@ at::Tensor forward(Geometry const& g, at::TensorList x, at::Tensor const& w,
                           : forward_whole(g, x, w, b);
 }
 
-Gradients backward(Geometry const& g, at::Tensor const& gradient, at::TensorList x,
-                   at::Tensor const& w, bool needs_x) {
-  Gradients found;
-  if (goes_in_slabs(x)) {
-    std::int64_t const rows = std::max<std::int64_t>(8, max_in_plane / gradient.size(4));
-    if (needs_x) found.x = input_gradient_in_slabs(g, gradient, x, w, default_planes);
-    found.w = weight_gradient_in_slabs(g, gradient, x, w, default_planes, rows);
-    return found;
-  }
-  at::Tensor const& summed = g.transposed ? x.front() : gradient;
-  bool const sums_in_slabs = is_on_gpu(gradient) && summed.size(0) * voxels_of(summed) > max_in_sum;
-  SlabGradients whole;
-  if (needs_x || !sums_in_slabs) {
-    whole = differentiate(g, gradient, joined(x), w, 0, {.x = needs_x, .w = !sums_in_slabs});
-  }
-  found.w = whole.w;
-  if (sums_in_slabs) {
-    std::int64_t const planes = planes_in_sum(summed.size(2), summed.size(3) * summed.size(4));
-    found.w = weight_gradient_in_slabs(g, gradient, x, w, planes, summed.size(3));
-  }
+std::vector<at::Tensor> input_gradient(Geometry const& g, at::Tensor const& gradient,
+                                       at::TensorList x, at::Tensor const& w) {
+  if (goes_in_slabs(x)) return input_gradient_in_slabs(g, gradient, x, w, default_planes);
   std::vector<std::int64_t> channels;
   for (auto const& part : x) channels.push_back(part.size(1));
-  if (needs_x) found.x = at::split_with_sizes(whole.x, channels, 1);
-  return found;
+  at::Tensor const dx = differentiate(g, gradient, joined(x), w, 0, Wanted::x);
+  return at::split_with_sizes(dx, channels, 1);
+}
+
+at::Tensor weight_gradient(Geometry const& g, at::Tensor const& gradient, at::TensorList x,
+                           at::Tensor const& w) {
+  if (goes_in_slabs(x)) {
+    std::int64_t const rows = std::max<std::int64_t>(8, max_in_plane / gradient.size(4));
+    return weight_gradient_in_slabs(g, gradient, x, w, default_planes, rows);
+  }
+  at::Tensor const& summed = g.transposed ? x.front() : gradient;
+  if (is_on_gpu(gradient) && summed.size(0) * voxels_of(summed) > max_in_sum) {
+    std::int64_t const planes = planes_in_sum(summed.size(2), summed.size(3) * summed.size(4));
+    return weight_gradient_in_slabs(g, gradient, x, w, planes, summed.size(3));
+  }
+  return differentiate(g, gradient, joined(x), w, 0, Wanted::w);
 }
 
 }  // namespace voxcycle::slab_conv

@@ -40,7 +40,7 @@ constexpr std::int64_t many_voxels = std::int64_t{256} * 256 * 256;
 /// planes of 512^2.
 constexpr std::int64_t max_in_plane = 256 * 256;
 
-/// Voxels that a weight gradient on a GPU adds up at once: matrix micro-batches cut what they add
+/// Voxels that a weight gradient on a GPU adds up at once: matrix units cut what they add
 /// to a sum off, and of 512^3 voxels of one sign cuDNN 9.19 loses up to 1.6 % (of a quarter 0.02 %,
 /// in the same time).
 constexpr std::int64_t max_in_sum = std::int64_t{1} << 25;
@@ -59,12 +59,12 @@ bool goes_in_slabs(at::TensorList x);
 at::Tensor forward(Geometry const& g, at::TensorList x, at::Tensor const& w,
                    std::optional<at::Tensor> const& b);
 
-struct Gradients {
-  std::vector<at::Tensor> x;  ///< as x is given; empty unless asked for
-  at::Tensor w;               ///< float32 where it is a sum over slabs of bf16
-};
-Gradients backward(Geometry const& g, at::Tensor const& gradient, at::TensorList x,
-                   at::Tensor const& w, bool needs_x);
+/// @return as x is given
+std::vector<at::Tensor> input_gradient(Geometry const& g, at::Tensor const& gradient,
+                                       at::TensorList x, at::Tensor const& w);
+/// @return float32 where it is a sum over slabs of bf16
+at::Tensor weight_gradient(Geometry const& g, at::Tensor const& gradient, at::TensorList x,
+                           at::Tensor const& w);
 
 // The two ways, for tests. They agree to rounding: the library chooses its loops by shape.
 at::Tensor forward_whole(Geometry const& g, at::TensorList x, at::Tensor const& w,

@@ -252,7 +252,7 @@ Script MultigridNetwork::script() const {
   bool const nested = options_.coarse == CoarseLevels::black_box;
   std::vector<std::int64_t> levels;
   for (auto const& [n, level] : levels_) levels.push_back(n);
-  return {options_.subspace > 0 ? "DirectionsMultigrid"
+  return {options_.subspace > 0 ? "SubspaceMultigrid"
           : nested              ? "BlackBoxMultigrid"
                                 : "MultigridNetwork",
           {{"levels", levels}, {"smooths", options_.smoothing > 0}}};

@@ -21,7 +21,7 @@ class MultigridLevel(Module):
     scale: float  # of the correction
     stem: Conv
     enc: Block
-    head: Conv  # not on the coarsest level of directions, nor on any coarsest the three below
+    head: Conv  # not on the coarsest level of a subspace, nor on any coarsest the three below
     down: Conv
     up: Conv
     dec: Block
@@ -139,8 +139,8 @@ class BlackBoxMultigrid(MultigridNetwork):
         return self.frame.smooth_nested(prepared[k], u)
 
 
-class DirectionsMultigrid(BlackBoxMultigrid):
-    """With directions: the best combination of those that the head proposes."""
+class SubspaceMultigrid(BlackBoxMultigrid):
+    """With a correction subspace: the best combination of those that the head proposes."""
 
     def corrected(self, prepared: List[List[Tensor]], grids: List[Tensor], k: int, u: Tensor,
                   head: Tensor, scale: float) -> Tensor:

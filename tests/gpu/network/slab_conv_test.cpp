@@ -15,6 +15,18 @@
 namespace voxcycle {
 namespace {
 
+struct Gradients {
+  std::vector<at::Tensor> x;
+  at::Tensor w;
+};
+
+Gradients backward(slab_conv::Geometry const& g, at::Tensor const& gradient, at::TensorList x,
+                   at::Tensor const& w, bool needs_x) {
+  Gradients found{{}, slab_conv::weight_gradient(g, gradient, x, w)};
+  if (needs_x) found.x = slab_conv::input_gradient(g, gradient, x, w);
+  return found;
+}
+
 constexpr auto kLayout = at::MemoryFormat::ChannelsLast3d;
 
 struct Channels {
@@ -142,7 +154,7 @@ TEST_P(ConvolutionsOnGpu, OfLargeFieldsEqualThoseOfTheirSlabs) {
     // Mostly of one sign, so that sums over many voxels do not cancel.
     at::Tensor const gradient = at::randint_like(y, 0, 9).div_(8);
     at::Tensor const x = in.x.abs();
-    auto const found = slab_conv::backward(kind.kind, gradient, {x}, in.w, true);
+    auto const found = backward(kind.kind, gradient, {x}, in.w, true);
     auto const apart = [](at::Tensor const& a, at::Tensor const& b) {
       return ((a - b).abs().max().to(at::kDouble) / b.abs().max().to(at::kDouble)).item<double>();
     };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernels of poisson on a GPU against those of the CPU, which micro-batch tests hold to the
+// The kernels of poisson on a GPU against those of the CPU, which unit tests hold to the
 // mathematics.
 #include "voxcycle/poisson/energy.hpp"
 

@@ -86,8 +86,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"uneven_units", kNetwork, 16, 5},
                     Case{"averaged_without_block",
                          "[network]\nchannels = 4:16, 8:16, 16:12\ncoarse = averaged\n"},
-                    Case{"directions", "[network]\nsubspace = 5\n"},
-                    Case{"directions_of_one_sample",
+                    Case{"subspace", "[network]\nsubspace = 5\n"},
+                    Case{"subspace_of_one_sample",
                          "[network]\nchannels = 4:8, 8:8, 16:8, 32:4\nsubspace = 8\n"
                          "[train]\nprecision = f32\n",
                          32, 1},

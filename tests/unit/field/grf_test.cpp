@@ -244,7 +244,7 @@ TEST(Grf, SignatureTellsParametersApart) {
 }
 
 TEST(Grf, TheBandThatTheMessageNamesIsEnough) {
-  // At 0.024, 0.464 and 0.487, 4.6 over the micro-batch times the unit rounds to less than 4.6.
+  // At 0.024, 0.464 and 0.487, 4.6 over the unit, times the unit, rounds to less than 4.6.
   for (double length : {0.02, 0.024, 0.1, 0.25, 0.464, 0.487, 0.5}) {
     int const band = static_cast<int>(std::ceil(4.6 * (1 + 4 * length) / (2 * M_PI * length)));
     EXPECT_NO_THROW(make_family(options_of("gaussian", length, band))) << length;

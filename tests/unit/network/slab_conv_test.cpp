@@ -11,6 +11,18 @@
 namespace voxcycle {
 namespace {
 
+struct Gradients {
+  std::vector<at::Tensor> x;
+  at::Tensor w;
+};
+
+Gradients backward(slab_conv::Geometry const& g, at::Tensor const& gradient, at::TensorList x,
+                   at::Tensor const& w, bool needs_x) {
+  Gradients found{{}, slab_conv::weight_gradient(g, gradient, x, w)};
+  if (needs_x) found.x = slab_conv::input_gradient(g, gradient, x, w);
+  return found;
+}
+
 constexpr auto kLayout = at::MemoryFormat::ChannelsLast3d;
 
 struct Case {
@@ -89,7 +101,7 @@ TEST_P(SlabConv, ChannelsMayComeInTwoParts) {
   EXPECT_TRUE(at::equal(slab_conv::forward_whole(kind, parts, w, b), y));
   EXPECT_TRUE(at::equal(slab_conv::forward_in_slabs(kind, parts, w, b, 4), y));
   auto const in_slabs = slab_conv::input_gradient_in_slabs(kind, gradient, parts, w, 4);
-  for (auto const& dx : {slab_conv::backward(kind, gradient, parts, w, true).x, in_slabs}) {
+  for (auto const& dx : {backward(kind, gradient, parts, w, true).x, in_slabs}) {
     ASSERT_EQ(dx.size(), 2U);
     EXPECT_TRUE(at::equal(at::cat(dx, 1), x.grad()));
   }
@@ -119,13 +131,13 @@ TEST_P(SlabConv, PlanesBeyondTheEndsMayBeGiven) {
   EXPECT_TRUE(close(slab_conv::forward_in_slabs(g, part, w, b, 1), expected));
 
   at::Tensor const dy = at::randn_like(expected).contiguous(kLayout);
-  auto const whole = slab_conv::backward(g, dy, part, w, true);
+  auto const whole = backward(g, dy, part, w, true);
   EXPECT_TRUE(close(slab_conv::input_gradient_in_slabs(g, dy, part, w, 1).at(0), whole.x.at(0)));
   EXPECT_TRUE(close(slab_conv::weight_gradient_in_slabs(g, dy, part, w, 1, 2), whole.w));
   // The same gradients in a field of zeros: what this part adds to the whole's gradients.
   at::Tensor const all = at::zeros_like(y);
   all.narrow(2, begin, planes).copy_(dy);
-  auto const reference = slab_conv::backward(c.kind, all, x, w, true);
+  auto const reference = backward(c.kind, all, x, w, true);
   EXPECT_TRUE(close(whole.w, reference.w));
   EXPECT_TRUE(
       close(whole.x.at(0), reference.x.at(0).narrow(2, first - beyond, count + 2 * beyond)));
@@ -149,7 +161,7 @@ TEST_P(SlabConv, SlabsOfFineLevelsAgree) {
   };
   EXPECT_TRUE(close(slab_conv::forward_in_slabs(c.kind, x, w, std::nullopt, 16), y));
   gradient = at::randn_like(y);
-  auto const whole = slab_conv::backward(c.kind, gradient, x, w, true);
+  auto const whole = backward(c.kind, gradient, x, w, true);
   EXPECT_TRUE(
       close(slab_conv::input_gradient_in_slabs(c.kind, gradient, x, w, 16).at(0), whole.x.at(0)));
   EXPECT_TRUE(close(slab_conv::weight_gradient_in_slabs(c.kind, gradient, x, w, 16, 512), whole.w));
@@ -185,9 +197,9 @@ TEST(SlabConvBySize, OnePlaneOfOneChannel) {
         ASSERT_EQ(y.sizes(), expected.sizes());
         EXPECT_TRUE(at::allclose(y.to(at::kFloat), expected, 0.02, 0.02)) << n;
         at::Tensor const gradient = at::randn(y.sizes()).to(at::kBFloat16).contiguous(kLayout);
-        auto const exact = slab_conv::backward(g, gradient.to(at::kFloat), x.to(at::kFloat),
-                                               w.to(at::kFloat), false);
-        auto const found = slab_conv::backward(g, gradient, x, w, false);
+        auto const exact =
+            backward(g, gradient.to(at::kFloat), x.to(at::kFloat), w.to(at::kFloat), false);
+        auto const found = backward(g, gradient, x, w, false);
         EXPECT_LE((found.w - exact.w).abs().max().item<double>(),
                   exact.w.abs().max().item<double>() / 64.0)
             << n;
@@ -209,9 +221,9 @@ TEST(SlabConvBySize, WeightGradientsOfFewPlanes) {
       };
       at::Tensor const x = random({2, 8, planes, 4, 4}), w = random({8, 8, k, k, k});
       at::Tensor const gradient = random(slab_conv::forward(kind, x, w, std::nullopt).sizes());
-      auto const exact = slab_conv::backward(kind, gradient.to(at::kFloat), x.to(at::kFloat),
-                                             w.to(at::kFloat), true);
-      auto const found = slab_conv::backward(kind, gradient, x, w, true);
+      auto const exact =
+          backward(kind, gradient.to(at::kFloat), x.to(at::kFloat), w.to(at::kFloat), true);
+      auto const found = backward(kind, gradient, x, w, true);
       EXPECT_LE((found.w - exact.w).abs().max().item<double>(),
                 bf16_rounding * exact.w.abs().max().item<double>())
           << planes;
@@ -229,7 +241,7 @@ TEST(SlabConvBySize, LargeFieldsGoInSlabs) {
   auto const y = slab_conv::forward(ConvKind::down, x, w, std::nullopt);
   auto const whole = slab_conv::forward_whole(ConvKind::down, x, w, std::nullopt);
   EXPECT_LE((y - whole).abs().max().item<double>(), whole.abs().max().item<double>() / 128.0);
-  auto const found = slab_conv::backward(ConvKind::down, y, x, w, false);
+  auto const found = backward(ConvKind::down, y, x, w, false);
   EXPECT_EQ(found.w.scalar_type(), at::kFloat);
   EXPECT_TRUE(found.x.empty());
 }

@@ -33,7 +33,7 @@ struct LossFields {
     return dense_load(f.narrow(0, k, 1).contiguous(), problem.grid);
   }
 
-  /// The solution of the dense system with micro-batch rows for Dirichlet nodes.
+  /// The solution of the dense system with unit rows for Dirichlet nodes.
   at::Tensor solution() const {
     at::Tensor const fixed = 1.0 - mask.flatten();
     at::Tensor u = at::empty_like(in.u);
