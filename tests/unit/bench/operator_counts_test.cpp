@@ -19,8 +19,8 @@ TEST(OperatorCounts, AreThoseOfTheWork) {
   });
   EXPECT_EQ(counts.copies, 1);
   EXPECT_EQ(counts.host_waits, 1);
-  EXPECT_GE(counts.operators, 5);  // add, empty, copy_, sum, item
-  EXPECT_LE(counts.operators, 8);
+  EXPECT_GE(counts.operators, 5);   // add, empty, copy_, sum, item
+  EXPECT_LE(counts.operators, 12);  // and what these call
 }
 
 /// Of the second step of a batch of 8.
@@ -38,18 +38,19 @@ Config config_of(std::initializer_list<std::pair<std::string, std::string>> keys
   return config;
 }
 
-// What a coarse step costs is what it asks of the host: these numbers may fall, but not rise.
+// What a coarse step costs is what it asks of the host: these numbers may fall, but not rise. They
+// are one in twenty above what was reached.
 TEST(OperatorCounts, OfAStepDoNotRise) {
   auto const unet = config_of({{"network.name", "unet"}, {"network.smoothing", "0"}});
   auto const plain = config_of({{"network.smoothing", "0"}});
   auto const of_unet = counts_of_step(unet, 16);
-  EXPECT_LE(of_unet.operators, 1);
-  EXPECT_LE(of_unet.copies, 1);
-  EXPECT_LE(of_unet.host_waits, 1);
+  EXPECT_LE(of_unet.operators, 5000);
+  EXPECT_LE(of_unet.copies, 380);
+  EXPECT_LE(of_unet.host_waits, 42);
   auto const of_levels = counts_of_step(plain, 16);
-  EXPECT_LE(of_levels.operators, 1);
-  EXPECT_LE(of_levels.copies, 1);
-  EXPECT_LE(of_levels.host_waits, 1);
+  EXPECT_LE(of_levels.operators, 4350);
+  EXPECT_LE(of_levels.copies, 345);
+  EXPECT_LE(of_levels.host_waits, 40);
 }
 
 }  // namespace
