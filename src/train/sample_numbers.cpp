@@ -7,27 +7,19 @@
 
 namespace voxcycle {
 
-at::Tensor SampleNumbers::of(std::vector<SampleOrigin> const& samples, at::Device device,
+at::Tensor SampleNumbers::of(std::vector<SampleOrigin> const& samples,
                              std::function<at::Tensor()> const& compute) {
-  if (samples.empty()) return compute();
   bool const all_known = std::all_of(samples.begin(), samples.end(),
                                      [&](auto const& sample) { return known_.contains(sample); });
-  if (!all_known) {
+  if (samples.empty() || !all_known) {
     at::Tensor const numbers = compute();
-    at::Tensor const rows = numbers.cpu().contiguous();
-    auto const* row = rows.const_data_ptr<double>();
-    for (auto const& sample : samples) {
-      known_[sample].assign(row, row + rows.size(1));
-      row += rows.size(1);
-    }
+    std::int64_t row = 0;
+    for (auto const& sample : samples) known_[sample] = numbers[row++];
     return numbers;
   }
-  std::vector<double> values;
-  for (auto const& sample : samples) {
-    auto const& row = known_.at(sample);
-    values.insert(values.end(), row.begin(), row.end());
-  }
-  return at::tensor(values, at::kDouble).view({std::ssize(samples), -1}).to(device);
+  std::vector<at::Tensor> rows;
+  for (auto const& sample : samples) rows.push_back(known_.at(sample));
+  return at::stack(rows);
 }
 
 }  // namespace voxcycle

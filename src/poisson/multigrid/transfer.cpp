@@ -16,7 +16,9 @@ namespace {
 struct RowAxes {
   std::int64_t nx, ny, length;
 
-  static RowAxes of_nodes(Grid3 const& grid) { return {grid.nodes(0), grid.nodes(1), grid.nodes(2)}; }
+  static RowAxes of_nodes(Grid3 const& grid) {
+    return {grid.nodes(0), grid.nodes(1), grid.nodes(2)};
+  }
   static RowAxes of_voxels(Grid3 const& grid) {
     return {grid.voxels[0], grid.voxels[1], grid.voxels[2]};
   }

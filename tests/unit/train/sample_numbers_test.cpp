@@ -16,7 +16,7 @@ TEST(SampleNumbers, AreComputedOnceForEachSample) {
   SampleNumbers numbers;
   int computed = 0;
   auto const of = [&](std::vector<SampleOrigin> const& samples, at::Tensor const& values) {
-    return numbers.of(samples, at::kCPU, [&] {
+    return numbers.of(samples, [&] {
       ++computed;
       return values;
     });
