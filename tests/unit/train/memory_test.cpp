@@ -30,10 +30,11 @@ std::int64_t bytes(TrainOptions const& o, std::int64_t batch, MemoryOptions cons
 }
 
 TEST(PredictMemory, GrowsLinearlyWithTheBatch) {
-  // The loss works on one micro-batch at a time; all else is a sample's share and a fixed part.
-  std::int64_t const one = bytes(options(), 4);
-  std::int64_t const two = bytes(options(), 8);
-  std::int64_t const three = bytes(options(), 12);
+  // From some size on the loss works on one micro-batch at a time; all else is a sample's share and
+  // a fixed part.
+  std::int64_t const one = bytes(options(), 12);
+  std::int64_t const two = bytes(options(), 16);
+  std::int64_t const three = bytes(options(), 20);
   EXPECT_EQ(three - two, two - one);
   EXPECT_GT(two, one);
 }
