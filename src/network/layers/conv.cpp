@@ -34,16 +34,6 @@ at::Tensor sums_of_voxels(at::Tensor const& y) {
   return norm_loops::moments(y).narrow(1, 0, y.size(1));
 }
 
-/// First sample and number of samples of each term of a weight's gradient.
-std::vector<std::pair<std::int64_t, std::int64_t>> terms_of(ForwardContext const& context,
-                                                            std::int64_t samples) {
-  std::int64_t const most = context.micro_batch_size > 0 ? context.micro_batch_size : samples;
-  std::vector<std::pair<std::int64_t, std::int64_t>> terms;
-  for (std::int64_t first = 0; first < samples; first += most)
-    terms.emplace_back(first, std::min(most, samples - first));
-  return terms;
-}
-
 /// Adds a term of the gradient of a weight or bias, by the reducer if there is one.
 void add(ForwardContext const& context, at::Tensor const& parameter, at::Tensor const& term,
          at::Tensor& sum) {
@@ -133,7 +123,11 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
       }
       if (!context.counts()) continue;
       at::Tensor const sums = has_bias ? sums_of_voxels(gradient) : at::Tensor();
-      for (auto const& [first, count] : terms_of(context, gradient.size(0))) {
+      std::int64_t const all_samples = gradient.size(0);
+      std::int64_t const most =
+          context.micro_batch_size > 0 ? context.micro_batch_size : all_samples;
+      for (std::int64_t first = 0; first < all_samples; first += most) {
+        std::int64_t const count = std::min(most, all_samples - first);
         variable_list samples;
         for (auto const& part : x) samples.push_back(part.narrow(0, first, count));
         at::Tensor const dw = channel_padding::cut_back_weight(

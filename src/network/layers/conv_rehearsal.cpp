@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "network/layers/slab_conv.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle::conv_rehearsal {
@@ -31,9 +32,9 @@ at::Tensor made_like(at::Tensor const& x, at::IntArrayRef sizes) {
   return at::empty(sizes, x.options().memory_format(layout));
 }
 
-/// Torch's own loops, which float64 goes through on a CPU and a lone float32 sample of few values,
-/// unless the caller takes it past them: the whole micro-batch as a matrix with a column of kernel
-/// values for each voxel, beside plain copies of the features.
+/// Torch's own loops, which float64 goes through on a CPU, and what goes past oneDNN: the whole
+/// micro-batch as a matrix with a column of kernel values for each voxel, beside plain copies of
+/// the features.
 std::int64_t columns_of(Geometry const& g, at::Tensor const& x, at::Tensor const& y) {
   std::int64_t const taps = g.kernel * g.kernel * g.kernel;
   std::int64_t const values = g.transposed ? y.size(1) * voxels_of(x) : x.size(1) * voxels_of(y);
@@ -57,24 +58,14 @@ std::int64_t transposed_by_onednn(Geometry const& g, at::Tensor const& x, at::Te
           rounded_up(other.size(1), 16) * voxels_of(other));
 }
 
-bool goes_through_loops(at::Tensor const& x) {
-  constexpr std::int64_t few = 20480;
-  bool const lone = x.size(0) == 1 && x.size(1) * x.size(2) * x.size(3) <= few;
-  return x.scalar_type() == at::kDouble || (x.scalar_type() == at::kFloat && lone);
-}
-
 /// Workspaces of cuDNN count among those of all libraries.
-std::int64_t forward_workspace(Geometry const& g, at::Tensor const& x, at::Tensor const& y) {
-  bool const past_loops = x.scalar_type() == at::kFloat && !g.transposed;
-  if (is_on_gpu(x) || past_loops || !goes_through_loops(x)) return 0;
-  return columns_of(g, x, y) + plain_copy_of(x);
+bool is_double_on_cpu(at::Tensor const& x) {
+  return !is_on_gpu(x) && x.scalar_type() == at::kDouble;
 }
 
-std::int64_t backward_workspace(Geometry const& g, at::Tensor const& x, at::Tensor const& y,
-                                bool needs_w) {
-  if (is_on_gpu(x)) return 0;
-  if (x.scalar_type() == at::kBFloat16) return needs_w ? transposed_by_onednn(g, x, y) : 0;
-  return goes_through_loops(x) ? columns_of(g, x, y) + plain_copy_of(x) + plain_copy_of(y) : 0;
+/// Of a gradient by torch's own loops.
+void loop_workspace(Geometry const& g, at::Tensor const& x, at::Tensor const& gradient) {
+  workspace(x, columns_of(g, x, gradient) + plain_copy_of(x) + plain_copy_of(gradient));
 }
 
 }  // namespace
@@ -87,17 +78,25 @@ at::Tensor forward(Geometry const& g, at::Tensor const& x, at::Tensor const& w) 
                                  : (n + 2 * padding - g.kernel) / g.stride + 1);
   }
   at::Tensor y = made_like(x, sizes);
-  workspace(x, forward_workspace(g, x, y));
+  if (is_double_on_cpu(x)) workspace(x, columns_of(g, x, y) + plain_copy_of(x));
   return y;
 }
 
-std::pair<at::Tensor, at::Tensor> backward(Geometry const& g, at::Tensor const& gradient,
-                                           at::Tensor const& x, at::Tensor const& w, bool needs_x,
-                                           bool needs_w) {
-  at::Tensor const dx = needs_x ? made_like(x, x.sizes()) : at::Tensor();
-  at::Tensor const dw = needs_w ? at::empty_like(w) : at::Tensor();
-  workspace(x, backward_workspace(g, x, gradient, needs_w));
-  return {dx, dw};
+at::Tensor input_gradient(Geometry const& g, at::Tensor const& gradient, at::Tensor const& x) {
+  at::Tensor dx = made_like(x, x.sizes());
+  if (is_double_on_cpu(x)) loop_workspace(g, x, gradient);
+  return dx;
+}
+
+at::Tensor weight_gradient(Geometry const& g, at::Tensor const& gradient, at::Tensor const& x,
+                           at::Tensor const& w) {
+  at::Tensor dw = at::empty_like(w);
+  if (is_double_on_cpu(x) || slab_conv::goes_past_onednn(x)) {
+    loop_workspace(g, x, gradient);
+  } else if (!is_on_gpu(x) && x.scalar_type() == at::kBFloat16) {
+    workspace(x, transposed_by_onednn(g, x, gradient));
+  }
+  return dw;
 }
 
 }  // namespace voxcycle::conv_rehearsal

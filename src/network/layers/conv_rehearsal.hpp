@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstdint>
-#include <utility>
 
 #include <ATen/core/Tensor.h>
 
@@ -19,9 +18,9 @@ struct Geometry {
 
 at::Tensor forward(Geometry const& g, at::Tensor const& x, at::Tensor const& w);
 
-/// @return gradients of x and w, undefined where nobody needs them
-std::pair<at::Tensor, at::Tensor> backward(Geometry const& g, at::Tensor const& gradient,
-                                           at::Tensor const& x, at::Tensor const& w, bool needs_x,
-                                           bool needs_w);
+at::Tensor input_gradient(Geometry const& g, at::Tensor const& gradient, at::Tensor const& x);
+
+at::Tensor weight_gradient(Geometry const& g, at::Tensor const& gradient, at::Tensor const& x,
+                           at::Tensor const& w);
 
 }  // namespace voxcycle::conv_rehearsal

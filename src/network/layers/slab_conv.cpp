@@ -100,13 +100,6 @@ bool is_garbled(Geometry const& g, at::Tensor const& gradient, int cut_axes) {
   return gradient.size(2) == 2 && onednn_adds_zeros(g, gradient, cut_axes);
 }
 
-/// Whether torch takes a sample past oneDNN, through a loop many times slower that rounds
-/// otherwise: a lone one of few values in float32.
-bool goes_past_onednn(at::Tensor const& x) {
-  constexpr std::int64_t few_rows = 20480;
-  return x.is_cpu() && x.size(0) == 1 && x.scalar_type() == at::kFloat && at::hasMKLDNN() &&
-         x.numel() / x.size(4) <= few_rows;
-}
 at::Tensor twice(at::Tensor const& x) {
   return at::cat({x, x}).contiguous(x.suggest_memory_format());
 }
@@ -114,15 +107,14 @@ at::Tensor twice(at::Tensor const& x) {
 at::Tensor convolve(Geometry const& g, at::Tensor const& field, at::Tensor const& w,
                     std::optional<at::Tensor> const& b, int cut_axes) {
   at::Tensor const x = input_like(g, w, field);
+  bool const past_onednn = goes_past_onednn(x);
+  if (past_onednn && g.transposed) return convolve(g, twice(x), w, b, cut_axes).narrow(0, 0, 1);
   if (x.is_meta()) return conv_rehearsal::forward(rehearsed(g, cut_axes), x, w);
   if (reads_beyond(g, x, cut_axes)) {
     return convolve(g, with_zeros(g, x), w, b, 1);
   }
   std::vector<std::int64_t> const stride(3, g.stride), padding = padding_of(g, cut_axes);
-  if (goes_past_onednn(x)) {
-    if (g.transposed) return convolve(g, twice(x), w, b, cut_axes).narrow(0, 0, 1);
-    return at::mkldnn_convolution(x, w, b, padding, stride, {1, 1, 1}, 1);
-  }
+  if (past_onednn) return at::mkldnn_convolution(x, w, b, padding, stride, {1, 1, 1}, 1);
   return at::convolution(x, w, b, stride, padding, {1, 1, 1}, g.transposed, {0, 0, 0}, 1);
 }
 
@@ -132,13 +124,12 @@ enum class Wanted { x, w };
 at::Tensor library_gradient(Geometry const& g, at::Tensor const& gradient, at::Tensor const& x,
                             at::Tensor const& w, int cut_axes, Wanted wanted) {
   bool const of_x = wanted == Wanted::x;
-  if (x.is_meta()) {
-    auto const [dx, dw] =
-        conv_rehearsal::backward(rehearsed(g, cut_axes), gradient, x, w, of_x, !of_x);
-    return of_x ? dx : dw;
-  }
   if (of_x && goes_past_onednn(x))
     return library_gradient(g, twice(gradient), twice(x), w, cut_axes, wanted).narrow(0, 0, 1);
+  if (x.is_meta()) {
+    return of_x ? conv_rehearsal::input_gradient(rehearsed(g, cut_axes), gradient, x)
+                : conv_rehearsal::weight_gradient(rehearsed(g, cut_axes), gradient, x, w);
+  }
   std::vector<std::int64_t> const stride(3, g.stride), padding = padding_of(g, cut_axes);
   auto const [dx, dw, db] =
       at::convolution_backward(gradient, x, w, at::OptionalIntArrayRef(), stride, padding,
@@ -310,6 +301,12 @@ at::Tensor weight_gradient_in_slabs(Geometry const& g, at::Tensor const& gradien
 std::int64_t planes_in_sum(std::int64_t planes, std::int64_t plane_voxels) {
   std::int64_t const parts = (planes * plane_voxels + max_in_sum - 1) / max_in_sum;
   return std::max<std::int64_t>(1, planes / parts);
+}
+
+bool goes_past_onednn(at::Tensor const& x) {
+  constexpr std::int64_t few_rows = 20480;
+  return !is_on_gpu(x) && x.size(0) == 1 && x.scalar_type() == at::kFloat && at::hasMKLDNN() &&
+         x.numel() / x.size(4) <= few_rows;
 }
 
 bool goes_in_slabs(at::TensorList x) {

@@ -52,6 +52,10 @@ std::int64_t planes_in_sum(std::int64_t planes, std::int64_t plane_voxels);
 // slabs, no more than a slab of them is ever joined. Where w has more channels, on GPUs
 // (channel_padding.hpp), fields count as zero there; y and the gradient of w have those of w.
 
+/// Whether torch takes a CPU's fields past oneDNN, through a loop many times slower that rounds
+/// otherwise: a lone sample of few values in float32.
+bool goes_past_onednn(at::Tensor const& x);
+
 /// Whether a slab is worked on at a time.
 bool goes_in_slabs(at::TensorList x);
 

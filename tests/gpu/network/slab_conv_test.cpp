@@ -9,23 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "../../unit/network/conv_gradients.hpp"
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 namespace voxcycle {
 namespace {
 
-struct Gradients {
-  std::vector<at::Tensor> x;
-  at::Tensor w;
-};
-
-Gradients backward(slab_conv::Geometry const& g, at::Tensor const& gradient, at::TensorList x,
-                   at::Tensor const& w, bool needs_x) {
-  Gradients found{{}, slab_conv::weight_gradient(g, gradient, x, w)};
-  if (needs_x) found.x = slab_conv::input_gradient(g, gradient, x, w);
-  return found;
-}
+using testing::backward;
 
 constexpr auto kLayout = at::MemoryFormat::ChannelsLast3d;
 
@@ -88,7 +79,7 @@ double difference(at::Tensor const& a, at::Tensor const& expected) {
   return ((a.to(e.device(), at::kDouble) - e).abs().max() / e.abs().max()).item<double>();
 }
 
-class ConvolutionsOnGpu : public testing::TestWithParam<bool> {
+class ConvolutionsOnGpu : public ::testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
     at::globalContext().setDeterministicCuDNN(GetParam());
@@ -182,7 +173,7 @@ TEST(SlabsOnGpu, BeginWhereAConvolutionWouldCountTooManyElements) {
 }
 
 // The default first: there may not be time for both.
-INSTANTIATE_TEST_SUITE_P(Algorithms, ConvolutionsOnGpu, testing::Values(true, false),
+INSTANTIATE_TEST_SUITE_P(Algorithms, ConvolutionsOnGpu, ::testing::Values(true, false),
                          [](auto const& each) { return each.param ? "Reproducible" : "Fastest"; });
 
 }  // namespace

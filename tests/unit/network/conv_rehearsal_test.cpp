@@ -66,7 +66,7 @@ TEST(ConvRehearsal, WorkspacesAreHeldForAMoment) {
   conv_rehearsal::Geometry const same{3, 1, {1, 1, 1}, false};
   at::Tensor const y = conv_rehearsal::forward(same, x, w);
   auto const held = rehearsal.counts()->held;
-  conv_rehearsal::backward(same, y, x, w, /*needs_x=*/false, /*needs_w=*/true);
+  conv_rehearsal::weight_gradient(same, y, x, w);
   // Of each thread a sample: 16 channels, rows of x in 32 values.
   std::int64_t const workspace = 2 * 2 * 16 * (16 * 16 * 32 + kVoxels);
   EXPECT_EQ(rehearsal.counts()->held, held);

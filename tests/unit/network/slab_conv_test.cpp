@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "conv_gradients.hpp"
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
@@ -11,17 +12,7 @@
 namespace voxcycle {
 namespace {
 
-struct Gradients {
-  std::vector<at::Tensor> x;
-  at::Tensor w;
-};
-
-Gradients backward(slab_conv::Geometry const& g, at::Tensor const& gradient, at::TensorList x,
-                   at::Tensor const& w, bool needs_x) {
-  Gradients found{{}, slab_conv::weight_gradient(g, gradient, x, w)};
-  if (needs_x) found.x = slab_conv::input_gradient(g, gradient, x, w);
-  return found;
-}
+using testing::backward;
 
 constexpr auto kLayout = at::MemoryFormat::ChannelsLast3d;
 
