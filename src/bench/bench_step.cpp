@@ -28,6 +28,7 @@ struct Contender {
   std::string prefix;  ///< of its entries in the line
   std::unique_ptr<StepTrial> trial;
   double first_loss = 0.0;
+  OperatorCounts counts{};  ///< of the last warm-up
   StepTimes parts{};
   double seconds = 0.0;  ///< median
 };
@@ -48,8 +49,10 @@ TrainOptions baseline_of(TrainOptions options) {
 
 void warm_up(Contender& contender) {
   for (int k = 0; k < kBenchWarmUps; ++k) {
-    double const loss = contender.trial->step().loss;
-    if (k == 0) contender.first_loss = loss;
+    contender.counts = count_operators([&] {
+      double const loss = contender.trial->step().loss;
+      if (k == 0) contender.first_loss = loss;
+    });
   }
 }
 
@@ -184,10 +187,9 @@ BenchResult bench_step(BenchOptions const& o) {
   }
   if (o.reductions.size() == 2) add("ratio", first.seconds / contenders[1].seconds);
   if (o.with_baseline) add("speedup", contenders.back().seconds / first.seconds);
-  auto const counts = count_operators([&] { first.trial->step(); });
-  members["operators"] = counts.operators;
-  members["copies"] = counts.copies;
-  members["host_waits"] = counts.host_waits;
+  members["operators"] = first.counts.operators;
+  members["copies"] = first.counts.copies;
+  members["host_waits"] = first.counts.host_waits;
   std::string problem;
   if (!o.profile.empty()) problem = add_profile(o, *first.trial, members);
   members["peak_bytes"] = bytes.peak;

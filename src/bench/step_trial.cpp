@@ -5,6 +5,7 @@
 #include "voxcycle/core/memory.hpp"
 #include "voxcycle/grid/micro_batches.hpp"
 #include "voxcycle/network/network.hpp"
+#include "voxcycle/train/parameter_groups.hpp"
 
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
@@ -37,7 +38,7 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
       network_(network_on_device(options, grid)),
       averaged_(*network_, make_network(options.network, network_->problems())),
       reducer_(comm, network_->parameters(), variant.reduction),
-      optimizer_(make_optimizer(options_.optimizer, groups())),
+      optimizer_(make_optimizer(options_.optimizer, parameter_groups(*network_, grid))),
       loss_(make_loss(options.loss, {grid, options.boundary, options.source, options.device})),
       context_{{.process_grid = process_grid_,
                 .network = *network_,
@@ -80,20 +81,8 @@ StepResult StepTrial::step() {
   return train_step(context_, data_, 1e-4);
 }
 
-std::vector<ParameterGroup> StepTrial::groups() const {
-  std::vector<ParameterGroup> all;
-  for (auto const& level : network_->levels(grid_)) {
-    all.push_back({level.parameters, level.names, 1.0});
-  }
-  return all;
-}
-
 std::int64_t StepTrial::parameters() const {
-  std::int64_t count = 0;
-  for (auto const& group : groups()) {
-    for (auto const& parameter : group.parameters) count += parameter.numel();
-  }
-  return count;
+  return value_count(parameter_groups(*network_, grid_));
 }
 
 }  // namespace voxcycle

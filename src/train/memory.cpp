@@ -9,6 +9,7 @@
 #include "voxcycle/poisson/errors.hpp"
 #include "voxcycle/train/held_out.hpp"
 #include "voxcycle/train/loss.hpp"
+#include "voxcycle/train/parameter_groups.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -76,7 +77,6 @@ class RehearsedStage {
   bool searches() const { return plan_.optimizer == kLbfgs; }
   std::int64_t pair_bytes() const { return o_.dtype == at::kDouble ? 16 : 8; }
   LocalBatch batch() const;
-  std::vector<ParameterGroup> groups(std::int64_t& weights) const;
 
   TrainOptions const o_;
   LevelPlan const& plan_;
@@ -87,7 +87,6 @@ class RehearsedStage {
   std::shared_ptr<Network> network_;
   AveragedWeights averaged_;
   std::vector<at::Tensor> kept_;
-  std::int64_t weights_ = 0;  ///< that steps change
 };
 
 LocalBatch RehearsedStage::batch() const {
@@ -100,15 +99,6 @@ LocalBatch RehearsedStage::batch() const {
     }
   }
   return batch;
-}
-
-std::vector<ParameterGroup> RehearsedStage::groups(std::int64_t& weights) const {
-  std::vector<ParameterGroup> all;
-  for (auto const& level : network_->levels(plan_.grid)) {
-    all.push_back({level.parameters, level.names, 1.0});
-    for (auto const& parameter : level.parameters) weights += parameter.numel();
-  }
-  return all;
 }
 
 /// evaluate_held_out with the averaged weights, one micro-batch of it.
@@ -135,8 +125,7 @@ void RehearsedStage::step(MemoryPlan& made) {
   LocalBatch const now = batch();
   std::vector<LocalBatch> ahead;
   for (std::int64_t k = 0; k < memory_.batches_ahead; ++k) ahead.push_back(batch());
-  std::int64_t weights = 0;
-  auto const trained = groups(weights);
+  auto const trained = parameter_groups(*network_, plan_.grid);
   // Gradients live from one step's sum to the next one's.
   for (auto& parameter : network_->parameters()) {
     parameter.mutable_grad() = at::empty_like(parameter);
@@ -148,7 +137,7 @@ void RehearsedStage::step(MemoryPlan& made) {
     // Pairs are shared by the ranks. The method's vectors are float64: weights, gradient,
     // direction, diagonal, those of the line search's best point and of the point before.
     constexpr std::int64_t vectors = 8;
-    keep(weights * (o_.lbfgs.pairs * pair_bytes() / memory_.ranks + vectors * 8));
+    keep(value_count(trained) * (o_.lbfgs.pairs * pair_bytes() / memory_.ranks + vectors * 8));
   }
   std::int64_t const before = comm_.summed_bytes();
   BatchContext const context{.process_grid = process_grid_,
@@ -172,11 +161,10 @@ void RehearsedStage::step(MemoryPlan& made) {
 
 void RehearsedStage::checkpoint() {
   if (!searches() || memory_.ranks == 1) return;
-  std::int64_t weights = 0;
-  groups(weights);
   constexpr std::int64_t vectors = 3;    // diagonal, last step and last gradient, float64
   constexpr std::int64_t gathering = 2;  // of the vector on its way
-  keep(weights * (o_.lbfgs.pairs * pair_bytes() + (vectors + gathering) * 8));
+  keep(value_count(parameter_groups(*network_, plan_.grid)) *
+       (o_.lbfgs.pairs * pair_bytes() + (vectors + gathering) * 8));
 }
 
 }  // namespace

@@ -10,7 +10,6 @@ clang cannot read, is taken out of the commands first.
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -31,15 +30,6 @@ def module_of(source):
     if parts == ("src", "main.cpp"):
         return "cli"
     return parts[1] if parts[0] == "src" and len(parts) > 2 and parts[1] != "cmake" else None
-
-
-def entries_of(entry):
-    """The file of a unity build stands for those that it includes."""
-    if "/Unity/" not in entry["file"]:
-        return [entry]
-    sources = re.findall(r'#include "(.+)"', Path(entry["file"]).read_text(encoding="utf-8"))
-    return [{**entry, "file": source, "command": entry["command"].replace(entry["file"], source)}
-            for source in sources]
 
 
 def without_precompiled_header(command):
@@ -72,8 +62,7 @@ def main(arguments):
               file=sys.stderr)
         return 1
     commands = {}  # one a file: kernels are compiled several times
-    compiled = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
-    for entry in (one for file in compiled for one in entries_of(file)):
+    for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         module = module_of(Path(entry["file"]))
         if module and (module in modules or "all" in modules):
             entry["command"] = without_precompiled_header(entry["command"])

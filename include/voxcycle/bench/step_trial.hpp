@@ -31,8 +31,6 @@ class StepTrial {
   std::int64_t parameters() const;
 
  private:
-  std::vector<ParameterGroup> groups() const;
-
   TrainOptions options_;  ///< with the variant's
   Grid3 grid_;
   ProcessGrid process_grid_;
