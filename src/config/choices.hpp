@@ -16,7 +16,10 @@ template <class Value>
 using Choices = std::map<std::string, Value>;
 
 inline Choices<bool> const kYesNo{{"yes", true}, {"no", false}};
-inline Choices<Adaptation> const kAdaptations{{"no", Adaptation::no}, {"yes", Adaptation::yes}};
+inline Choices<Adaptation> const kAdaptations{{"no", Adaptation::no},
+                                              {"widen", Adaptation::widen},
+                                              {"yes", Adaptation::widen},  // as it was called
+                                              {"deepen", Adaptation::deepen}};
 inline Choices<Augmentation> const kAugmentations{{"none", Augmentation::none},
                                                   {"reflections", Augmentation::reflections},
                                                   {"all", Augmentation::all}};

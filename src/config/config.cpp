@@ -80,6 +80,17 @@ void Config::assign(std::string const& name, std::string const& value, ConfigKey
     auto& key = const_cast<ConfigKey&>(find(*now));
     key.value = value;
     key.origin = origin;
+    if (*now == "network.name") take_defaults_of_network(value);
+  }
+}
+
+void Config::take_defaults_of_network(std::string const& name) {
+  auto standard = all_config_keys();
+  auto const own = defaults_of_network(name);
+  for (std::size_t k = 0; k < keys_.size(); ++k) {
+    if (keys_[k].origin != ConfigKey::Origin::standard) continue;
+    auto const found = own.find(keys_[k].name);
+    keys_[k].value = found != own.end() ? found->second : std::move(standard[k].value);
   }
 }
 

@@ -158,7 +158,11 @@ std::vector<ConfigKey> all_config_keys() {
       {"cycle.evaluations", text(level.evaluations),
        "held-out evaluations per stage, one number or one per level"},
 
-      {"network.name", network.name, "network: multigrid, unet (the published baseline)"},
+      {"network.name", network.name,
+       "network: multigrid; unet, one of shared weights; published, the U-Net of the literature, "
+       "with "
+       "defaults of its own: four halvings, instance norm, no smoothing, the energy as it is, Adam "
+       "at 0.002"},
       {"network.channels", text(network.channels),
        "multigrid: channels of each level of the network as voxels:channels, coarsest first; grids "
        "that double the last have network.smoothing steps alone"},
@@ -169,7 +173,8 @@ std::vector<ConfigKey> all_config_keys() {
        "(several times closer, for steps 1.5 times as long at 64^3); auto: black_box with "
        "smoothing steps and a coarsest level of at most 10 voxels"},
       {"network.correction_scale", "auto",
-       "multigrid: corrections are scale/n times the head's output, > 0, in units of the range of "
+       "multigrid, deepened published: corrections are scale/n times the head's output, > 0, in "
+       "units of the range of "
        "the boundary's values or |f|/8, whichever is larger; auto: 0.25 with network.coarse = "
        "black_box, 4 with averaged"},
       {"network.subspace", text(network.subspace),
@@ -178,11 +183,16 @@ std::vector<ConfigKey> all_config_keys() {
        "of them with the least energy is added; 0: one field, as it is"},
       {"network.smoothing", text(network.smoothing),
        "smoothing steps on the equation after the correction of each level, 0 to 16 (0: none)"},
-      {"network.depth", text(network.depth), "unet: halvings below the grid of the stage, 1 to 16"},
+      {"network.depth", text(network.depth),
+       "unet, published: halvings below the grid of the stage, 1 to 16; deepened: below the "
+       "coarsest level"},
       {"network.base_channels", text(network.base_channels),
-       "unet: channels on the grid of the stage, doubled by each halving, >= 1"},
+       "unet, published: channels on the grid of the stage, doubled by each halving (published: by "
+       "the first three), >= 1"},
       {"network.adaptation", word_of(kAdaptations, network.adaptation),
-       "unet: whether each level of the cycle but the coarsest brings layers of its own: yes, no"},
+       "what levels of the cycle above the coarsest bring: no, nothing; widen (unet), layers "
+       "around those that all levels share; deepen (published), a stage around the network of the "
+       "coarser level, which is kept and begins as its prolonged solution"},
 
       {"train.start", train.start,
        "run directory of a finished run with the same network: begin with its last weights (and, "
@@ -256,6 +266,13 @@ std::vector<ConfigKey> all_config_keys() {
        "at"},
       {"ablate.spectrum_samples", "8", "held-out samples in the spectra of the error; 0: none"},
   };
+}
+
+std::map<std::string, std::string> defaults_of_network(std::string const& name) {
+  if (name != "published") return {};
+  return {{"network.depth", "4"},   {"network.norm", "instance"}, {"network.smoothing", "0"},
+          {"train.loss", "energy"}, {"train.optimizer", "adam"},  {"train.adam_epsilon", "1e-8"},
+          {"cycle.rate", "0.002"}};
 }
 
 bool is_fingerprint_key(std::string const& name) {

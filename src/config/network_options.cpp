@@ -68,6 +68,15 @@ double correction_scale(Config const& config, CoarseLevels coarse) {
   }
 }
 
+/// A sigmoid's values lie between the boundary's.
+void require_bounded_solution(Config const& config, NetworkOptions const& options) {
+  if (options.name != "published") return;
+  VOXCYCLE_REQUIRE(source_of(config).is_zero() && boundary_of(config).has_different_values(),
+                   "network.name = published is for solutions between two Dirichlet values, which "
+                   "its sigmoid keeps to. Set problem.source = 0 and two different values in "
+                   "problem.boundary, or choose another network.");
+}
+
 }  // namespace
 
 NetworkOptions network_options(Config const& config) {
@@ -83,6 +92,7 @@ NetworkOptions network_options(Config const& config) {
                          .base_channels = config.integer("network.base_channels", 1, 4096),
                          .adaptation = choose(config, "network.adaptation", kAdaptations),
                          .cycle_levels = cycle_levels};
+  require_bounded_solution(config, options);
   options.coarse = coarse_levels(config, options);
   options.subspace = subspace(config, options);
   options.correction_scale = correction_scale(config, options.coarse);

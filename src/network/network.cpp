@@ -3,6 +3,7 @@
 
 #include "voxcycle/core/registry.hpp"
 #include "voxcycle/network/multigrid_network.hpp"
+#include "voxcycle/network/published_unet.hpp"
 #include "voxcycle/network/unet_network.hpp"
 
 #include <torch/nn/module.h>
@@ -28,6 +29,7 @@ Kind kind() {
 Registry<Kind> const kNetworks{"network",
                                {
                                    {"multigrid", kind<MultigridNetwork>()},
+                                   {"published", kind<PublishedUnet>()},
                                    {"unet", kind<UnetNetwork>()},
                                }};
 

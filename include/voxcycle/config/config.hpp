@@ -16,7 +16,7 @@ namespace voxcycle {
 /// One key of the configuration.
 struct ConfigKey {
   std::string name;     ///< "section.key"
-  std::string value;    ///< default, then what file and command line made of it
+  std::string value;    ///< default, which the network may change, then what file and command line made of it
   std::string meaning;  ///< with unit and valid values, for --dump-config
   /// What set it last.
   enum class Origin { standard, file, call } origin = Origin::standard;
@@ -89,6 +89,8 @@ class Config {
   Fingerprint fingerprint() const;
 
  private:
+  /// In keys that nothing has set.
+  void take_defaults_of_network(std::string const& name);
   void assign(std::string const& name, std::string const& value, ConfigKey::Origin origin);
   /// @param section  where the key was read if not at its own place, e.g. "vary"
   ConfigKey const& find(std::string const& name, std::string const& section = "") const;

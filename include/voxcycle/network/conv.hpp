@@ -17,10 +17,12 @@ namespace voxcycle {
 inline constexpr std::int64_t kMaxElements = std::numeric_limits<std::int32_t>::max();
 
 enum class ConvKind {
-  same,  ///< 3^3, padding 1: [n, i, x, y, z] -> [n, o, x, y, z]
-  down,  ///< 2^3, stride 2: halves the grid
-  up,    ///< transposed 2^3, stride 2: doubles the grid
-  node,  ///< 2^3, padding 1: voxels to nodes, [n, i, x, y, z] -> [n, o, x+1, y+1, z+1]
+  same,       ///< 3^3, padding 1: [n, i, x, y, z] -> [n, o, x, y, z]
+  down,       ///< 2^3, stride 2: halves the grid
+  up,         ///< transposed 2^3, stride 2: doubles the grid
+  wide_down,  ///< 4^3, stride 2, padding 1: halves the grid
+  wide_up,    ///< transposed 4^3, stride 2, padding 1: doubles the grid
+  node,       ///< 2^3, padding 1: voxels to nodes, [n, i, x, y, z] -> [n, o, x+1, y+1, z+1]
 };
 
 enum class Bias { no, yes };

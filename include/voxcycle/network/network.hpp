@@ -22,8 +22,12 @@ class Module;
 
 namespace voxcycle {
 
-/// unet: whether every level of the cycle finer than the coarsest brings layers of its own.
-enum class Adaptation { no, yes };
+/// What a finer level of the cycle brings to a U-Net.
+enum class Adaptation {
+  no,
+  widen,  ///< unet: layers on its own grid, around those that all grids share
+  deepen  ///< published: a stage around the network of the coarser level
+};
 
 /// multigrid: what levels below that of the pass solve, and how their solutions come up.
 enum class CoarseLevels {
@@ -39,7 +43,8 @@ struct NetworkOptions {
   /// Finer grids, doubles of the last, have smoothing steps alone.
   std::map<std::int64_t, std::int64_t> channels{{4, 64}, {8, 64}, {16, 32}, {32, 16}};
   Norm norm = Norm::sync_batch;
-  /// multigrid: corrections are s/n times the head's output, in units of LevelProblem::size.
+  /// multigrid, and stages of a deepened U-Net: corrections are s/n times the head's output, in
+  /// units of LevelProblem::size.
   double correction_scale = 0.25;
   CoarseLevels coarse = CoarseLevels::black_box;
   /// multigrid with nested levels: number of fields that the block of each grid above the coarsest
@@ -47,10 +52,11 @@ struct NetworkOptions {
   std::int64_t subspace = 0;
   int smoothing = 16;  ///< smoothing steps on the solution of every level, 0 for none
   std::uint64_t seed = 1;
-  std::int64_t depth = 3;           ///< unet: halvings below the grid of the pass, 1 to 16
-  std::int64_t base_channels = 16;  ///< unet: channels on that grid, doubled by each halving
+  std::int64_t depth = 3;  ///< U-Nets: halvings below the grid of the pass, 1 to 16; deepened:
+                           ///< below the coarsest level
+  std::int64_t base_channels = 16;  ///< U-Nets: channels on that grid, doubled by each halving
   Adaptation adaptation = Adaptation::no;
-  std::vector<std::int64_t> cycle_levels{};  ///< unet with adaptation, multigrid with a subspace:
+  std::vector<std::int64_t> cycle_levels{};  ///< U-Nets with adaptation, multigrid with a subspace:
                                              ///< coarsest first, e.g. 8, 16
 
   bool operator==(NetworkOptions const&) const = default;

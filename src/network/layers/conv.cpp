@@ -66,7 +66,7 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
     at::Tensor w = weight.to(context.dtype).contiguous(context.layout);
     std::optional<at::Tensor> b =
         bias ? std::optional<at::Tensor>(bias->to(context.dtype)) : std::nullopt;
-    std::int64_t const channels = weight.size(kind == ConvKind::up ? 1 : 0);
+    std::int64_t const channels = weight.size(slab_conv::Geometry(kind).transposed ? 1 : 0);
     if (channel_padding::is_wanted(x.front(), w)) {
       w = channel_padding::filled_up_weight(w);
       if (b) b = channel_padding::filled_up(*b, 0, channel_padding::filled_up(channels));
@@ -156,6 +156,10 @@ std::array<std::int64_t, 5> weight_shape(ConvOptions const& o) {
       return {o.out, o.in, 2, 2, 2};
     case ConvKind::up:
       return {o.in, o.out, 2, 2, 2};
+    case ConvKind::wide_down:
+      return {o.out, o.in, 4, 4, 4};
+    case ConvKind::wide_up:
+      return {o.in, o.out, 4, 4, 4};
   }
   throw Error("unknown kind of convolution.");
 }

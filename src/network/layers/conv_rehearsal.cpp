@@ -74,7 +74,7 @@ at::Tensor forward(Geometry const& g, at::Tensor const& x, at::Tensor const& w) 
   std::vector<std::int64_t> sizes{x.size(0), w.size(g.transposed ? 1 : 0)};
   for (int axis = 0; axis < 3; ++axis) {
     std::int64_t const n = x.size(2 + axis), padding = g.padding[static_cast<std::size_t>(axis)];
-    sizes.push_back(g.transposed ? (n - 1) * g.stride + g.kernel
+    sizes.push_back(g.transposed ? (n - 1) * g.stride + g.kernel - 2 * padding
                                  : (n + 2 * padding - g.kernel) / g.stride + 1);
   }
   at::Tensor y = made_like(x, sizes);

@@ -85,7 +85,8 @@ conv_rehearsal::Geometry rehearsed(Geometry const& g, int cut_axes) {
 /// Whether oneDNN adds zeros along x to fields in bf16. Around few planes it then fails, in torch
 /// 2.11, on processors with AVX-512 BF16 but no AMX: ours take their place there.
 bool onednn_adds_zeros(Geometry const& g, at::Tensor const& field, int cut_axes) {
-  return cut_axes == 0 && g.padding_x > 0 && field.is_cpu() && field.scalar_type() == at::kBFloat16;
+  return cut_axes == 0 && g.padding_x > 0 && !g.transposed && field.is_cpu() &&
+         field.scalar_type() == at::kBFloat16;
 }
 at::Tensor with_zeros(Geometry const& g, at::Tensor const& x) {
   return part_of(x, {-g.padding_x, x.size(2) + g.padding_x});
@@ -179,6 +180,32 @@ bool overlap(Geometry const& g) {
   return g.kernel > g.stride;
 }
 
+/// Parts of the finer field, which the kernels of the coarser one add up to, overlapping.
+struct Sums {
+  Range fine;     ///< the part
+  Range coarse;   ///< all planes whose kernels reach it
+  Range reached;  ///< by these; beyond the part, sums lack terms and are cut off
+};
+std::vector<Sums> overlapping_sums(Geometry const& g, std::int64_t fine_size, std::int64_t part) {
+  std::vector<Sums> all;
+  for (Range const& one : cut(fine_size / g.stride, part)) {
+    Range const fine{one.begin * g.stride, one.end * g.stride};
+    // Plane i of the fine field meets planes (i + padding - kernel + 1) / stride ... (i + padding)
+    // / stride of the coarse one.
+    Range const coarse{(fine.begin + g.padding_x - g.kernel + 1) / g.stride,
+                       (fine.end - 1 + g.padding_x) / g.stride + 1};
+    all.push_back({fine,
+                   coarse,
+                   {coarse.begin * g.stride - g.padding_x,
+                    (coarse.end - 1) * g.stride + g.kernel - g.padding_x}});
+  }
+  return all;
+}
+
+at::Tensor part_of(Sums const& sums, at::Tensor const& reached) {
+  return reached.narrow(2, sums.fine.begin - sums.reached.begin, sums.fine.end - sums.fine.begin);
+}
+
 std::int64_t voxels_of(at::Tensor const& x) {
   return x.size(2) * x.size(3) * x.size(4);
 }
@@ -189,7 +216,7 @@ std::vector<std::int64_t> output_sizes(Geometry const& g, at::Tensor const& x,
   for (int axis = 2; axis < 5; ++axis) {
     std::int64_t const n = x.size(axis);
     std::int64_t const padding = axis == 2 ? g.padding_x : g.padding;
-    sizes.push_back(g.transposed ? (n - 1) * g.stride + g.kernel
+    sizes.push_back(g.transposed ? (n - 1) * g.stride + g.kernel - 2 * padding
                                  : (n + 2 * padding - g.kernel) / g.stride + 1);
   }
   return sizes;
@@ -210,6 +237,13 @@ Geometry::Geometry(ConvKind kind, Ends ends) {
       kernel = stride = 2;
       transposed = true;
       break;
+    case ConvKind::wide_down:
+    case ConvKind::wide_up:
+      kernel = 4;
+      stride = 2;
+      padding = 1;
+      transposed = kind == ConvKind::wide_up;
+      break;
     case ConvKind::node:
       kernel = 2;
       padding = 1;
@@ -227,9 +261,15 @@ at::Tensor forward_in_slabs(Geometry const& g, at::TensorList x, at::Tensor cons
                             std::optional<at::Tensor> const& b, std::int64_t planes) {
   at::Tensor const& like = x.front();
   at::Tensor y = at::empty(output_sizes(g, like, w), like.options().memory_format(kLayout));
-  auto const slabs = slabs_of(g, g.padding_x, like.size(2), y.size(2), planes);
   for (std::int64_t n = 0; n < y.size(0); ++n) {
-    for (auto const& slab : slabs) {
+    if (g.transposed && overlap(g)) {
+      for (auto const& sums : overlapping_sums(g, y.size(2), planes)) {
+        set_planes({y}, n, sums.fine,
+                   part_of(sums, convolve(g, planes_of(x, n, sums.coarse), w, b, 1)));
+      }
+      continue;
+    }
+    for (auto const& slab : slabs_of(g, g.padding_x, like.size(2), y.size(2), planes)) {
       set_planes({y}, n, slab.y, convolve(g, planes_of(x, n, slab.x), w, b, 1));
     }
   }
@@ -249,19 +289,14 @@ std::vector<at::Tensor> input_gradient_in_slabs(Geometry const& g, at::Tensor co
   };
   std::int64_t const count = x.front().size(2);
   for (std::int64_t n = 0; n < gradient.size(0); ++n) {
-    if (!overlap(g)) {
+    if (g.transposed || !overlap(g)) {
       for (auto const& slab : slabs_of(g, g.padding_x, count, gradient.size(2), planes)) {
         set_planes(dx, n, slab.x, part_of_gradient(n, slab));
       }
       continue;
     }
-    // Plane i of x meets planes i + padding - kernel + 1 ... i + padding of y. These in turn reach
-    // kernel - 1 planes beyond the slab on both sides, where their sums lack terms: cut off.
-    std::int64_t const beyond = g.kernel - 1;
-    for (Range const& range : cut(count, planes)) {
-      auto const& [a, b] = range;
-      Slab const slab{{a - beyond, b + beyond}, {a + g.padding_x - beyond, b + g.padding_x}};
-      set_planes(dx, n, range, part_of_gradient(n, slab).narrow(2, beyond, b - a));
+    for (auto const& sums : overlapping_sums(g, count, planes)) {
+      set_planes(dx, n, sums.fine, part_of(sums, part_of_gradient(n, {sums.reached, sums.coarse})));
     }
   }
   return dx;

@@ -8,11 +8,12 @@ from torch import Tensor
 from torch.nn import Module
 
 from multigrid import MultigridNetwork
+from published import PublishedUnet
 from unet import UnetNetwork
 
 
 class Model(Module):
-    network: Union[MultigridNetwork, UnetNetwork]
+    network: Union[MultigridNetwork, PublishedUnet, UnetNetwork]
     datum: float
     faces: List[Tuple[int, int, float]]  # axis, side, Dirichlet value; the last wins on edges
     source_rms: float

@@ -7,13 +7,11 @@
 #include <algorithm>
 #include <iterator>
 
+#include "network/unet/unet_sizes.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
 namespace {
-
-constexpr std::int64_t kMaxDepth = 16;
-constexpr std::int64_t kMaxChannels = std::int64_t{1} << 20;
 
 std::shared_ptr<Conv> conv(ConvOptions const& options) {
   return std::make_shared<Conv>(options);
@@ -43,24 +41,6 @@ class Residual : public torch::nn::Module, public Scripted {
   std::shared_ptr<NormAct> norm_;
   std::shared_ptr<Conv> conv2_;
 };
-
-void require_sizes(NetworkOptions const& options) {
-  VOXCYCLE_REQUIRE(options.depth >= 1 && options.depth <= kMaxDepth,
-                   "network: depth " << options.depth << " is out of range. Set network.depth to "
-                                     << "1 ... " << kMaxDepth << '.');
-  std::int64_t const channels = options.base_channels;
-  VOXCYCLE_REQUIRE(channels >= 1 && channels <= (kMaxChannels >> options.depth),
-                   "network: " << channels << " channels, doubled " << options.depth
-                               << " times, are out of range. Lower network.base_channels or "
-                               << "network.depth.");
-}
-
-/// Whether the norm looks at each sample and channel of the coarsest features alone.
-bool has_lone_channels(NetworkOptions const& options) {
-  return options.norm == Norm::instance ||
-         (options.norm == Norm::group &&
-          (options.base_channels << options.depth) <= NormOptions{}.groups);
-}
 
 std::string extra_name(std::int64_t level) {
   return "extra" + std::to_string(level);
@@ -125,7 +105,7 @@ class UnetNetwork::Extra : public torch::nn::Module, public Scripted {
 
 UnetNetwork::UnetNetwork(NetworkOptions const& options, std::shared_ptr<LevelProblems> problems)
     : Network(std::move(problems)), options_(options) {
-  require_sizes(options_);
+  unet_sizes::require_sizes(options_);
   std::int64_t const channels = options_.base_channels;
   stem_ = module().register_module(
       "stem", conv({.in = options_.inputs, .out = channels, .bias = Bias::yes}));
@@ -136,7 +116,7 @@ UnetNetwork::UnetNetwork(NetworkOptions const& options, std::shared_ptr<LevelPro
                                                  .out = 1,
                                                  .bias = Bias::yes,
                                                  .start = Start::zero}));
-  if (options_.adaptation == Adaptation::yes) {
+  if (options_.adaptation == Adaptation::widen) {
     VOXCYCLE_REQUIRE(!options_.cycle_levels.empty(),
                      "network: adaptation without levels. Set cycle.levels.");
     for (std::size_t k = 1; k < options_.cycle_levels.size(); ++k) {
@@ -151,25 +131,11 @@ UnetNetwork::UnetNetwork(NetworkOptions const& options, std::shared_ptr<LevelPro
 UnetNetwork::~UnetNetwork() = default;
 
 void UnetNetwork::require_fits(NetworkOptions const& options, Grid3 const& grid) {
-  require_sizes(options);
+  VOXCYCLE_REQUIRE(options.adaptation != Adaptation::deepen,
+                   "network.adaptation = deepen is for network.name = published. Set widen or no.");
+  unet_sizes::require_sizes(options);
   require_valid(grid);
-  int fitting = 0;
-  while (fitting < options.depth && grid.divisible(fitting + 1)) ++fitting;
-  VOXCYCLE_REQUIRE(fitting == options.depth,
-                   "network: level "
-                       << grid.label() << " cannot be halved " << options.depth
-                       << " times (the coarsest features would be smaller than a "
-                       << "voxel or cut one). "
-                       << (fitting > 0 ? "Set network.depth to " + std::to_string(fitting) +
-                                             " or less, or u"
-                                       : std::string("U"))
-                       << "se a grid that can be halved so often.");
-  bool const one_voxel = grid.level() >> options.depth == 1;
-  VOXCYCLE_REQUIRE(!one_voxel || !has_lone_channels(options),
-                   "network: level " << grid.label() << " halved " << options.depth
-                                     << " times is one voxel, which " << to_string(options.norm)
-                                     << " norm turns into zero. Lower network.depth or use another "
-                                     << "network.norm.");
+  unet_sizes::require_halvings(options, grid, 0);
   if (options.adaptation == Adaptation::no) return;
   auto const& known = options.cycle_levels;
   VOXCYCLE_REQUIRE(std::find(known.begin(), known.end(), grid.level()) != known.end(),
@@ -225,11 +191,11 @@ MicroBatches UnetNetwork::forward(ForwardContext const& context, Grid3 const& gr
 }
 
 Script UnetNetwork::script() const {
-  bool const adapts = options_.adaptation == Adaptation::yes;
+  bool const adapts = options_.adaptation == Adaptation::widen;
   return {"UnetNetwork",
           {{"depth", options_.depth},
            {"levels", adapts ? options_.cycle_levels : std::vector<std::int64_t>{}},
-           {"too_coarse", has_lone_channels(options_) ? std::int64_t{1} << options_.depth : 0}}};
+           {"too_coarse", unet_sizes::too_coarse(options_)}}};
 }
 
 }  // namespace voxcycle

@@ -24,7 +24,7 @@ Outcome pass_over(Communicator const& comm, Norm norm, at::ScalarType dtype) {
                                               .norm = norm,
                                               .depth = 2,
                                               .base_channels = 4,
-                                              .adaptation = Adaptation::yes,
+                                              .adaptation = Adaptation::widen,
                                               .cycle_levels = {4, 8}});
   testing::perturb(*network);
   if (dtype == at::kDouble) network->to(at::kDouble);

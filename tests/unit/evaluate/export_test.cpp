@@ -195,7 +195,7 @@ TEST(Export, CombinesDirectionsAsTheNetworkDoes) {
 }
 
 TEST(Export, UnetWithAdaptationUsesTheLayersUpToTheGrid) {
-  auto const network = random_network("unet", Norm::sync_batch, 1, Boundary{}, 0, Adaptation::yes);
+  auto const network = random_network("unet", Norm::sync_batch, 1, Boundary{}, 0, Adaptation::widen);
   auto model = load(export_network(*network, options_of(Boundary{})));
   for (std::int64_t n : {4, 8, 16}) expect_same_values(*network, model, Grid3::cube(n), 1);
 }
@@ -313,7 +313,7 @@ TEST(Export, RefusesInputsThatItCannotTake) {
     EXPECT_THAT(refusal(model, {nu}), HasSubstr("not positive and finite")) << value;
   }
 
-  auto const adapted = random_network("unet", Norm::instance, 2, Boundary{}, 0, Adaptation::yes);
+  auto const adapted = random_network("unet", Norm::instance, 2, Boundary{}, 0, Adaptation::widen);
   auto other = load(export_network(*adapted, options_of(Boundary{}, 2)));
   auto const cube = [](std::int64_t n) { return at::ones({1, 1, n, n, n}); };
   EXPECT_EQ(refusal(other, {cube(8), cube(8)}), "");

@@ -6,11 +6,16 @@
 #include "voxcycle/core/rehearsal.hpp"
 #include "voxcycle/network/block.hpp"
 
+#include <array>
+
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 namespace voxcycle {
 namespace {
+
+constexpr std::array kKinds{ConvKind::same,      ConvKind::down,    ConvKind::up,
+                            ConvKind::wide_down, ConvKind::wide_up, ConvKind::node};
 
 constexpr std::int64_t kSamples = 3;
 constexpr std::int64_t kVoxels = 16 * 16 * 16;
@@ -29,7 +34,7 @@ double bytes_of(std::int64_t channels) {
 
 TEST(ConvRehearsal, ResultsHaveTheShapesOfConvolutions) {
   auto const comm = make_self_communicator();
-  for (auto kind : {ConvKind::same, ConvKind::down, ConvKind::up, ConvKind::node}) {
+  for (auto kind : kKinds) {
     auto const shapes = [&](at::Device device) {
       Conv conv({.kind = kind, .in = 2, .out = 5, .bias = Bias::yes});
       at::Tensor const x = features(2, device).fill_(1.0).requires_grad_();

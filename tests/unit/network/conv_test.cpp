@@ -6,6 +6,7 @@
 #include "voxcycle/network/backward.hpp"
 #include "voxcycle/network/channel_join.hpp"
 
+#include <array>
 #include <vector>
 
 #include <ATen/ATen.h>
@@ -15,12 +16,15 @@
 namespace voxcycle {
 namespace {
 
+constexpr std::array kKinds{ConvKind::same,      ConvKind::down,    ConvKind::up,
+                            ConvKind::wide_down, ConvKind::wide_up, ConvKind::node};
+
 // torch takes a lone float32 sample another way than a batch, and so do we.
 TEST(Conv, LoneSampleHasTheValuesItHasInABatch) {
   at::manual_seed(2);
   auto const comm = make_self_communicator();
   at::NoGradGuard const no_grad;
-  for (auto const kind : {ConvKind::same, ConvKind::down, ConvKind::up, ConvKind::node}) {
+  for (auto const kind : kKinds) {
     for (auto const bias : {Bias::yes, Bias::no}) {
       Conv conv({.kind = kind, .in = 16, .out = 8, .bias = bias});
       for (auto& p : conv.parameters()) p.uniform_(-0.1, 0.1);
@@ -38,7 +42,7 @@ TEST(Conv, LoneSampleHasTheValuesItHasInABatch) {
   }
 }
 
-/// Kernel 3 or 2, as torch's own functions take them.
+/// As torch's own functions take them.
 at::Tensor plain(ConvKind kind, at::Tensor const& x, at::Tensor const& w, at::Tensor const& b) {
   switch (kind) {
     case ConvKind::same:
@@ -48,6 +52,10 @@ at::Tensor plain(ConvKind kind, at::Tensor const& x, at::Tensor const& w, at::Te
       return at::conv3d(x, w, b, 2);
     case ConvKind::up:
       return at::conv_transpose3d(x, w, b, 2);
+    case ConvKind::wide_down:
+      return at::conv3d(x, w, b, 2, 1);
+    case ConvKind::wide_up:
+      return at::conv_transpose3d(x, w, b, 2, 1);
   }
   throw Error("unknown kind of convolution.");
 }
@@ -83,7 +91,7 @@ std::vector<at::Tensor> in_parts(Conv& conv, at::ScalarType dtype, at::Tensor co
 TEST(Conv, SamplesHaveTheSameBitsHoweverManyAreComputedAtOnce) {
   at::manual_seed(5);
   for (auto const dtype : {at::kFloat, at::kBFloat16}) {
-    for (auto const kind : {ConvKind::same, ConvKind::down, ConvKind::up, ConvKind::node}) {
+    for (auto const kind : kKinds) {
       for (std::int64_t const channels : {1, 8, 16, 64, 128}) {
         for (std::int64_t const n : {2, 4, 8, 16}) {
           if (channels * n > 512) continue;
@@ -110,7 +118,7 @@ TEST(Conv, ValuesAndGradientsEqualTorchInBothLayouts) {
   at::manual_seed(3);
   auto const comm = make_self_communicator();
   for (auto layout : {at::MemoryFormat::ChannelsLast3d, at::MemoryFormat::Contiguous}) {
-    for (auto const kind : {ConvKind::same, ConvKind::down, ConvKind::up, ConvKind::node}) {
+    for (auto const kind : kKinds) {
       SCOPED_TRACE(static_cast<int>(kind));
       Conv conv({.kind = kind, .in = 3, .out = 5, .bias = Bias::yes});
       conv.to(at::kDouble);

@@ -79,7 +79,7 @@ TEST(UnetNetwork, ValueAndGradientsEqualPlainTorch) {
 }
 
 TEST(UnetNetwork, AdaptationAppliesTheLayersUpToTheGridOutermostTheFinest) {
-  auto const network = bare_network(small(Adaptation::yes, {4, 8, 16, 32}));
+  auto const network = bare_network(small(Adaptation::widen, {4, 8, 16, 32}));
   perturb(*network);
   // On 16^3: the layers of 8 and 16, not those of 32.
   expect_equals_plain(*network, [](Parameters const& p, at::Tensor const& log_nu) {
@@ -88,7 +88,7 @@ TEST(UnetNetwork, AdaptationAppliesTheLayersUpToTheGridOutermostTheFinest) {
 }
 
 TEST(UnetNetwork, GradientsAgreeWithFiniteDifferences) {
-  auto const network = small_network(Adaptation::yes);
+  auto const network = small_network(Adaptation::widen);
   perturb(*network);
   network->to(at::kDouble);
   auto const comm = make_self_communicator();
@@ -127,7 +127,7 @@ TEST(UnetNetwork, HoldsDirichletValuesExactlyInEveryPrecision) {
   auto const comm = make_self_communicator();
   at::NoGradGuard const no_grad;
   for (auto dtype : {at::kBFloat16, at::kFloat, at::kDouble}) {
-    auto const network = small_network(Adaptation::yes);
+    auto const network = small_network(Adaptation::widen);
     perturb(*network);
     if (dtype == at::kDouble) network->to(at::kDouble);
     ForwardContext const context{.comm = *comm, .dtype = dtype, .total_samples = 2};
@@ -173,7 +173,7 @@ TEST(UnetNetwork, OneStepOnOneGridChangesTheOutputOnAnother) {
 
 TEST(UnetNetwork, AdaptationAddsTheStatedParametersAndChangesNothingOnEntry) {
   auto const plain = small_network();
-  auto const adapted = small_network(Adaptation::yes);
+  auto const adapted = small_network(Adaptation::widen);
   auto const count = [](Network const& network) {
     std::int64_t sum = 0;
     for (auto const& p : network.parameters()) sum += p.numel();
@@ -203,7 +203,7 @@ TEST(UnetNetwork, AdaptationAddsTheStatedParametersAndChangesNothingOnEntry) {
 }
 
 TEST(UnetNetwork, SharedWeightsBelongToTheVisitedLevelAndExtraLayersToTheirOwn) {
-  auto const network = small_network(Adaptation::yes);
+  auto const network = small_network(Adaptation::widen);
   auto const at_8 = network->levels(Grid3::cube(8));
   ASSERT_EQ(at_8.size(), 1U);
   EXPECT_EQ(at_8[0].level, 8);
@@ -229,7 +229,7 @@ TEST(UnetNetwork, SharedWeightsBelongToTheVisitedLevelAndExtraLayersToTheirOwn) 
 TEST(UnetNetwork, RunsWithEveryNorm) {
   auto const comm = make_self_communicator();
   for (auto norm : {Norm::sync_batch, Norm::group, Norm::instance, Norm::none}) {
-    auto options = small(Adaptation::yes);
+    auto options = small(Adaptation::widen);
     options.norm = norm;
     auto const network = bare_network(options);
     perturb(*network);
@@ -247,7 +247,7 @@ TEST(UnetNetwork, RunsWithEveryNorm) {
 }
 
 TEST(UnetNetwork, AcceptsAnEmptyUnit) {
-  auto const network = small_network(Adaptation::yes);
+  auto const network = small_network(Adaptation::widen);
   auto const comm = make_self_communicator();
   GradientReducer reducer(*comm, network->parameters(), GradientMode::exact);
   reducer.begin(1);
@@ -292,7 +292,7 @@ TEST(UnetNetwork, RefusesAOneVoxelBottomThatTheNormErases) {
 }
 
 TEST(UnetNetwork, RefusesOptionsOutOfRangeAndLevelsWithoutLayers) {
-  EXPECT_NE(refusal(small(Adaptation::yes), Grid3::cube(64)).find("cycle.levels"),
+  EXPECT_NE(refusal(small(Adaptation::widen), Grid3::cube(64)).find("cycle.levels"),
             std::string::npos);
   EXPECT_EQ(refusal(small(Adaptation::no), Grid3::cube(64)), "");
   auto options = small(Adaptation::no);
