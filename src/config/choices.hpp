@@ -17,8 +17,6 @@ using Choices = std::map<std::string, Value>;
 
 inline Choices<bool> const kYesNo{{"yes", true}, {"no", false}};
 inline Choices<Adaptation> const kAdaptations{{"no", Adaptation::no},
-                                              {"widen", Adaptation::widen},
-                                              {"yes", Adaptation::widen},  // as it was called
                                               {"deepen", Adaptation::deepen}};
 inline Choices<Augmentation> const kAugmentations{{"none", Augmentation::none},
                                                   {"reflections", Augmentation::reflections},

@@ -190,9 +190,9 @@ std::vector<ConfigKey> all_config_keys() {
        "unet, published: channels on the grid of the stage, doubled by each halving (published: by "
        "the first three), >= 1"},
       {"network.adaptation", word_of(kAdaptations, network.adaptation),
-       "what levels of the cycle above the coarsest bring: no, nothing; widen (unet), layers "
-       "around those that all levels share; deepen (published), a stage around the network of the "
-       "coarser level, which is kept and begins as its prolonged solution"},
+       "published: no, weights shared by all grids; deepen, each level of the cycle above the "
+       "coarsest puts a stage around the network of the coarser level, which is kept, and begins "
+       "with its prolonged solution"},
 
       {"train.start", train.start,
        "run directory of a finished run with the same network: begin with its last weights (and, "

@@ -68,6 +68,14 @@ double correction_scale(Config const& config, CoarseLevels coarse) {
   }
 }
 
+Adaptation adaptation(Config const& config) {
+  VOXCYCLE_REQUIRE(config.text("network.adaptation") != "yes",
+                   "network.adaptation = yes is gone: layers of each level around shared weights "
+                   "learned less than a U-Net that is deepened. Set network.name = published and "
+                   "network.adaptation = deepen, or no.");
+  return choose(config, "network.adaptation", kAdaptations);
+}
+
 /// A sigmoid's values lie between the boundary's.
 void require_bounded_solution(Config const& config, NetworkOptions const& options) {
   if (options.name != "published") return;
@@ -90,7 +98,7 @@ NetworkOptions network_options(Config const& config) {
                          .seed = static_cast<std::uint64_t>(config.integer("run.seed")),
                          .depth = config.integer("network.depth", 1, 16),
                          .base_channels = config.integer("network.base_channels", 1, 4096),
-                         .adaptation = choose(config, "network.adaptation", kAdaptations),
+                         .adaptation = adaptation(config),
                          .cycle_levels = cycle_levels};
   require_bounded_solution(config, options);
   options.coarse = coarse_levels(config, options);

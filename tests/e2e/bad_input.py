@@ -90,7 +90,7 @@ class CommandLine(Refusal):
             ("lbfgs.start", "x", "adam, identity"),
             ("lbfgs.statistics", "x", "batch, running"),
             ("lbfgs.overlap", "1", "< 1"),
-            ("network.name", "x", ["network", "multigrid, unet"]),
+            ("network.name", "x", ["network", "multigrid, published, unet"]),
             ("network.norm", "x", ["norm", "sync_batch"]),
             ("network.channels", "6:8, 12:8", ["8^3", "let them be 4, 8 in network.channels"]),
             ("network.channels", "4:8, 16:8", "double"),
@@ -98,7 +98,7 @@ class CommandLine(Refusal):
             ("network.channels", "4:0, 8:8, 16:8", ">= 1"),
             ("network.depth", "0", ">= 1"),
             ("network.base_channels", "0", ">= 1"),
-            ("network.adaptation", "maybe", "no, yes"),
+            ("network.adaptation", "maybe", "deepen, no"),
             ("problem.boundary", "1, 0", "6"),
             ("problem.boundary", "1, nan, flux, flux, flux, flux", "problem.boundary"),
             ("problem.source", "x", ["problem.source", "sampled"]),
@@ -146,6 +146,22 @@ class CommandLine(Refusal):
         self.succeed("generate", "--config", "small.cfg")
         self.refuse_train("--network.name", "unet", "--network.depth", "4",
                           expect=["8^3", "4 times", "network.depth"])
+
+    def test_published_unets_that_do_not_fit(self):
+        self.succeed("generate", "--config", "small.cfg")
+        published = ("--network.name", "published")
+        for options, expect in (
+                ((), ["8^3", "network.depth to 3"]),
+                (("--network.depth", "3"), ["8^3", "one voxel", "instance"]),
+                (("--network.adaptation", "yes"), ["network.adaptation = yes", "deepen"]),
+                (("--network.depth", "2", "--network.adaptation", "deepen", "--cycle.levels",
+                  "8, 12"), ["deepened to level 12^3", "cycle.levels"]),
+                (("--problem.source", "1"), ["network.name = published", "problem.source = 0"]),
+                (("--network.coarse", "black_box"), ["network.name = multigrid"])):
+            with self.subTest(options=options):
+                self.refuse_train(*published, *options, expect=expect)
+        self.refuse_train("--network.name", "unet", "--network.adaptation", "deepen",
+                          expect=["network.adaptation = deepen", "network.name = published"])
 
     def test_what_does_not_fit_into_memory(self):
         fine = ("--network.channels", "64:8, 128:8, 256:8, 512:4, 1024:2", "--cycle.steps", "5",

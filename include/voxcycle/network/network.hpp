@@ -22,12 +22,8 @@ class Module;
 
 namespace voxcycle {
 
-/// What a finer level of the cycle brings to a U-Net.
-enum class Adaptation {
-  no,
-  widen,  ///< unet: layers on its own grid, around those that all grids share
-  deepen  ///< published: a stage around the network of the coarser level
-};
+/// published: whether each finer level of the cycle puts a stage around the network of the coarser.
+enum class Adaptation { no, deepen };
 
 /// multigrid: what levels below that of the pass solve, and how their solutions come up.
 enum class CoarseLevels {

@@ -4,15 +4,13 @@
 #include "voxcycle/network/conv.hpp"
 #include "voxcycle/network/network.hpp"
 
-#include <map>
 #include <memory>
 #include <vector>
 
 namespace voxcycle {
 
-/// The published baseline: one strided encoder-decoder whose weights serve every grid (MGDiffNet:
-/// Balu et al. 2021, "Distributed multigrid neural solvers on megavoxel domains"). With D = depth
-/// and c = base_channels, on a grid n of any size that can be halved D times,
+/// One encoder-decoder of blocks whose weights serve every grid. With D = depth and c =
+/// base_channels, on a grid n of any size that can be halved D times,
 ///
 ///     h_0 = Enc_0( stem(log nu) )               c channels on n
 ///     h_k = Enc_k( down_k(h_{k-1}) )            c 2^k channels on n / 2^k,  k = 1 .. D
@@ -24,15 +22,7 @@ namespace voxcycle {
 /// starts at zero, so u starts as the smoothed lift. Kernels act on voxels: on a finer grid the
 /// same weights see a smaller part of the box, so the error jumps on entering it.
 ///
-/// Architectural adaptation: every level l of the cycle but the coarsest brings two layers of its
-/// own, before_l and after_l, of the form x + conv( leaky(norm( conv(x) )) ) with 3^3 convolutions
-/// c -> c. On grid n they are added for all l <= n around the shared part, the finest outermost:
-/// before_l right after the stem, after_l right before the head. Their second convolution (with
-/// bias) starts at zero: entering a level does not change u. Each level adds 108 c^2 + 6 c
-/// parameters.
-///
-/// Shared weights count as the visited grid's own in levels(), so the old-level factor of a stage
-/// slows only the layers of coarser levels.
+/// All weights count as the visited grid's own in levels(): they are never old.
 class UnetNetwork : public Network {
  public:
   UnetNetwork(NetworkOptions const& options, std::shared_ptr<LevelProblems> problems);
@@ -47,13 +37,11 @@ class UnetNetwork : public Network {
 
  private:
   class Core;
-  class Extra;
 
   NetworkOptions options_;
   std::shared_ptr<Conv> stem_;
   std::shared_ptr<Core> core_;
   std::shared_ptr<Conv> head_;
-  std::map<std::int64_t, std::shared_ptr<Extra>> extras_;  ///< by level
 };
 
 }  // namespace voxcycle

@@ -208,8 +208,6 @@ PublishedUnet::PublishedUnet(NetworkOptions const& options, std::shared_ptr<Leve
 PublishedUnet::~PublishedUnet() = default;
 
 void PublishedUnet::require_fits(NetworkOptions const& options, Grid3 const& grid) {
-  VOXCYCLE_REQUIRE(options.adaptation != Adaptation::widen,
-                   "network.adaptation = widen is for network.name = unet. Set deepen or no.");
   unet_sizes::require_sizes(options);
   require_valid(grid);
   int const stages = stages_on(options, grid);

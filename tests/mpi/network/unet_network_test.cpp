@@ -19,13 +19,15 @@ struct Outcome {
 };
 
 /// One training pass over kSamples samples spread over the ranks of `comm`.
-Outcome pass_over(Communicator const& comm, Norm norm, at::ScalarType dtype) {
-  auto const network = testing::bare_network({.name = "unet",
-                                              .norm = norm,
-                                              .depth = 2,
-                                              .base_channels = 4,
-                                              .adaptation = Adaptation::widen,
-                                              .cycle_levels = {4, 8}});
+Outcome pass_over(Communicator const& comm, std::string const& name, Norm norm,
+                  at::ScalarType dtype) {
+  auto const network =
+      testing::bare_network({.name = name,
+                             .norm = norm,
+                             .depth = name == "unet" ? 2 : 1,
+                             .base_channels = 4,
+                             .adaptation = name == "unet" ? Adaptation::no : Adaptation::deepen,
+                             .cycle_levels = {4, 8}});
   testing::perturb(*network);
   if (dtype == at::kDouble) network->to(at::kDouble);
   at::manual_seed(4);
@@ -56,11 +58,17 @@ Outcome pass_over(Communicator const& comm, Norm norm, at::ScalarType dtype) {
 TEST(UnetNetwork, GradientsHaveTheSameBitsHoweverUnitsAreSpread) {
   auto const all = make_mpi_communicator();
   auto const self = make_self_communicator();
-  for (auto norm : {Norm::sync_batch, Norm::group, Norm::instance, Norm::none}) {
+  for (auto const& [name, norm] :
+       std::vector<std::pair<std::string, Norm>>{{"unet", Norm::sync_batch},
+                                                 {"unet", Norm::group},
+                                                 {"unet", Norm::instance},
+                                                 {"unet", Norm::none},
+                                                 {"published", Norm::sync_batch},
+                                                 {"published", Norm::instance}}) {
     for (auto dtype : {at::kBFloat16, at::kFloat, at::kDouble}) {
-      auto const together = pass_over(*all, norm, dtype);
-      auto const alone = pass_over(*self, norm, dtype);
-      auto const what = to_string(norm) + " " + at::toString(dtype);
+      auto const together = pass_over(*all, name, norm, dtype);
+      auto const alone = pass_over(*self, name, norm, dtype);
+      auto const what = name + " " + to_string(norm) + " " + at::toString(dtype);
       for (std::size_t k = 0; k < alone.gradients.size(); ++k) {
         EXPECT_TRUE(alone.gradients[k].defined() && together.gradients[k].defined()) << what;
         EXPECT_TRUE(at::equal(together.gradients[k], alone.gradients[k])) << what << ' ' << k;

@@ -58,6 +58,22 @@ TEST(Config, TellsADefaultThatWasGiven) {
   EXPECT_FALSE(config.given("run.threads"));
 }
 
+TEST(Config, TakesTheDefaultsOfTheNetworkWhereNothingElseIsGiven) {
+  Config config;
+  config.read_file(
+      config_file("[network]\ndepth = 3\nname = published\n[train]\nloss = residual\n"));
+  EXPECT_EQ(config.text("network.depth"), "3");
+  EXPECT_EQ(config.text("train.loss"), "residual");
+  EXPECT_EQ(config.text("network.norm"), "instance");
+  EXPECT_EQ(config.text("train.optimizer"), "adam");
+  EXPECT_FALSE(config.given("train.optimizer"));
+  config.set("network.norm", "group");
+  EXPECT_EQ(config.text("network.norm"), "group");
+  config.set("network.name", "unet");
+  EXPECT_EQ(config.text("network.norm"), "group");
+  EXPECT_EQ(config.text("train.optimizer"), Config().text("train.optimizer"));
+}
+
 TEST(Config, UnknownKeysNameTheNearestValidOnes) {
   Config config;
   auto const text = error_of([&] { config.set("cycle.step", "3"); });

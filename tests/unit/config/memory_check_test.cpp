@@ -107,9 +107,13 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"sampled_source", kNetwork + "[problem]\nsource = sampled\n"},
                     Case{"all_faces", kNetwork + "[problem]\nboundary = 1, 0, 2, 0, 0, 0\n"},
                     Case{"unet", "[network]\nname = unet\nbase_channels = 8\n"},
-                    Case{"adapted_unet",
-                         "[network]\nname = unet\nbase_channels = 6\nadaptation = yes\n"
-                         "[train]\nprecision = f32\n"}),
+                    Case{"published", "[network]\nname = published\nbase_channels = 8\n"},
+                    Case{"deepened",
+                         "[network]\nname = published\ndepth = 2\nbase_channels = 8\n"
+                         "adaptation = deepen\n[train]\nprecision = f32\n"},
+                    Case{"recompute_deepened",
+                         "[network]\nname = published\ndepth = 2\nbase_channels = 8\n"
+                         "adaptation = deepen\n[train]\nrecompute = yes\n"}),
     [](auto const& tested) { return tested.param.name; });
 
 /// Where the finest grid has no block, the loss has the peak.

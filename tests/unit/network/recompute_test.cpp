@@ -85,7 +85,7 @@ TEST_P(Recompute, LeavesEveryBitAlone) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, Recompute, ::testing::Values("multigrid", "unet"),
+INSTANTIATE_TEST_SUITE_P(Networks, Recompute, ::testing::Values("multigrid", "unet", "published"),
                          [](auto const& chosen) { return chosen.param; });
 
 TEST(Recomputed, KeepsNothingButInputs) {

@@ -3,8 +3,6 @@
 
 #include "voxcycle/core/error.hpp"
 
-#include <set>
-
 #include "networks.hpp"
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -21,31 +19,19 @@ using testing::expect_equals_plain;
 using testing::Parameters;
 using testing::perturb;
 using testing::plain_block;
-using testing::plain_conv_norm;
 
 constexpr std::int64_t kChannels = 4;
 
-NetworkOptions small(Adaptation adaptation, std::vector<std::int64_t> levels = {8, 16, 32}) {
-  return {.name = "unet",
-          .depth = 2,
-          .base_channels = kChannels,
-          .adaptation = adaptation,
-          .cycle_levels = std::move(levels)};
+NetworkOptions small() {
+  return {.name = "unet", .depth = 2, .base_channels = kChannels};
 }
 
-std::shared_ptr<Network> small_network(Adaptation adaptation = Adaptation::no) {
-  return bare_network(small(adaptation));
+std::shared_ptr<Network> small_network() {
+  return bare_network(small());
 }
 
-/// The network of the class comment for depth 2, with torch's own operations; `extras` are the
-/// levels whose layers take part, coarsest first.
-at::Tensor plain_unet(Parameters const& p, at::Tensor const& log_nu,
-                      std::vector<std::int64_t> const& extras) {
-  auto const residual = [&](std::int64_t level, std::string const& side, at::Tensor const& x) {
-    auto const q = below(p, "extra" + std::to_string(level) + "." + side + ".");
-    return x + at::conv3d(plain_conv_norm(q, "conv1", "norm", x), q.at("conv2.weight"),
-                          q.at("conv2.bias"), 1, 1);
-  };
+/// The network of the class comment for depth 2, with torch's own operations.
+at::Tensor plain_unet(Parameters const& p, at::Tensor const& log_nu) {
   auto const core = below(p, "core.");
   auto const block = [&](std::string const& name, at::Tensor const& x) {
     return plain_block(below(core, name + "."), x);
@@ -56,16 +42,12 @@ at::Tensor plain_unet(Parameters const& p, at::Tensor const& log_nu,
   auto const up = [&](std::string const& name, at::Tensor const& x) {
     return at::conv_transpose3d(x, core.at(name + ".weight"), core.at(name + ".bias"), 2);
   };
-  at::Tensor x = at::conv3d(log_nu, p.at("stem.weight"), p.at("stem.bias"), 1, 1);
-  for (auto level = extras.rbegin(); level != extras.rend(); ++level) {
-    x = residual(*level, "before", x);
-  }
+  at::Tensor const x = at::conv3d(log_nu, p.at("stem.weight"), p.at("stem.bias"), 1, 1);
   at::Tensor const h0 = block("enc0", x);
   at::Tensor const h1 = block("enc1", down("down0", h0));
   at::Tensor const h2 = block("enc2", down("down1", h1));
   at::Tensor const g1 = block("dec1", at::cat({h1, up("up1", h2)}, 1));
-  at::Tensor g = block("dec0", at::cat({h0, up("up0", g1)}, 1));
-  for (auto level : extras) g = residual(level, "after", g);
+  at::Tensor const g = block("dec0", at::cat({h0, up("up0", g1)}, 1));
   auto const problem = default_problem(Grid3::cube(log_nu.size(2)));
   return problem.lift + problem.mask * at::conv3d(g, p.at("head.weight"), p.at("head.bias"), 1, 1);
 }
@@ -73,22 +55,11 @@ at::Tensor plain_unet(Parameters const& p, at::Tensor const& log_nu,
 TEST(UnetNetwork, ValueAndGradientsEqualPlainTorch) {
   auto const network = small_network();
   perturb(*network);
-  expect_equals_plain(*network, [](Parameters const& p, at::Tensor const& log_nu) {
-    return plain_unet(p, log_nu, {});
-  });
-}
-
-TEST(UnetNetwork, AdaptationAppliesTheLayersUpToTheGridOutermostTheFinest) {
-  auto const network = bare_network(small(Adaptation::widen, {4, 8, 16, 32}));
-  perturb(*network);
-  // On 16^3: the layers of 8 and 16, not those of 32.
-  expect_equals_plain(*network, [](Parameters const& p, at::Tensor const& log_nu) {
-    return plain_unet(p, log_nu, {8, 16});
-  });
+  expect_equals_plain(*network, plain_unet);
 }
 
 TEST(UnetNetwork, GradientsAgreeWithFiniteDifferences) {
-  auto const network = small_network(Adaptation::widen);
+  auto const network = small_network();
   perturb(*network);
   network->to(at::kDouble);
   auto const comm = make_self_communicator();
@@ -105,10 +76,6 @@ TEST(UnetNetwork, GradientsAgreeWithFiniteDifferences) {
   constexpr double kStep = 1e-8;
   constexpr double kTolerance = 1e-4;
   for (auto const& [name, p] : network->named_parameters()) {
-    if (name.rfind("extra32", 0) == 0) {
-      EXPECT_FALSE(p.grad().defined());
-      continue;
-    }
     at::NoGradGuard const no_grad;
     at::Tensor const direction = at::randn(p.sizes(), p.options()).contiguous();
     p.add_(direction, kStep);
@@ -127,7 +94,7 @@ TEST(UnetNetwork, HoldsDirichletValuesExactlyInEveryPrecision) {
   auto const comm = make_self_communicator();
   at::NoGradGuard const no_grad;
   for (auto dtype : {at::kBFloat16, at::kFloat, at::kDouble}) {
-    auto const network = small_network(Adaptation::widen);
+    auto const network = small_network();
     perturb(*network);
     if (dtype == at::kDouble) network->to(at::kDouble);
     ForwardContext const context{.comm = *comm, .dtype = dtype, .total_samples = 2};
@@ -171,65 +138,20 @@ TEST(UnetNetwork, OneStepOnOneGridChangesTheOutputOnAnother) {
   EXPECT_FALSE(at::equal(on_fine(), before));
 }
 
-TEST(UnetNetwork, AdaptationAddsTheStatedParametersAndChangesNothingOnEntry) {
-  auto const plain = small_network();
-  auto const adapted = small_network(Adaptation::widen);
-  auto const count = [](Network const& network) {
-    std::int64_t sum = 0;
-    for (auto const& p : network.parameters()) sum += p.numel();
-    return sum;
-  };
-  constexpr auto c = kChannels;
-  EXPECT_EQ(count(*adapted) - count(*plain), 2 * (108 * c * c + 6 * c));
-  {
-    // Trained as far as the coarsest level: the layers of 16 and 32 are as they were made.
-    at::NoGradGuard const no_grad;
-    for (auto& [name, value] : plain->named_parameters()) {
-      value.add_(at::randn(value.sizes()), 0.3);
-      testing::named_parameters(*adapted).at(name).copy_(value);
-    }
+TEST(UnetNetwork, WeightsBelongToTheVisitedLevel) {
+  auto const network = small_network();
+  for (std::int64_t n : {8, 32}) {
+    auto const levels = network->levels(Grid3::cube(n));
+    ASSERT_EQ(levels.size(), 1U);
+    EXPECT_EQ(levels[0].level, n);
+    EXPECT_EQ(levels[0].names.size(), network->parameters().size());
   }
-  auto const comm = make_self_communicator();
-  at::NoGradGuard const no_grad;
-  for (bool training : {true, false}) {
-    for (std::int64_t n : {8, 16, 32}) {
-      ForwardContext const context{.comm = *comm, .training = training, .total_samples = 2};
-      at::Tensor const log_nu = at::randn({2, 1, n, n, n});
-      EXPECT_TRUE(at::equal(adapted->forward(context, Grid3::cube(n), {log_nu})[0],
-                            plain->forward(context, Grid3::cube(n), {log_nu})[0]))
-          << n << (training ? " training" : " evaluation");
-    }
-  }
-}
-
-TEST(UnetNetwork, SharedWeightsBelongToTheVisitedLevelAndExtraLayersToTheirOwn) {
-  auto const network = small_network(Adaptation::widen);
-  auto const at_8 = network->levels(Grid3::cube(8));
-  ASSERT_EQ(at_8.size(), 1U);
-  EXPECT_EQ(at_8[0].level, 8);
-  auto const at_32 = network->levels(Grid3::cube(32));
-  ASSERT_EQ(at_32.size(), 2U);
-  EXPECT_EQ(at_32[0].level, 16);
-  EXPECT_EQ(at_32[1].level, 32);
-  auto const names = testing::named_parameters(*network);
-  std::set<std::string> seen;
-  for (auto const& entry : at_32) {
-    for (std::size_t k = 0; k < entry.names.size(); ++k) {
-      EXPECT_TRUE(entry.parameters[k].is_same(names.at(entry.names[k])));
-      EXPECT_EQ(entry.level == 16, entry.names[k].rfind("extra16.", 0) == 0) << entry.names[k];
-      EXPECT_TRUE(seen.insert(entry.names[k]).second);
-    }
-  }
-  EXPECT_EQ(seen.size(), names.size());
-  // The shared part is one group at either grid: all that 8^3 trains is in the last entry of 32^3.
-  std::set<std::string> const finest(at_32[1].names.begin(), at_32[1].names.end());
-  for (auto const& name : at_8[0].names) EXPECT_EQ(finest.count(name), 1U) << name;
 }
 
 TEST(UnetNetwork, RunsWithEveryNorm) {
   auto const comm = make_self_communicator();
   for (auto norm : {Norm::sync_batch, Norm::group, Norm::instance, Norm::none}) {
-    auto options = small(Adaptation::widen);
+    auto options = small();
     options.norm = norm;
     auto const network = bare_network(options);
     perturb(*network);
@@ -239,7 +161,6 @@ TEST(UnetNetwork, RunsWithEveryNorm) {
                                     {at::randn({1, 1, 16, 16, 16}), at::randn({1, 1, 16, 16, 16})});
     torch::autograd::backward(u, {at::ones_like(u[0]), at::ones_like(u[1])});
     for (auto const& [name, value] : network->named_parameters()) {
-      if (name.rfind("extra32", 0) == 0) continue;
       ASSERT_TRUE(value.grad().defined()) << name;
       EXPECT_TRUE(value.grad().isfinite().all().item<bool>()) << name;
     }
@@ -247,7 +168,7 @@ TEST(UnetNetwork, RunsWithEveryNorm) {
 }
 
 TEST(UnetNetwork, AcceptsAnEmptyUnit) {
-  auto const network = small_network(Adaptation::widen);
+  auto const network = small_network();
   auto const comm = make_self_communicator();
   GradientReducer reducer(*comm, network->parameters(), GradientMode::exact);
   reducer.begin(1);
@@ -269,7 +190,7 @@ std::string refusal(NetworkOptions const& options, Grid3 const& grid) {
 }
 
 TEST(UnetNetwork, RefusesGridsThatItCannotHalveNamingTheRemedy) {
-  auto options = small(Adaptation::no);
+  auto options = small();
   EXPECT_EQ(refusal(options, Grid3::cube(8)), "");
   EXPECT_EQ(refusal(options, {{16, 4, 12}, {1, 1, 1}}), "");
   EXPECT_NE(refusal(options, {{16, 6, 16}, {1, 1, 1}}), "");
@@ -281,7 +202,7 @@ TEST(UnetNetwork, RefusesGridsThatItCannotHalveNamingTheRemedy) {
 }
 
 TEST(UnetNetwork, RefusesAOneVoxelBottomThatTheNormErases) {
-  auto options = small(Adaptation::no);
+  auto options = small();
   options.depth = 3;
   EXPECT_EQ(refusal(options, Grid3::cube(8)), "");
   options.norm = Norm::group;  // 32 channels in 8 groups of 4
@@ -291,16 +212,14 @@ TEST(UnetNetwork, RefusesAOneVoxelBottomThatTheNormErases) {
   EXPECT_EQ(refusal(options, Grid3::cube(16)), "");
 }
 
-TEST(UnetNetwork, RefusesOptionsOutOfRangeAndLevelsWithoutLayers) {
-  EXPECT_NE(refusal(small(Adaptation::widen), Grid3::cube(64)).find("cycle.levels"),
-            std::string::npos);
-  EXPECT_EQ(refusal(small(Adaptation::no), Grid3::cube(64)), "");
-  auto options = small(Adaptation::no);
+TEST(UnetNetwork, RefusesOptionsOutOfRange) {
+  EXPECT_EQ(refusal(small(), Grid3::cube(64)), "");
+  auto options = small();
   for (std::int64_t depth : {0, 17}) {
     options.depth = depth;
     EXPECT_NE(refusal(options, Grid3::cube(8)).find("network.depth"), std::string::npos);
   }
-  options = small(Adaptation::no);
+  options = small();
   options.base_channels = 0;
   EXPECT_NE(refusal(options, Grid3::cube(8)).find("network.base_channels"), std::string::npos);
 }
