@@ -62,6 +62,14 @@ MicroBatches decoded(ForwardContext const& context, torch::nn::Module const& lay
   return recomputed(context, layers, two_fields(std::move(h), std::move(coarse)), features)[0];
 }
 
+/// A sample at a time: torch's wide loops leave the end of a tensor to a narrow one, which rounds
+/// otherwise, and a sample's bits must not depend on how many are beside it.
+at::Tensor sigmoids(at::Tensor const& x) {
+  std::vector<at::Tensor> samples;
+  for (auto const& sample : x.split(1)) samples.push_back(at::sigmoid(sample));
+  return at::cat(samples);
+}
+
 bool deepens(NetworkOptions const& options) {
   return options.adaptation == Adaptation::deepen;
 }
@@ -209,6 +217,10 @@ PublishedUnet::~PublishedUnet() = default;
 
 void PublishedUnet::require_fits(NetworkOptions const& options, Grid3 const& grid) {
   unet_sizes::require_sizes(options);
+  // oneDNN sums the gradients of one channel's samples in an order that follows their number.
+  VOXCYCLE_REQUIRE(options.base_channels > 1,
+                   "network.name = published needs two channels at least. Raise "
+                   "network.base_channels.");
   require_valid(grid);
   int const stages = stages_on(options, grid);
   unet_sizes::require_halvings(options, grid, stages);
@@ -244,7 +256,7 @@ PublishedUnet::Output PublishedUnet::run(ForwardContext const& context, LevelEqu
     MicroBatches g = core_->features(context, x, from_finer);
     at::Tensor const low = problem.lift * (1 - problem.mask) + problem.lift.amin() * problem.mask;
     MicroBatches const u = each(core_->head(context, g), [&](at::Tensor const& head) {
-      return at::addcmul(low, problem.mask, at::sigmoid(solution(head)), problem.size);
+      return at::addcmul(low, problem.mask, sigmoids(solution(head)), problem.size);
     });
     return {equation.smoothed(grid, u, x), std::move(g)};
   }

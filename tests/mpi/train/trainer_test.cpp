@@ -138,20 +138,39 @@ TEST_F(TrainerTest, RanksThatShareOutSpaceDifferentlyAreToldSo) {
   EXPECT_THROW(train(options, *comm_), Error);
 }
 
+/// From 8^3 down to 4^3 and back.
+TrainOptions with_deepened_unet(TrainOptions options) {
+  options.network = {.name = "published",
+                     .norm = Norm::instance,
+                     .depth = 1,
+                     .base_channels = 4,
+                     .adaptation = Adaptation::deepen,
+                     .cycle_levels = {4, 8}};
+  options.path = {1, 0, 1};
+  return options;
+}
+
 TEST_F(TrainerTest, StoppedRunsGoOnWithTheSameBits) {
-  auto const whole = options_for(root_, "whole-" + std::to_string(comm_->rank()));
-  train(whole, *self_);
-  auto const parted = options_for(root_, "parted");
-  // Stop after the first step of each session: the signal waits until the handler is installed.
-  int sessions = 0;
-  for (bool finished = false; !finished && sessions < 20; ++sessions) {
-    auto options = parted;
-    options.stop_after_steps = 4;
-    finished = train(options, *comm_).finished;
-    comm_->barrier();
+  for (bool const deepened : {false, true}) {
+    std::string const name = deepened ? "deepened-" : "";
+    auto whole = options_for(root_, name + "whole-" + std::to_string(comm_->rank()));
+    auto parted = options_for(root_, name + "parted");
+    if (deepened) {
+      whole = with_deepened_unet(whole);
+      parted = with_deepened_unet(parted);
+    }
+    train(whole, *self_);
+    // Stop after the first step of each session: the signal waits until the handler is installed.
+    int sessions = 0;
+    for (bool finished = false; !finished && sessions < 20; ++sessions) {
+      auto options = parted;
+      options.stop_after_steps = 4;
+      finished = train(options, *comm_).finished;
+      comm_->barrier();
+    }
+    EXPECT_GT(sessions, 2);
+    EXPECT_TRUE(at::equal(final_values(parted), final_values(whole))) << name;
   }
-  EXPECT_GT(sessions, 2);
-  EXPECT_TRUE(at::equal(final_values(parted), final_values(whole)));
 }
 
 TEST_F(TrainerTest, EvaluationsGivenUpAreMadeWhenTheRunGoesOn) {

@@ -199,6 +199,10 @@ TEST(PublishedUnet, RefusesGridsThatItCannotBeDeepenedTo) {
                   AllOf(HasSubstr("halved 3 times"), HasSubstr("network.depth to 1 or less"))));
   EXPECT_THAT(refusal(small(Adaptation::deepen, {4, 8, 16}), {{16, 16, 8}, {1, 1, 0.5}}),
               ThrowsMessage<Error>(HasSubstr("16x16x8 cannot be halved 4 times")));
+  auto thin = deep;
+  thin.base_channels = 1;
+  EXPECT_THAT(refusal(thin, Grid3::cube(16)),
+              ThrowsMessage<Error>(HasSubstr("network.base_channels")));
   auto lone = deep;
   lone.norm = Norm::instance;
   EXPECT_THAT(refusal(lone, Grid3::cube(16)), ThrowsMessage<Error>(HasSubstr("one voxel")));
