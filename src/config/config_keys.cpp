@@ -212,6 +212,10 @@ std::vector<ConfigKey> all_config_keys() {
        "activation checkpointing: keep only the inputs of the network's blocks and compute their "
        "inside again in the backward pass; less memory, a third more time, the same bits: yes, no, "
        "auto (where a stage does not fit otherwise)"},
+      {"train.graph", word_of(kYesNo, train.graph),
+       "record steps in a CUDA graph, one a stage, and launch them as a whole: on one GPU, with "
+       "losses and networks whose steps do not wait for it; others run as they do without, and a "
+       "line says why; the same bits. Not tried on a GPU yet (the tests' emulation plays it)"},
       {"train.micro_batch_size", text(train.micro_batch_size),
        "samples computed together, >= 1; processes own whole micro-batches"},
       {"train.sample_block", text(train.sample_block),
@@ -259,11 +263,17 @@ std::vector<ConfigKey> all_config_keys() {
 }
 
 bool is_fingerprint_key(std::string const& name) {
-  constexpr std::array places{"run.threads",           "run.memory_limit",
-                              "data.on_the_fly",       "run.directory",
-                              "data.directory",        "data.shard_samples",
-                              "data.train_references", "train.checkpoint_seconds",
-                              "train.keep_stages",     "train.recompute"};
+  constexpr std::array places{"run.threads",
+                              "run.memory_limit",
+                              "data.on_the_fly",
+                              "run.directory",
+                              "data.directory",
+                              "data.shard_samples",
+                              "data.train_references",
+                              "train.checkpoint_seconds",
+                              "train.keep_stages",
+                              "train.recompute",
+                              "train.graph"};
   return !name.starts_with("ablate.") &&
          std::find(places.begin(), places.end(), name) == places.end();
 }

@@ -24,11 +24,16 @@ class EnergyMultigridLoss final : public Loss {
     auto const b = source_.load(in.f, in.u.scalar_type());
     at::Tensor const one = at::ones_like(in.nu);
     Multigrid const multigrid(problem_.grid, problem_.boundary, in.nu, {.dtype = dtype});
-    at::Tensor const scales = scales_.of(in.samples, [&] {
-      at::Tensor const solution = scale_.solution(in.nu, multigrid, b);
-      return at::stack({scale_.stored_energy(solution, in.nu), scale_.stored_energy(solution, one)},
-                       1);
-    });
+    at::Tensor const scales =
+        scales_
+            .of(in.samples,
+                [&] {
+                  at::Tensor const solution = scale_.solution(in.nu, multigrid, b);
+                  return at::stack(
+                      {scale_.stored_energy(solution, in.nu), scale_.stored_energy(solution, one)},
+                      1);
+                })
+            .to(in.nu.device());
     at::Tensor const scale = scales.select(1, 0);
     at::Tensor const scale_of_one = scales.select(1, 1);
     auto [energy, gradient] = energy_and_gradient(in.u, in.nu, problem_.grid, b);
