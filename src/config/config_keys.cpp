@@ -65,6 +65,12 @@ std::vector<ConfigKey> all_config_keys() {
        "GiB that a process may hold (of a GPU where it computes on one), >= 0; 0: nine tenths of "
        "the GPU's memory, of this machine's or of its control group's, shared by the local "
        "processes. train and bench step refuse what will not fit"},
+      {"run.graph", word_of(kYesNo, train.graph),
+       "CUDA graphs: what a GPU does again and again (training steps, multigrid cycles of solve) "
+       "is "
+       "recorded once and launched as a whole; what waits for the GPU on its way runs as it does "
+       "without, and a line says why; the same bits. Not tried on a GPU yet, but on the tests' "
+       "emulation"},
       {"run.spatial_processes", text(train.slabs.count),
        "processes that compute a sample together, each a slab along x of the features of fine "
        "grids, in train, verify and bench step: for samples that one process cannot hold or is too "
@@ -212,10 +218,6 @@ std::vector<ConfigKey> all_config_keys() {
        "activation checkpointing: keep only the inputs of the network's blocks and compute their "
        "inside again in the backward pass; less memory, a third more time, the same bits: yes, no, "
        "auto (where a stage does not fit otherwise)"},
-      {"train.graph", word_of(kYesNo, train.graph),
-       "record steps in a CUDA graph, one a stage, and launch them as a whole: on one GPU, with "
-       "losses and networks whose steps do not wait for it; others run as they do without, and a "
-       "line says why; the same bits. Not tried on a GPU yet (the tests' emulation plays it)"},
       {"train.micro_batch_size", text(train.micro_batch_size),
        "samples computed together, >= 1; processes own whole micro-batches"},
       {"train.sample_block", text(train.sample_block),
@@ -273,7 +275,7 @@ bool is_fingerprint_key(std::string const& name) {
                               "train.checkpoint_seconds",
                               "train.keep_stages",
                               "train.recompute",
-                              "train.graph"};
+                              "run.graph"};
   return !name.starts_with("ablate.") &&
          std::find(places.begin(), places.end(), name) == places.end();
 }

@@ -5,6 +5,7 @@
 #include "voxcycle/core/device_timer.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
+#include "voxcycle/core/memory.hpp"
 #include "voxcycle/core/rehearsal.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/network/backward.hpp"

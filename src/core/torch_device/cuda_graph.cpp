@@ -39,7 +39,6 @@ struct DeviceGraph::Impl {
     c10::Stream const side = guard.getStreamFromGlobalPool({c10::kCUDA, device}, false);
     auto const stream = static_cast<cudaStream_t>(side.native_handle());
     require_cuda_success("GPU", cudaDeviceSynchronize());
-    allocator().emptyCache();
     allocator().beginAllocateToPool(device, pool, [stream](cudaStream_t s) { return s == stream; });
     has_pool = true;
     c10::Stream const before = guard.exchangeStream(side);
