@@ -125,6 +125,7 @@ StepResult StageSteps::step(LocalBatch const& batch, double rate) {
       if (reason.empty()) recorded = std::make_unique<Recorded>(context_, batch);
     } catch (std::exception const& error) {
       reason = error.what();
+      reason = reason.substr(0, reason.find('\n'));  // torch adds a stack
     }
     if (!recorded) {
       log_warning("training steps are not recorded in a CUDA graph: " + reason);

@@ -192,14 +192,15 @@ void put_down(c10::OperatorHandle const& op, torch::jit::Stack* stack) {
     TORCH_CHECK(trial[i].isTensor() || trial[i].isTensorList(), schema.name(),
                 ": a value for the host, in a graph");
     auto const* const original = same_as(schema.returns()[i], schema, arguments);
-    if (original != nullptr) take_shape(original->toTensor(), trial[i].toTensor());
+    if (original != nullptr) take_shape(original->toTensor(), view_of(trial[i].toTensor()));
     results.push_back(original != nullptr ? *original : trial[i]);
     stack->push_back(results.back());
   }
   for (auto const& argument : arguments) kept.push_back(changed(argument, borrowed));
-  for (auto& result : results) {
-    result = changed(result, borrowed);
-    changed(result, [](at::Tensor const& x) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    results[i] = changed(results[i], borrowed);
+    if (same_as(schema.returns()[i], schema, arguments) != nullptr) continue;
+    changed(results[i], [](at::Tensor const& x) {
       if (x.is_floating_point()) view_of(x).fill_(std::numeric_limits<double>::quiet_NaN());
       return x;
     });

@@ -72,8 +72,8 @@ TEST(StepTrialOnGpu, TheHostSeldomWaits) {
     // A micro-batch: the coarsest matrices of its nested levels and of its loss. A step: the loss,
     // and exponents of the gradient.
     EXPECT_LE(step.host_waits, 2 * micro_batches + 2) << "samples: " << batch;
-    // Found: 245 and 533 a micro-batch. A kernel more for each norm of a micro-batch shows.
-    EXPECT_LE(step.launches, 250 + 537 * micro_batches) << "samples: " << batch;
+    // Found: 310 and 537 a micro-batch. A kernel more for each norm of a micro-batch shows.
+    EXPECT_LE(step.launches, 314 + 537 * micro_batches) << "samples: " << batch;
   }
 }
 
@@ -99,11 +99,13 @@ TEST(StepTrialOnGpu, AGraphIsOneLaunch) {
   auto options = train_options(Config());
   options.device = at::Device(at::kCUDA, 0);
   options.graph = true;
+  options.dtype = at::kFloat;
   options.loss = "energy_normalised";
   options.network.smoothing = 0;
   for (auto const* network : {"unet", "multigrid"}) {
     options.network.name = network;
     options.network.base_channels = 4;
+    options.network.coarse = CoarseLevels::averaged;
     options.network.channels = {{4, 8}, {8, 8}, {16, 8}};
     for (std::int64_t n : {8, 16}) {
       StepTrial trial(options, Grid3::cube(n), {.batch = 8, .optimizer = "adam"}, *comm);
