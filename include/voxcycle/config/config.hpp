@@ -15,8 +15,9 @@ namespace voxcycle {
 
 /// One key of the configuration.
 struct ConfigKey {
-  std::string name;     ///< "section.key"
-  std::string value;    ///< default, which the network may change, then what file and command line made of it
+  std::string name;  ///< "section.key"
+  std::string
+      value;  ///< default, which the network may change, then what file and command line made of it
   std::string meaning;  ///< with unit and valid values, for --dump-config
   /// What set it last.
   enum class Origin { standard, file, call } origin = Origin::standard;
