@@ -36,7 +36,10 @@ class MicroBatchGradientsOnCpu final : public MicroBatchGradients {
   void add(std::size_t parameter, at::Tensor const& gradient) override {
     // The parameter's dtype and layout, so that all micro-batches and ranks agree on the memory
     // order.
-    at::Tensor const values = at::empty_like(parameters()[parameter]).copy_(gradient);
+    at::Tensor const& like = parameters()[parameter];
+    bool const agrees =
+        gradient.scalar_type() == like.scalar_type() && gradient.strides() == like.strides();
+    at::Tensor const values = agrees ? gradient : at::empty_like(like).copy_(gradient);
     auto& largest = largest_[parameter];
     micro_batches_[parameter].push_back(values);
     if (values.is_meta()) {
