@@ -13,7 +13,7 @@
 namespace voxcycle {
 namespace {
 
-constexpr std::int64_t kPiece = 1 << 11;
+constexpr std::int64_t kPiece = 1 << 8;
 
 template <class T>
 fixed_point::Loops<T> const& loops() {
@@ -90,7 +90,7 @@ class MicroBatchGradientsOnCpu final : public MicroBatchGradients {
   template <class T>
   static void add_up(std::vector<at::Tensor> const& micro_batches, std::int64_t size, double scale,
                      std::int64_t* sum) {
-    // Small pieces over all micro-batches, so that the sums stay in cache.
+    // Small pieces over all micro-batches, so that the sums stay in the fastest cache.
     parallel_for(size, std::ssize(micro_batches), [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t begin = first; begin < last; begin += kPiece) {
         std::int64_t const end = std::min(last, begin + kPiece);
