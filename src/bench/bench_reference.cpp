@@ -77,6 +77,16 @@ double apply_seconds(at::Tensor const& nu, Grid3 const& grid) {
   return medians(kApplies, round, /*warm_ups=*/0).front();
 }
 
+/// Of F-cycles after the first.
+double full_cycle_seconds(Problem const& problem, at::Tensor const& nu,
+                          MultigridOptions const& options) {
+  Multigrid const multigrid(problem.grid, problem.boundary, nu, options);
+  at::Tensor const r = at::rand(problem.grid.node_shape(), nu.options());
+  auto const cycle = [&] { multigrid.full_cycle(r); };
+  auto const round = [&] { return std::vector<double>{seconds_of(cycle, nu.device().index())}; };
+  return medians(kApplies, round, /*warm_ups=*/2).front();
+}
+
 /// Prints a row of the table. @return the same as JSON
 Json measure(BenchField const& field, Problem const& problem, CoarseOperator coarse,
              at::Device device, bool show) {
@@ -103,19 +113,25 @@ Json measure(BenchField const& field, Problem const& problem, CoarseOperator coa
                 (setup + solve) / apply);
     std::fflush(stdout);
   }
-  return Json::object({{"field", field.name},
-                       {"coarse", name},
-                       {"chosen", chosen},
-                       {"iterations", result.iterations},
-                       {"relative_residual", result.relative_residual},
-                       {"converged", result.converged},
-                       {"setup_seconds", setup},
-                       {"solve_seconds", solve},
-                       {"seconds", setup + solve},
-                       {"apply_seconds", apply},
-                       {"ratio_to_apply", (setup + solve) / apply},
-                       {"full_multigrid_seconds", context},
-                       {"full_multigrid_residual", full.relative_residual}});
+  Json row = Json::object({{"field", field.name},
+                           {"coarse", name},
+                           {"chosen", chosen},
+                           {"iterations", result.iterations},
+                           {"relative_residual", result.relative_residual},
+                           {"converged", result.converged},
+                           {"setup_seconds", setup},
+                           {"solve_seconds", solve},
+                           {"seconds", setup + solve},
+                           {"apply_seconds", apply},
+                           {"ratio_to_apply", (setup + solve) / apply},
+                           {"full_multigrid_seconds", context},
+                           {"full_multigrid_residual", full.relative_residual}});
+  if (device.is_cuda()) {
+    row["full_cycle_seconds"] = full_cycle_seconds(problem, nu, options);
+    options.graph = true;
+    row["full_cycle_graph_seconds"] = full_cycle_seconds(problem, nu, options);
+  }
+  return row;
 }
 
 }  // namespace

@@ -40,19 +40,20 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
       reducer_(comm, network_->parameters(), variant.reduction),
       optimizer_(make_optimizer(options_.optimizer, parameter_groups(*network_, grid))),
       loss_(make_loss(options.loss, {grid, options.boundary, options.source, options.device})),
-      context_{{.process_grid = process_grid_,
-                .network = *network_,
-                .loss = *loss_,
-                .reducer = reducer_,
-                .grid = grid,
-                .dtype = options_.dtype,
-                .micro_batch_size = options.micro_batch_size,
-                .source = options.source.kind,
-                .layout = options.layout,
-                .recompute = variant.recompute},
-               *optimizer_,
-               averaged_,
-               variant.batch} {
+      steps_({{.process_grid = process_grid_,
+               .network = *network_,
+               .loss = *loss_,
+               .reducer = reducer_,
+               .grid = grid,
+               .dtype = options_.dtype,
+               .micro_batch_size = options.micro_batch_size,
+               .source = options.source.kind,
+               .layout = options.layout,
+               .recompute = variant.recompute},
+              *optimizer_,
+              averaged_,
+              variant.batch},
+             options.graph) {
   averaged_.network().to(options.device);
   release_freed_memory(grid.voxel_count());
   auto const pinned = [&](at::Tensor const& field) {  // as the batches of training
@@ -78,7 +79,7 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
 
 StepResult StepTrial::step() {
   use_reproducible_convolutions(options_.reduction == GradientMode::exact);
-  return train_step(context_, data_, 1e-4);
+  return steps_.step(data_, 1e-4);
 }
 
 std::int64_t StepTrial::parameters() const {

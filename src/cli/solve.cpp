@@ -119,6 +119,7 @@ SolverOptions solver_options(Invocation const& call) {
   // What the device must be fit for, whatever training was or is to be.
   device.bfloat16 = file != "none" && text_of(call, "precision", "bf16") == "bf16";
   options.device = DeviceChoice(device, call.comm).device();
+  options.graph = call.config.text("run.graph") == "yes";
   options.tolerance = number_of(call, "tol", 0.0, 1.0, options.tolerance);
   double const maximum = number_of(call, "iterations", 1, 1e6, options.max_iterations);
   VOXCYCLE_REQUIRE(maximum == std::floor(maximum),

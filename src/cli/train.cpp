@@ -107,7 +107,8 @@ std::string time_table(TrainSummary const& summary) {
   auto const part = [&](char const* name, double seconds) {
     text += format("  %s %.0f %%", name, 100 * seconds / total);
   };
-  for (auto const& [name, seconds] : summary.times.named()) part(name, seconds);
+  for (auto const& [name, seconds] : summary.times.named())
+    if (seconds > 0.0) part(name, seconds);
   part("evaluation", summary.evaluation);
   part("checkpoint", summary.checkpoint);
   return text + "\n";

@@ -45,10 +45,10 @@ void GradientBuckets::send() {
 
 void GradientBuckets::finish() {
   send();
-  bool finite = true;
+  std::vector<at::Tensor> finite;
   for (auto& bucket : sent_) {
     bucket.pending->wait();
-    finite = finite && (bucket.values.is_meta() || bucket.values.sum().isfinite().item<bool>());
+    finite.push_back(bucket.values.sum().isfinite());
     std::int64_t offset = 0;
     for (auto& parameter : bucket.parameters) {
       at::Tensor grad = at::empty_like(parameter);
@@ -59,9 +59,11 @@ void GradientBuckets::finish() {
     }
   }
   sent_.clear();
-  if (finite) return;
-  throw NotFiniteGradient(
-      "a gradient is not finite. Lower the rate or look at the samples of this step.");
+  finite_ = finite.empty() ? at::Tensor() : at::stack(finite);
+}
+
+at::Tensor GradientBuckets::finite() const {
+  return finite_.defined() ? finite_.all().view({1}) : at::ones({1}, at::kBool);
 }
 
 }  // namespace voxcycle

@@ -23,8 +23,9 @@ class GradientBuckets {
   /// **Collective**.
   void add(at::Tensor const& parameter, at::Tensor const& sum);
   /// Waits for all sums and sets grad() of the parameters added. **Collective**.
-  /// @throws Error on all ranks if a sum is not finite.
   void finish();
+  /// Whether the sums of the newest finish() are finite: [1] bool, where they are.
+  at::Tensor finite() const;
 
  private:
   struct Bucket {
@@ -39,6 +40,7 @@ class GradientBuckets {
   std::vector<at::Tensor> sums_;
   std::int64_t bytes_ = 0;
   std::vector<Bucket> sent_;
+  at::Tensor finite_;  ///< a bool a bucket of the newest finish()
 };
 
 }  // namespace voxcycle

@@ -2,11 +2,10 @@
 #include "voxcycle/comm/gradient_reducer.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/rehearsal.hpp"
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
-#include <limits>
 #include <string>
 
 #include "comm/gradient_buckets.hpp"
@@ -15,24 +14,6 @@
 #include <ATen/core/grad_mode.h>
 
 namespace voxcycle {
-namespace {
-
-constexpr std::int64_t kUntouched = std::numeric_limits<std::int64_t>::min();
-constexpr std::int64_t kAllZero = kUntouched + 1;
-constexpr std::int64_t kNotFinite = std::numeric_limits<std::int64_t>::max();
-
-/// Smallest e with |x| < 2^e for all x, of which `pattern` is the largest (MicroBatchGradients).
-template <class T, class Bits>
-std::int64_t exponent_above(std::int64_t pattern) {
-  if (pattern < 0) return kUntouched;
-  T const magnitude = std::bit_cast<T>(static_cast<Bits>(pattern));
-  if (magnitude == T{0}) return kAllZero;
-  if (!std::isfinite(magnitude)) return kNotFinite;
-  constexpr int minimum = -900;  // so that the scale is a float64
-  return std::max(std::ilogb(magnitude) + 1, minimum);
-}
-
-}  // namespace
 
 struct GradientReducer::Impl {
   Communicator const& comm;
@@ -44,6 +25,7 @@ struct GradientReducer::Impl {
   std::vector<at::Tensor> local_sums;                  ///< fast mode, per slot: in memory order
   std::vector<at::Tensor> totals;                      ///< per slot: already summed over all ranks
   GradientBuckets buckets;                             ///< fast mode
+  at::Tensor exponents;                                ///< exact mode: exponents of the newest sums
 
   std::size_t slot(at::Tensor const& parameter) const {
     auto const found = slot_of.find(parameter.unsafeGetTensorImpl());
@@ -51,52 +33,39 @@ struct GradientReducer::Impl {
     return found->second;
   }
 
-  /// Of each slot's values on all ranks.
-  std::vector<std::int64_t> common_exponents() {
-    auto const patterns = micro_batches->largest_patterns();
-    at::Tensor exponents = at::empty({std::ssize(parameters)}, at::kLong);
-    auto* exponent = exponents.mutable_data_ptr<std::int64_t>();
-    for (std::size_t s = 0; s < parameters.size(); ++s) {
-      exponent[s] = parameters[s].scalar_type() == at::kDouble
-                        ? exponent_above<double, std::int64_t>(patterns[s])
-                        : exponent_above<float, std::int32_t>(patterns[s]);
-    }
-    comm.all_reduce(exponents, ReduceOperation::max);
-    for (std::size_t s = 0; s < parameters.size(); ++s) {
-      if (exponent[s] != kNotFinite) continue;
-      throw NotFiniteGradient("the gradient of parameter " + std::to_string(s) +
-                              " is not finite. Lower the rate or look at the samples of this "
-                              "step.");
-    }
-    return {exponent, exponent + parameters.size()};
+  /// The parameters that a rank has micro-batches of.
+  MicroBatchGradients::Parts touched() const {
+    if (comm.size() == 1) return micro_batches->touched();  // waits for nothing
+    at::Tensor const host = on_host(exponents);
+    MicroBatchGradients::Parts parts;
+    for (std::size_t s = 0; s < parameters.size(); ++s)
+      if (host.const_data_ptr<std::int64_t>()[s] != MicroBatchGradients::untouched)
+        parts.push_back(s);
+    return parts;
   }
 
-  void finish_exact();
+  void sum_exactly();
 };
 
-void GradientReducer::Impl::finish_exact() {
-  auto const exponents = common_exponents();
+void GradientReducer::Impl::sum_exactly() {
+  exponents = micro_batches->exponents();
+  comm.all_reduce(exponents, ReduceOperation::max);
+  auto const parts = touched();
+  if (parts.empty()) return;
   int const bits =
       62 -
       std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(1, total_micro_batches)));
-  std::vector<MicroBatchGradients::Part> parts;
-  for (std::size_t s = 0; s < parameters.size(); ++s) {
-    if (exponents[s] == kAllZero) parameters[s].mutable_grad() = at::zeros_like(parameters[s]);
-    if (exponents[s] > kAllZero) parts.push_back({s, static_cast<int>(exponents[s]) - bits});
-  }
-  if (parts.empty()) return;
-  at::Tensor fixed = micro_batches->sums(parts);
+  at::Tensor const units = exponents - bits;
+  at::Tensor fixed = micro_batches->sums(parts, units);
   comm.all_reduce(fixed, ReduceOperation::sum);
-  auto const gradients = micro_batches->gradients(fixed, parts);
-  for (std::size_t k = 0; k < parts.size(); ++k) {
-    parameters[parts[k].parameter].mutable_grad() = gradients[k];
-  }
+  auto const gradients = micro_batches->gradients(fixed, parts, units);
+  for (std::size_t k = 0; k < parts.size(); ++k) parameters[parts[k]].mutable_grad() = gradients[k];
 }
 
 GradientReducer::GradientReducer(Communicator const& comm, std::vector<at::Tensor> parameters,
                                  GradientMode mode)
     : impl_(std::make_unique<Impl>(
-          Impl{comm, parameters, mode, 1, {}, nullptr, {}, {}, GradientBuckets(comm)})) {
+          Impl{comm, parameters, mode, 1, {}, nullptr, {}, {}, GradientBuckets(comm), {}})) {
   for (std::size_t s = 0; s < parameters.size(); ++s) {
     VOXCYCLE_REQUIRE(parameters[s].is_non_overlapping_and_dense(),
                      "gradient reducer: parameter " << s << " is strided.");
@@ -143,13 +112,36 @@ void GradientReducer::close(at::Tensor const& parameter) {
                      sum.defined() ? sum : at::zeros({parameter.numel()}, parameter.options()));
 }
 
-void GradientReducer::finish() {
+void GradientReducer::sum_up() {
   at::NoGradGuard const no_grad;
   for (std::size_t s = 0; s < impl_->parameters.size(); ++s) {
     impl_->parameters[s].mutable_grad() = impl_->totals[s];
   }
-  impl_->mode == GradientMode::exact ? impl_->finish_exact() : impl_->buckets.finish();
+  impl_->mode == GradientMode::exact ? impl_->sum_exactly() : impl_->buckets.finish();
   begin(impl_->total_micro_batches);  // lets the micro-batches go
+}
+
+at::Tensor GradientReducer::finite() const {
+  at::NoGradGuard const no_grad;
+  if (impl_->mode == GradientMode::fast) return impl_->buckets.finite();
+  return impl_->exponents.ne(MicroBatchGradients::not_finite).all().view({1});
+}
+
+void GradientReducer::require_finite() const {
+  at::Tensor const all = finite();
+  if (all.is_meta() || all.item<bool>()) return;
+  std::string which = "a gradient";
+  if (impl_->mode == GradientMode::exact) {
+    at::Tensor const first = impl_->exponents.eq(MicroBatchGradients::not_finite).nonzero()[0];
+    which = "the gradient of parameter " + std::to_string(first.item<std::int64_t>());
+  }
+  throw NotFiniteGradient(which +
+                          " is not finite. Lower the rate or look at the samples of this step.");
+}
+
+void GradientReducer::finish() {
+  sum_up();
+  require_finite();
 }
 
 }  // namespace voxcycle

@@ -4,6 +4,7 @@
 #include "voxcycle/core/parallel.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <type_traits>
 
@@ -22,6 +23,16 @@ fixed_point::Loops<T> const& loops() {
   } else {
     return fixed_point::table().f64;
   }
+}
+
+/// See MicroBatchGradients::exponents. @param pattern  of the bits of the largest |x|
+template <class T>
+std::int64_t exponent_above(std::int64_t pattern) {
+  using Bits = std::conditional_t<std::is_same_v<T, float>, std::int32_t, std::int64_t>;
+  T const magnitude = std::bit_cast<T>(static_cast<Bits>(pattern));
+  if (magnitude == T{0}) return MicroBatchGradients::min_exponent;
+  if (!std::isfinite(magnitude)) return MicroBatchGradients::not_finite;
+  return std::max<std::int64_t>(std::ilogb(magnitude) + 1, MicroBatchGradients::min_exponent);
 }
 
 class MicroBatchGradientsOnCpu final : public MicroBatchGradients {
@@ -52,29 +63,47 @@ class MicroBatchGradientsOnCpu final : public MicroBatchGradients {
     });
   }
 
-  std::vector<std::int64_t> largest_patterns() override { return largest_; }
+  Parts touched() const override {
+    Parts found;
+    for (std::size_t k = 0; k < parameters().size(); ++k)
+      if (!micro_batches_[k].empty()) found.push_back(k);
+    return found;
+  }
 
-  at::Tensor sums(std::vector<Part> const& parts) override {
+  at::Tensor exponents() override {
+    at::Tensor result = at::full({std::ssize(parameters())}, untouched, at::kLong);
+    auto* const exponent = result.mutable_data_ptr<std::int64_t>();
+    for (auto const k : touched()) {
+      AT_DISPATCH_FLOATING_TYPES(parameters()[k].scalar_type(), "exponent_above",
+                                 [&] { exponent[k] = exponent_above<scalar_t>(largest_[k]); });
+    }
+    return result;
+  }
+
+  at::Tensor sums(Parts const& parts, at::Tensor const& units) override {
     at::Tensor sums =
         at::empty({total_size(parts)}, parameters().front().options().dtype(at::kLong));
     auto* sum = sums.mutable_data_ptr<std::int64_t>();
-    for (auto const& [parameter, exponent] : parts) {
+    auto const* const unit = units.const_data_ptr<std::int64_t>();
+    for (auto const parameter : parts) {
       std::int64_t const size = parameters()[parameter].numel();
+      double const scale = std::ldexp(1.0, -static_cast<int>(unit[parameter]));
       AT_DISPATCH_FLOATING_TYPES(parameters()[parameter].scalar_type(), "fixed_point_sum", [&] {
-        add_up<scalar_t>(micro_batches_[parameter], size, std::ldexp(1.0, -exponent), sum);
+        add_up<scalar_t>(micro_batches_[parameter], size, scale, sum);
       });
       sum += size;
     }
     return sums;
   }
 
-  std::vector<at::Tensor> gradients(at::Tensor const& sums,
-                                    std::vector<Part> const& parts) override {
+  std::vector<at::Tensor> gradients(at::Tensor const& sums, Parts const& parts,
+                                    at::Tensor const& units) override {
+    auto const* const unit = units.const_data_ptr<std::int64_t>();
     auto const* sum = sums.const_data_ptr<std::int64_t>();
     std::vector<at::Tensor> all;
-    for (auto const& [parameter, exponent] : parts) {
+    for (auto const parameter : parts) {
       at::Tensor const& gradient = all.emplace_back(at::empty_like(parameters()[parameter]));
-      double const quantum = std::ldexp(1.0, exponent);
+      double const quantum = std::ldexp(1.0, static_cast<int>(unit[parameter]));
       AT_DISPATCH_FLOATING_TYPES(gradient.scalar_type(), "to_floating", [&] {
         auto* const x = gradient.mutable_data_ptr<scalar_t>();
         parallel_for(gradient.numel(), 1, [&](std::int64_t begin, std::int64_t end) {

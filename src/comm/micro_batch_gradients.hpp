@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -13,11 +14,13 @@ namespace voxcycle {
 /// the local part of exact sums (gradient_reducer.hpp), on the CPU or on a GPU with the same bits.
 class MicroBatchGradients {
  public:
-  /// One parameter in a sum: its values are integers in units of 2^exponent.
-  struct Part {
-    std::size_t parameter;
-    int exponent;
-  };
+  /// Exponents of parameters without micro-batches, and with a value that is not finite.
+  static constexpr std::int64_t untouched = std::numeric_limits<std::int64_t>::min();
+  static constexpr std::int64_t not_finite = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::int64_t min_exponent = -900;  ///< so that its power of two is a float64
+
+  /// Some of the parameters.
+  using Parts = std::vector<std::size_t>;
 
   explicit MicroBatchGradients(std::vector<at::Tensor> parameters)
       : parameters_(std::move(parameters)) {}
@@ -29,21 +32,24 @@ class MicroBatchGradients {
   virtual void begin(std::int64_t micro_batches) = 0;
   /// One micro-batch's gradient, of the parameter's shape.
   virtual void add(std::size_t parameter, at::Tensor const& gradient) = 0;
-  /// For each parameter the largest bit pattern of |x| of its micro-batches' values, in the bits of
-  /// its type: that of the largest magnitude, also for infinities and NaN; -1 without
-  /// micro-batches.
-  virtual std::vector<std::int64_t> largest_patterns() = 0;
+  /// Those that have micro-batches.
+  virtual Parts touched() const = 0;
+  /// For each parameter the smallest e >= min_exponent with |x| < 2^e for all its micro-batches'
+  /// values: [parameters] int64, where the parameters are. Nothing waits.
+  virtual at::Tensor exponents() = 0;
   /// Sums over micro-batches, rounded to nearest term by term, part after part: int64.
-  virtual at::Tensor sums(std::vector<Part> const& parts) = 0;
+  /// @param units  [parameters] int64, as exponents(): the integers of a parameter are in units of
+  /// 2^units
+  virtual at::Tensor sums(Parts const& parts, at::Tensor const& units) = 0;
   /// The parts of `sums` as gradients of their parameters.
-  virtual std::vector<at::Tensor> gradients(at::Tensor const& sums,
-                                            std::vector<Part> const& parts) = 0;
+  virtual std::vector<at::Tensor> gradients(at::Tensor const& sums, Parts const& parts,
+                                            at::Tensor const& units) = 0;
 
  protected:
   std::vector<at::Tensor> const& parameters() const { return parameters_; }
-  std::int64_t total_size(std::vector<Part> const& parts) const {
+  std::int64_t total_size(Parts const& parts) const {
     std::int64_t size = 0;
-    for (auto const& part : parts) size += parameters_[part.parameter].numel();
+    for (auto const part : parts) size += parameters_[part].numel();
     return size;
   }
 

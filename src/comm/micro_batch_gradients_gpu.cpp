@@ -4,6 +4,8 @@
 #include "voxcycle/core/error.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "comm/fixed_point_device.hpp"
 #include "comm/micro_batch_gradients.hpp"
@@ -40,34 +42,41 @@ class MicroBatchGradientsOnGpu final : public MicroBatchGradients {
         .copy_(gradient);
   }
 
-  std::vector<std::int64_t> largest_patterns() override {
-    std::vector<std::int64_t> patterns(parameters().size(), -1);
-    std::vector<Part> parts;
-    for (std::size_t k = 0; k < parameters().size(); ++k) {
-      if (micro_batches_[k] > 0) parts.push_back({k, 0});
-    }
-    if (parts.empty()) return patterns;
-    at::Tensor const found =
-        fixed_point::on_gpu::largest_patterns(rows_, segments(parts)).cpu();  // waits
-    auto const* const pattern = found.const_data_ptr<std::int64_t>();
-    for (std::size_t k = 0; k < parts.size(); ++k) patterns[parts[k].parameter] = pattern[k];
-    return patterns;
+  Parts touched() const override {
+    Parts found;
+    for (std::size_t k = 0; k < parameters().size(); ++k)
+      if (micro_batches_[k] > 0) found.push_back(k);
+    return found;
   }
 
-  at::Tensor sums(std::vector<Part> const& parts) override {
+  at::Tensor exponents() override {
+    at::Tensor const all =
+        at::full({std::ssize(parameters())}, untouched, options_.dtype(at::kLong));
+    Parts const parts = touched();
+    if (parts.empty()) return all;
+    auto const& segments = segments_of(parts);
+    at::Tensor const largest =
+        magnitudes(fixed_point::on_gpu::largest_patterns(rows_, segments.table));
+    at::Tensor const above = std::get<1>(at::frexp(largest)).to(at::kLong).clamp_min(min_exponent);
+    at::Tensor const found = above.masked_fill(largest.eq(0.0), min_exponent)
+                                 .masked_fill(largest.isfinite().logical_not(), not_finite);
+    return all.index_copy(0, segments.places, found);
+  }
+
+  at::Tensor sums(Parts const& parts, at::Tensor const& units) override {
     // A rank that owns no micro-batch has no rows.
     at::Tensor const rows = rows_.defined() ? rows_ : at::empty({0, row_size_}, options_);
-    return fixed_point::on_gpu::sums(rows, segments(parts));
+    return fixed_point::on_gpu::sums(rows, in_units(parts, units));
   }
 
-  std::vector<at::Tensor> gradients(at::Tensor const& sums,
-                                    std::vector<Part> const& parts) override {
-    at::Tensor const values =
-        fixed_point::on_gpu::to_floating(sums, segments(parts), options_.dtype().toScalarType());
+  std::vector<at::Tensor> gradients(at::Tensor const& sums, Parts const& parts,
+                                    at::Tensor const& units) override {
+    at::Tensor const values = fixed_point::on_gpu::to_floating(sums, in_units(parts, units),
+                                                               options_.dtype().toScalarType());
     std::vector<at::Tensor> all;
     std::int64_t first = 0;
-    for (auto const& part : parts) {
-      auto const& like = parameters()[part.parameter];
+    for (auto const part : parts) {
+      auto const& like = parameters()[part];
       all.push_back(values.as_strided(like.sizes(), like.strides(), first));
       first += like.numel();
     }
@@ -75,20 +84,45 @@ class MicroBatchGradientsOnGpu final : public MicroBatchGradients {
   }
 
  private:
-  /// Where the parts lie, on the GPU (fixed_point::Segments).
-  fixed_point::SegmentTable segments(std::vector<Part> const& parts) const {
-    at::Tensor table = at::empty({4, std::ssize(parts)}, at::kLong);
+  /// Parts of the parameters and how many micro-batches each has.
+  using Key = std::pair<Parts, std::vector<std::int64_t>>;
+  struct Segments {
+    fixed_point::SegmentTable table;  ///< without exponents
+    at::Tensor places;                ///< the parts, on the GPU
+  };
+
+  /// Where the parts lie, on the GPU (fixed_point::Segments). Kept for ever: the host brings them
+  /// once, and what was recorded of a step goes on using them.
+  Segments const& segments_of(Parts const& parts) {
+    auto& segments = segments_[{parts, micro_batches_}];
+    if (segments.places.defined()) return segments;
+    at::Tensor table = at::zeros({4, std::ssize(parts)}, at::kLong);
+    at::Tensor places = at::empty({std::ssize(parts)}, at::kLong);
     auto rows = table.accessor<std::int64_t, 2>();
     std::int64_t end = 0;
     for (std::int64_t k = 0; k < std::ssize(parts); ++k) {
-      auto const& part = parts[static_cast<std::size_t>(k)];
-      end += parameters()[part.parameter].numel();
+      auto const part = parts[static_cast<std::size_t>(k)];
+      end += parameters()[part].numel();
       rows[0][k] = end;
-      rows[1][k] = first_[part.parameter];
-      rows[2][k] = micro_batches_[part.parameter];
-      rows[3][k] = part.exponent;
+      rows[1][k] = first_[part];
+      rows[2][k] = micro_batches_[part];
+      places.mutable_data_ptr<std::int64_t>()[k] = static_cast<std::int64_t>(part);
     }
-    return {table.to(options_.device(), /*non_blocking=*/true), end};
+    segments = {{table.to(options_.device(), /*non_blocking=*/true), end},
+                places.to(options_.device(), /*non_blocking=*/true)};
+    return segments;
+  }
+
+  fixed_point::SegmentTable in_units(Parts const& parts, at::Tensor const& units) {
+    auto const& segments = segments_of(parts);
+    segments.table.values.select(0, 3).copy_(units.index_select(0, segments.places));
+    return segments.table;
+  }
+
+  /// What the largest bit patterns are those of.
+  at::Tensor magnitudes(at::Tensor const& patterns) const {
+    return options_.dtype() == at::kDouble ? patterns.view(at::kDouble)
+                                           : patterns.to(at::kInt).view(at::kFloat);
   }
 
   at::TensorOptions options_;
@@ -96,6 +130,7 @@ class MicroBatchGradientsOnGpu final : public MicroBatchGradients {
   std::vector<std::int64_t> first_;  ///< of each parameter in a row
   std::int64_t max_micro_batches_ = 1;
   std::vector<std::int64_t> micro_batches_;  ///< added of each parameter
+  std::map<Key, Segments> segments_;
   at::Tensor rows_;  ///< [micro-batches, row_size], from the first gradient on
 };
 

@@ -65,6 +65,12 @@ std::vector<ConfigKey> all_config_keys() {
        "GiB that a process may hold (of a GPU where it computes on one), >= 0; 0: nine tenths of "
        "the GPU's memory, of this machine's or of its control group's, shared by the local "
        "processes. train and bench step refuse what will not fit"},
+      {"run.graph", word_of(kYesNo, train.graph),
+       "CUDA graphs: what a GPU does again and again (training steps, multigrid cycles of solve) "
+       "is "
+       "recorded once and launched as a whole; what waits for the GPU on its way runs as it does "
+       "without, and a line says why; the same bits. Not tried on a GPU yet, but on the tests' "
+       "emulation"},
       {"run.spatial_processes", text(train.slabs.count),
        "processes that compute a sample together, each a slab along x of the features of fine "
        "grids, in train, verify and bench step: for samples that one process cannot hold or is too "
@@ -259,11 +265,17 @@ std::vector<ConfigKey> all_config_keys() {
 }
 
 bool is_fingerprint_key(std::string const& name) {
-  constexpr std::array places{"run.threads",           "run.memory_limit",
-                              "data.on_the_fly",       "run.directory",
-                              "data.directory",        "data.shard_samples",
-                              "data.train_references", "train.checkpoint_seconds",
-                              "train.keep_stages",     "train.recompute"};
+  constexpr std::array places{"run.threads",
+                              "run.memory_limit",
+                              "data.on_the_fly",
+                              "run.directory",
+                              "data.directory",
+                              "data.shard_samples",
+                              "data.train_references",
+                              "train.checkpoint_seconds",
+                              "train.keep_stages",
+                              "train.recompute",
+                              "run.graph"};
   return !name.starts_with("ablate.") &&
          std::find(places.begin(), places.end(), name) == places.end();
 }

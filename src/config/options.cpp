@@ -261,6 +261,7 @@ TrainOptions train_options(Config const& config) {
   options.sample_block = config.integer("train.sample_block", 1, 1 << 20);
   options.average_horizon = config.real("train.average_horizon", 1e-9, 1.0);
   options.checkpoint_seconds = config.real("train.checkpoint_seconds", 0.0, 1e9);
+  options.graph = yes_or_no(config, "run.graph");
   options.keep_stages = yes_or_no(config, "train.keep_stages");
   if (auto const data = dataset_options(config); data.on_the_fly) {
     options.fresh_samples = [data](Grid3 const& grid) { return fresh_samples(data, grid); };

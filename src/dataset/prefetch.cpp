@@ -8,17 +8,37 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <thread>
 
 #include <ATen/ATen.h>
 
 namespace voxcycle {
+
 int batches_ahead(Grid3 const& grid, PrefetchOptions const& options) {
   constexpr std::int64_t large = std::int64_t{256} << 20;
   std::int64_t const samples = (options.batch + options.ranks - 1) / options.ranks;
   bool const is_large = samples * grid.voxel_count() * std::int64_t{sizeof(float)} >= large;
   return is_large ? 1 : options.depth;
+}
+
+at::Tensor whole(std::vector<at::Tensor> const& micro_batches) {
+  at::Tensor const& first = micro_batches.front();
+  if (micro_batches.size() == 1) return first;
+  auto sizes = first.sizes().vec();
+  sizes.front() = 0;
+  bool adjacent = true;
+  for (auto const& micro_batch : micro_batches) {
+    adjacent =
+        adjacent && micro_batch.is_contiguous() && micro_batch.is_alias_of(first) &&
+        micro_batch.storage_offset() == first.storage_offset() + c10::multiply_integers(sizes);
+    sizes.front() += micro_batch.size(0);
+  }
+  if (adjacent) return first.as_strided(sizes, first.strides());
+  bool const pinned = first.is_pinned();
+  at::Tensor result = at::empty(sizes, first.options().pinned_memory(pinned));
+  return at::cat_out(result, micro_batches);
 }
 
 /// The thread and the queue between it and next(). Members below `mutex` are guarded by it.
@@ -41,7 +61,8 @@ struct Prefetcher::Impl {
 
   void read_ahead();
   std::optional<LocalBatch> read_batch(std::int64_t number);
-  bool read_micro_batch(std::vector<SampleOrigin> const& origins, LocalBatch& batch);
+  LocalBatch room_for(std::vector<MicroBatch> const& micro_batches) const;
+  bool read_micro_batch(std::vector<SampleOrigin> const& origins, std::size_t k, LocalBatch& batch);
   bool stopping();
   LocalBatch next();
 
@@ -64,34 +85,38 @@ bool Prefetcher::Impl::stopping() {
   return stop;
 }
 
-/// Appends a micro-batch to the batch. @return false when told to stop.
-bool Prefetcher::Impl::read_micro_batch(std::vector<SampleOrigin> const& origins,
-                                        LocalBatch& batch) {
+/// Room for the fields of some micro-batches, one after the other (adjacent()).
+LocalBatch Prefetcher::Impl::room_for(std::vector<MicroBatch> const& micro_batches) const {
   auto const& info = samples.info();
-  Grid3 const& grid = info.grid;
-  std::int64_t const count = std::ssize(origins);
-  auto const of_type = [&](at::ScalarType type) {
-    return at::TensorOptions(type).pinned_memory(options.pinned);
+  std::vector<std::int64_t> sizes;
+  for (auto const& micro_batch : micro_batches) sizes.push_back(micro_batch.size());
+  std::int64_t const count = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
+  auto const room = [&](at::IntArrayRef shape, at::ScalarType type) {
+    return at::empty(shape, at::TensorOptions(type).pinned_memory(options.pinned))
+        .split_with_sizes(sizes);
   };
-  at::Tensor nu = at::empty(grid.voxel_shape(count), of_type(at::kFloat));
-  at::Tensor f = at::empty(info.has_source ? nu.sizes() : at::IntArrayRef{0}, of_type(at::kFloat));
-  at::Tensor u_ref = at::empty({0}, at::kDouble);
-  if (options.references == ReadReference::yes) {
-    u_ref = at::empty(grid.node_shape(count), of_type(at::kDouble));
-  }
-  auto* nu_out = nu.mutable_data_ptr<float>();
-  auto* f_out = f.mutable_data_ptr<float>();
-  auto* u_ref_out = u_ref.mutable_data_ptr<double>();
+  LocalBatch batch;
+  if (count == 0) return batch;
+  batch.nu = room(info.grid.voxel_shape(count), at::kFloat);
+  if (info.has_source) batch.f = room(info.grid.voxel_shape(count), at::kFloat);
+  if (options.references == ReadReference::yes)
+    batch.u_ref = room(info.grid.node_shape(count), at::kDouble);
+  return batch;
+}
+
+/// Fills micro-batch k of the batch. @return false when told to stop.
+bool Prefetcher::Impl::read_micro_batch(std::vector<SampleOrigin> const& origins, std::size_t k,
+                                        LocalBatch& batch) {
+  auto* nu = batch.nu[k].mutable_data_ptr<float>();
+  auto* f = batch.f.empty() ? nullptr : batch.f[k].mutable_data_ptr<float>();
+  auto* u_ref = batch.u_ref.empty() ? nullptr : batch.u_ref[k].mutable_data_ptr<double>();
   for (SampleOrigin const& origin : origins) {
     if (stopping()) return false;
     ShardSample const sample = samples.read(origin, options.references);
-    nu_out = std::copy(sample.nu.begin(), sample.nu.end(), nu_out);
-    f_out = std::copy(sample.f.begin(), sample.f.end(), f_out);
-    u_ref_out = std::copy(sample.u_ref.begin(), sample.u_ref.end(), u_ref_out);
+    nu = std::copy(sample.nu.begin(), sample.nu.end(), nu);
+    if (f != nullptr) f = std::copy(sample.f.begin(), sample.f.end(), f);
+    if (u_ref != nullptr) u_ref = std::copy(sample.u_ref.begin(), sample.u_ref.end(), u_ref);
   }
-  batch.nu.push_back(std::move(nu));
-  if (info.has_source) batch.f.push_back(std::move(f));
-  if (options.references == ReadReference::yes) batch.u_ref.push_back(std::move(u_ref));
   batch.origin.push_back(origins);
   return true;
 }
@@ -104,14 +129,16 @@ std::optional<LocalBatch> Prefetcher::Impl::read_batch(std::int64_t number) {
     begin = number % micro_batch_count(options.period, options.batch) * options.batch;
     count = std::min(options.batch, options.period - begin);
   }
-  LocalBatch batch;
-  for (MicroBatch const& micro_batch :
-       micro_batches_of_rank(count, options.micro_batch_size, options.ranks, options.rank)) {
+  auto const micro_batches =
+      micro_batches_of_rank(count, options.micro_batch_size, options.ranks, options.rank);
+  LocalBatch batch = room_for(micro_batches);
+  for (std::size_t k = 0; k < micro_batches.size(); ++k) {
+    auto const& micro_batch = micro_batches[k];
     std::vector<SampleOrigin> origins;
     for (std::int64_t place = micro_batch.begin; place < micro_batch.end; ++place) {
       origins.push_back(samples.at(options.first_position + begin + place));
     }
-    if (!read_micro_batch(origins, batch)) return std::nullopt;
+    if (!read_micro_batch(origins, k, batch)) return std::nullopt;
   }
   return batch;
 }

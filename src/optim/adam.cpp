@@ -28,7 +28,8 @@ class Adam final : public Optimizer {
     }
   }
 
-  void step(double rate) override {
+  using Optimizer::step;
+  void step(at::Tensor const& rate) override {
     at::NoGradGuard const no_grad;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       auto const active = active_lists(groups_[g]);
@@ -45,7 +46,7 @@ class Adam final : public Optimizer {
       if (active.parameters.front().is_meta()) continue;  // the kernel takes no memory
       at::_foreach_add_(steps, 1);
       at::_fused_adam_(active.parameters, active.gradients, first, second, {}, steps,
-                       rate * groups_[g].rate_factor, options_.beta1, options_.beta2,
+                       rate.mul(groups_[g].rate_factor), options_.beta1, options_.beta2,
                        /*weight_decay=*/0.0, options_.epsilon, /*amsgrad=*/false,
                        /*maximize=*/false);
     }

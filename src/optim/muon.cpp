@@ -72,7 +72,8 @@ class Muon final : public Optimizer {
     adam_ = make_adam(options, std::move(rest));
   }
 
-  void step(double rate) override {
+  using Optimizer::step;
+  void step(at::Tensor const& rate) override {
     at::NoGradGuard const no_grad;
     // By the shorter side: those of one length go through the iteration together, since for small
     // matrices a GPU takes longer to start a product than to do it.
@@ -88,7 +89,7 @@ class Muon final : public Optimizer {
       for (std::size_t k = 0; k < momenta.size(); ++k) {
         std::int64_t const rows = groups_[g].parameters[active.places[k]].size(0);
         Update update{matrix(active.parameters[k], rows), matrix(directions[k], rows),
-                      rate * groups_[g].rate_factor};
+                      rate.mul(groups_[g].rate_factor)};
         updates[std::min(rows, update.weight.size(1))].push_back(std::move(update));
       }
     }
@@ -112,7 +113,7 @@ class Muon final : public Optimizer {
   struct Update {
     at::Tensor weight;
     at::Tensor direction;  ///< gradient + mu momentum
-    double rate;
+    at::Tensor rate;
     bool tall() const { return weight.size(0) > weight.size(1); }
   };
 
@@ -129,9 +130,9 @@ class Muon final : public Optimizer {
       auto const& [weight, d, rate] = updates[k];
       double const shape =
           static_cast<double>(weight.size(0)) / static_cast<double>(weight.size(1));
-      double const by = -rate * std::sqrt(std::max(1.0, shape));
-      updates[k].tall() ? weight.addmm_(d, factors[static_cast<std::int64_t>(k)], 1.0, by)
-                        : weight.addmm_(factors[static_cast<std::int64_t>(k)], d, 1.0, by);
+      double const by = -std::sqrt(std::max(1.0, shape));
+      at::Tensor const factor = factors[static_cast<std::int64_t>(k)].mul_(rate);
+      updates[k].tall() ? weight.addmm_(d, factor, 1.0, by) : weight.addmm_(factor, d, 1.0, by);
     }
   }
 

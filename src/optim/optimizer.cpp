@@ -4,6 +4,7 @@
 #include "voxcycle/core/registry.hpp"
 
 #include "optim/optimizers.hpp"
+#include <ATen/ATen.h>
 
 namespace voxcycle {
 namespace {
@@ -19,6 +20,10 @@ Registry<Make> const kOptimizers{"optimiser",
                                  }};
 
 }  // namespace
+
+void Optimizer::step(double rate) {
+  step(at::scalar_tensor(rate, at::kFloat));
+}
 
 std::vector<std::string> optimizer_names() {
   return kOptimizers.names();

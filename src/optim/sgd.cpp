@@ -17,7 +17,8 @@ class Sgd final : public Optimizer {
     }
   }
 
-  void step(double rate) override {
+  using Optimizer::step;
+  void step(at::Tensor const& rate) override {
     at::NoGradGuard const no_grad;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       auto const active = active_lists(groups_[g]);
@@ -30,7 +31,7 @@ class Sgd final : public Optimizer {
         }
       }
       at::_fused_sgd_(active.parameters, active.gradients, velocities, /*weight_decay=*/0.0,
-                      options_.momentum, rate * groups_[g].rate_factor, /*dampening=*/0.0,
+                      options_.momentum, rate.mul(groups_[g].rate_factor), /*dampening=*/0.0,
                       /*nesterov=*/false, /*maximize=*/false, /*is_first_step=*/false);
     }
   }

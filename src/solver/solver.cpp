@@ -178,6 +178,7 @@ Solution Solver::Impl::run(Task task, Equation const& given) const {
   {
     DeviceTimer const timer(e.nu.device().index());
     MultigridOptions cycles = multigrid_options_for(s.grid, e.nu);
+    cycles.graph = options.graph;
     // Bounds take the cycle for symmetric positive definite, whatever the contrast.
     if (task == Task::certify) cycles.dtype = at::kDouble;
     Multigrid const cycle(s.grid, boundary, e.nu, cycles);

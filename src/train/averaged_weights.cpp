@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/train/averaged_weights.hpp"
 
+#include "voxcycle/core/rehearsal.hpp"
+
 #include <algorithm>
 
 #include <ATen/ATen.h>
@@ -25,11 +27,19 @@ void AveragedWeights::set_horizon(double steps) {
   horizon_ = std::max(1.0, steps);
 }
 
-void AveragedWeights::update() {
-  at::NoGradGuard const no_grad;
+double AveragedWeights::next_weight() {
   ++updates_;
-  double const weight = std::max(1.0 / horizon_, 1.0 / static_cast<double>(updates_));
-  at::_foreach_lerp_(to_, from_, weight);
+  return std::max(1.0 / horizon_, 1.0 / static_cast<double>(updates_));
+}
+
+void AveragedWeights::update(at::Tensor const& weight) {
+  at::NoGradGuard const no_grad;
+  if (!is_on_gpu(weight)) {  // one operator a tensor
+    return at::_foreach_lerp_(to_, from_, weight.is_meta() ? 1.0 : weight.item<double>());
+  }
+  auto changes = at::_foreach_sub(from_, to_);
+  at::_foreach_mul_(changes, weight.to(to_.front().scalar_type()));
+  at::_foreach_add_(to_, changes);
 }
 
 }  // namespace voxcycle

@@ -35,20 +35,23 @@ class NormalisedEnergyLoss final : public Loss {
   LossTerms evaluate(LossInput const& in) const override {
     auto const dtype = in.u.scalar_type();
     auto const b = source_.load(in.f, in.u.scalar_type());
-    at::Tensor const scale =
-        scales_.of(in.samples, [&] { return energy_of_solution(in.nu, b).unsqueeze(1); })
-            .select(1, 0);
+    at::Tensor const scale = (in.numbers.defined() ? in.numbers : sample_numbers(in)).select(1, 0);
     auto [energy, gradient] = energy_and_gradient(in.u, in.nu, problem_.grid, b);
     gradient.div_(as_factor(scale, dtype));
     return {energy / scale, gradient};
   }
 
- private:
-  at::Tensor energy_of_solution(at::Tensor const& nu, std::optional<at::Tensor> const& b) const {
-    Multigrid const multigrid(problem_.grid, problem_.boundary, nu, {.dtype = nu.scalar_type()});
-    return scale_.stored_energy(scale_.solution(nu, multigrid, b), nu);
+  /// The energy of the solution.
+  at::Tensor sample_numbers(LossInput const& in) const override {
+    return scales_.of(in.samples, [&] {
+      auto const dtype = in.nu.scalar_type();
+      Multigrid const multigrid(problem_.grid, problem_.boundary, in.nu, {.dtype = dtype});
+      auto const solution = scale_.solution(in.nu, multigrid, source_.load(in.f, dtype));
+      return scale_.stored_energy(solution, in.nu).unsqueeze(1);
+    });
   }
 
+ private:
   LossProblem problem_;
   SourceTerm source_;
   EnergyScale scale_;

@@ -24,11 +24,8 @@ class EnergyMultigridLoss final : public Loss {
     auto const b = source_.load(in.f, in.u.scalar_type());
     at::Tensor const one = at::ones_like(in.nu);
     Multigrid const multigrid(problem_.grid, problem_.boundary, in.nu, {.dtype = dtype});
-    at::Tensor const scales = scales_.of(in.samples, [&] {
-      at::Tensor const solution = scale_.solution(in.nu, multigrid, b);
-      return at::stack({scale_.stored_energy(solution, in.nu), scale_.stored_energy(solution, one)},
-                       1);
-    });
+    at::Tensor const scales =
+        (in.numbers.defined() ? in.numbers : sample_numbers(in)).to(in.nu.device());
     at::Tensor const scale = scales.select(1, 0);
     at::Tensor const scale_of_one = scales.select(1, 1);
     auto [energy, gradient] = energy_and_gradient(in.u, in.nu, problem_.grid, b);
@@ -39,11 +36,23 @@ class EnergyMultigridLoss final : public Loss {
     return {0.5 * energy / scale + 0.5 * of_error.energy / scale_of_one, gradient};
   }
 
+  /// The energies of the solution for nu and for 1.
+  at::Tensor sample_numbers(LossInput const& in) const override {
+    return scales_.of(in.samples, [&] {
+      auto const dtype = in.nu.scalar_type();
+      Multigrid const multigrid(problem_.grid, problem_.boundary, in.nu, {.dtype = dtype});
+      auto const solution = scale_.solution(in.nu, multigrid, source_.load(in.f, dtype));
+      return at::stack({scale_.stored_energy(solution, in.nu),
+                        scale_.stored_energy(solution, at::ones_like(in.nu))},
+                       1);
+    });
+  }
+
  private:
   LossProblem problem_;
   SourceTerm source_;
   EnergyScale scale_;
-  SampleNumbers mutable scales_;  ///< of nu and of 1
+  SampleNumbers mutable scales_;
 };
 
 }  // namespace

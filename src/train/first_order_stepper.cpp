@@ -3,6 +3,7 @@
 
 #include "voxcycle/core/timer.hpp"
 #include "voxcycle/dataset/prefetch.hpp"
+#include "voxcycle/train/stage_steps.hpp"
 
 #include <limits>
 
@@ -18,19 +19,20 @@ class FirstOrderStepper final : public Stepper {
         peak_rate_(plan_.rate * rate_scale(options_.rate_scaling, setup.process_grid.groups())),
         optimizer_(make_optimizer(optimizer_options(options_, setup.stage),
                                   parameter_groups(setup.state.network(), setup.stage))),
-        context_{{.process_grid = setup.process_grid,
-                  .network = setup.state.network(),
-                  .loss = *setup.loss,
-                  .reducer = setup.reducer,
-                  .grid = plan_.grid,
-                  .dtype = options_.dtype,
-                  .micro_batch_size = options_.micro_batch_size,
-                  .source = options_.source.kind,
-                  .layout = options_.layout,
-                  .recompute = plan_.recompute},
-                 *optimizer_,
-                 averaged_,
-                 plan_.batch},
+        steps_({{.process_grid = setup.process_grid,
+                 .network = setup.state.network(),
+                 .loss = *setup.loss,
+                 .reducer = setup.reducer,
+                 .grid = plan_.grid,
+                 .dtype = options_.dtype,
+                 .micro_batch_size = options_.micro_batch_size,
+                 .source = options_.source.kind,
+                 .layout = options_.layout,
+                 .recompute = plan_.recompute},
+                *optimizer_,
+                averaged_,
+                plan_.batch},
+               options_.graph),
         prefetch_(
             setup.samples(),
             {.batch = plan_.batch,
@@ -50,7 +52,7 @@ class FirstOrderStepper final : public Stepper {
     Timer const timer;
     LocalBatch const batch = prefetch_.next();
     double const waited = timer.seconds();
-    StepResult result = train_step(context_, batch, rate);
+    StepResult result = steps_.step(batch, rate);
     result.times.data = waited;
     return result;
   }
@@ -67,7 +69,7 @@ class FirstOrderStepper final : public Stepper {
   AveragedWeights& averaged_;
   double peak_rate_;
   std::unique_ptr<Optimizer> optimizer_;
-  StepContext context_;
+  StageSteps steps_;
   Prefetcher prefetch_;
 };
 

@@ -111,7 +111,8 @@ class LbfgsStepper final : public Stepper {
       throw;
     }
     averaged_.set_horizon(1.0);  // a search goes down all the time: nothing to average
-    averaged_.update();
+    averaged_.update(
+        at::full({}, averaged_.next_weight(), at::device(options_.device).dtype(at::kFloat)));
     StepResult result{
         .loss = report_.value,
         .times = objective_.times(),

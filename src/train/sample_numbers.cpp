@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "train/sample_numbers.hpp"
 
+#include "voxcycle/core/rehearsal.hpp"
+
 #include <algorithm>
 
 #include <ATen/ATen.h>
@@ -12,14 +14,20 @@ at::Tensor SampleNumbers::of(std::vector<SampleOrigin> const& samples,
   bool const all_known = std::all_of(samples.begin(), samples.end(),
                                      [&](auto const& sample) { return known_.contains(sample); });
   if (samples.empty() || !all_known) {
-    at::Tensor const numbers = compute();
-    std::int64_t row = 0;
-    for (auto const& sample : samples) known_[sample] = numbers[row++];
+    at::Tensor const numbers = on_host(compute()).contiguous();
+    if (numbers.is_meta()) return numbers;
+    auto const* number = numbers.const_data_ptr<double>();
+    for (auto const& sample : samples) {
+      known_[sample] = {number, number + numbers.size(1)};
+      number += numbers.size(1);
+    }
     return numbers;
   }
-  std::vector<at::Tensor> rows;
-  for (auto const& sample : samples) rows.push_back(known_.at(sample));
-  return at::stack(rows);
+  std::int64_t const count = std::ssize(known_.at(samples.front()));
+  at::Tensor const numbers = at::empty({std::ssize(samples), count}, at::kDouble);
+  auto* number = numbers.mutable_data_ptr<double>();
+  for (auto const& sample : samples) number = std::ranges::copy(known_.at(sample), number).out;
+  return numbers;
 }
 
 }  // namespace voxcycle

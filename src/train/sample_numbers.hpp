@@ -12,17 +12,17 @@
 namespace voxcycle {
 
 /// Numbers that follow from a sample alone, as the energy of its solution: computed when the sample
-/// is first met, and remembered where it was computed (some 500 bytes a sample): no host waits.
+/// is first met, and remembered on the host.
 class SampleNumbers {
  public:
   /// @param samples  of a micro-batch; empty where they are unknown, as in a rehearsal
   /// @param compute  the numbers of all of them, float64 of [n, numbers]
-  /// @return what compute returned for these samples
+  /// @return what compute returned for these samples, on the host
   at::Tensor of(std::vector<SampleOrigin> const& samples,
                 std::function<at::Tensor()> const& compute);
 
  private:
-  std::map<SampleOrigin, at::Tensor> known_;
+  std::map<SampleOrigin, std::vector<double>> known_;
 };
 
 }  // namespace voxcycle

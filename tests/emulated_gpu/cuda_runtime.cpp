@@ -9,6 +9,7 @@
 #include <mutex>
 #include <utility>
 
+#include "graphs.hpp"
 #include "memory.hpp"
 #include "streams.hpp"
 #include <cuda_runtime_api.h>
@@ -45,7 +46,7 @@ Stream* as_stream(void* stream) {
 namespace voxcycle::emulated_gpu {
 
 void enqueue(void* stream, std::function<void()> work) {
-  if (stream == nullptr) return work();
+  if (stream == nullptr) return is_recording() ? record(std::move(work)) : work();
   std::lock_guard const lock(as_stream(stream)->mutex);
   as_stream(stream)->pending.push_back(std::move(work));
 }
@@ -80,6 +81,8 @@ cudaError_t cudaSetDevice(int device) {
 }
 
 char const* cudaGetErrorString(cudaError_t error) {
+  if (error == cudaErrorStreamCaptureUnsupported)
+    return "operation not permitted when stream is capturing";
   return error == cudaErrorInvalidDevice ? "invalid device ordinal" : "an emulated error";
 }
 
@@ -94,6 +97,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  if (voxcycle::emulated_gpu::is_recording()) return cudaErrorStreamCaptureUnsupported;
   if (stream != nullptr) as_stream(stream)->do_until(INT64_MAX);
   return cudaSuccess;
 }

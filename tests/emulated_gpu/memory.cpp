@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "graphs.hpp"
 #include <ATen/ATen.h>
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
@@ -136,7 +137,7 @@ Memory& memory(int device) {
 }
 
 void release(void* address) {
-  if (address != nullptr) memory(device_of(address)).release(address);
+  if (address != nullptr && !keeps(address)) free_memory_at(address);
 }
 
 class Allocator final : public c10::DeviceAllocator {
@@ -144,6 +145,7 @@ class Allocator final : public c10::DeviceAllocator {
   c10::DataPtr allocate(std::size_t bytes) override {
     c10::Device const device = c10::impl::getDeviceGuardImpl(c10::kCUDA)->getDevice();
     void* const address = bytes == 0 ? nullptr : memory(device.index()).allocate(bytes);
+    if (address != nullptr) note_allocation(address);
     return {address, address, release, device};
   }
   c10::DeleterFnPtr raw_deleter() const override { return release; }
@@ -207,8 +209,13 @@ std::map<std::string, std::int64_t> launches() {
 }
 
 void count_launch(std::string const& name) {
+  if (is_recording() || is_launching()) return;
   std::lock_guard const lock(counts_mutex);
   ++counts[name];
+}
+
+void free_memory_at(void* address) {
+  memory(device_of(address)).release(address);
 }
 
 int device_of(void const* address) {

@@ -41,6 +41,9 @@ int device_of(void const* address);
 /// or written. @throws c10::Error if the address is not in memory of this GPU.
 void* kernel_view(int device, void const* address);
 
+/// Frees what the allocator gave out.
+void free_memory_at(void* address);
+
 /// How often the host has waited for a GPU so far: where it asked for values, or brought some and
 /// did not say that it need not wait.
 std::int64_t host_waits();

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // torch's operators on tensors of an emulated GPU: the operators of the CPU, on views of the same
 // memory that the CPU may touch.
+#include <limits>
 #include <string>
 #include <vector>
 
+#include "graphs.hpp"
 #include "memory.hpp"
 #include <ATen/ATen.h>
 #include <ATen/EmptyTensor.h>
@@ -119,7 +121,7 @@ void take_shape(at::Tensor const& result, at::Tensor const& found) {
   impl->set_sizes_and_strides(there.sizes(), there.strides());
 }
 
-void by_cpu(c10::OperatorHandle const& op, torch::jit::Stack* stack) {
+void do_by_cpu(c10::OperatorHandle const& op, torch::jit::Stack* stack) {
   auto const& schema = op.schema();
   count_launch(schema.name());
   std::vector<c10::IValue> const originals = torch::jit::pop(*stack, schema.arguments().size());
@@ -140,6 +142,87 @@ void by_cpu(c10::OperatorHandle const& op, torch::jit::Stack* stack) {
   }
 }
 
+/// The same memory without a share in it, as what a graph has recorded knows tensors.
+at::Tensor borrowed(at::Tensor const& x) {
+  if (!x.defined() || !x.is_cuda()) return x;
+  c10::Storage memory(c10::Storage::use_byte_size_t(), x.storage().nbytes(),
+                      c10::DataPtr(x.storage().mutable_data(), x.device()), nullptr, false);
+  auto result = at::detail::make_tensor<at::TensorImpl>(std::move(memory), kKeys, x.dtype());
+  auto* const impl = result.unsafeGetTensorImpl();
+  impl->set_sizes_and_strides(x.sizes(), x.strides(), x.storage_offset());
+  return result;
+}
+
+/// change(x) for each tensor in the value.
+template <class Change>
+c10::IValue changed(c10::IValue const& value, Change const& change) {
+  if (value.isTensor()) return change(value.toTensor());
+  if (value.isTensorList()) {
+    c10::List<at::Tensor> list;
+    for (at::Tensor const& x : value.toTensorVector()) list.push_back(change(x));
+    return list;
+  }
+  if (!value.isOptionalTensorList()) return value;
+  c10::List<std::optional<at::Tensor>> list;
+  for (auto const& x : value.toOptionalTensorVector())
+    list.push_back(x ? std::optional(change(*x)) : x);
+  return list;
+}
+
+/// Puts the operator down for the graph. To know the shapes of its results it is done once, with
+/// copies of what it writes to: nothing has happened to its arguments then.
+void put_down(c10::OperatorHandle const& op, torch::jit::Stack* stack) {
+  auto const& schema = op.schema();
+  auto const arguments = torch::jit::pop(*stack, schema.arguments().size());
+  torch::jit::Stack trial, kept;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    auto const* const alias = schema.arguments()[i].alias_info();
+    bool const written = alias != nullptr && alias->isWrite();
+    trial.push_back(written ? changed(arguments[i],
+                                      [](at::Tensor const& x) {
+                                        return x.defined() && x.is_cuda()
+                                                   ? moved(view_of(x), x.device())
+                                                   : x;
+                                      })
+                            : arguments[i]);
+  }
+  do_by_cpu(op, &trial);
+  std::vector<c10::IValue> results;
+  for (std::size_t i = 0; i < schema.returns().size(); ++i) {
+    TORCH_CHECK(trial[i].isTensor() || trial[i].isTensorList(), schema.name(),
+                ": a value for the host, in a graph");
+    auto const* const original = same_as(schema.returns()[i], schema, arguments);
+    if (original != nullptr) take_shape(original->toTensor(), view_of(trial[i].toTensor()));
+    results.push_back(original != nullptr ? *original : trial[i]);
+    stack->push_back(results.back());
+  }
+  for (auto const& argument : arguments) kept.push_back(changed(argument, borrowed));
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    results[i] = changed(results[i], borrowed);
+    if (same_as(schema.returns()[i], schema, arguments) != nullptr) continue;
+    changed(results[i], [](at::Tensor const& x) {
+      if (x.is_floating_point()) view_of(x).fill_(std::numeric_limits<double>::quiet_NaN());
+      return x;
+    });
+  }
+  record([op, kept, results] {
+    torch::jit::Stack again = kept;
+    do_by_cpu(op, &again);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      auto const found =
+          again[i].isTensor() ? std::vector{again[i].toTensor()} : again[i].toTensorVector();
+      auto const to =
+          results[i].isTensor() ? std::vector{results[i].toTensor()} : results[i].toTensorVector();
+      for (std::size_t k = 0; k < to.size(); ++k)
+        if (to[k].defined() && !to[k].is_same(found[k])) view_of(to[k]).copy_(view_of(found[k]));
+    }
+  });
+}
+
+void by_cpu(c10::OperatorHandle const& op, torch::jit::Stack* stack) {
+  is_recording() ? put_down(op, stack) : do_by_cpu(op, stack);
+}
+
 at::Tensor empty(at::IntArrayRef size, std::optional<at::ScalarType> type,
                  std::optional<at::Layout> /*layout*/, std::optional<at::Device> device,
                  std::optional<bool> /*pinned*/, std::optional<at::MemoryFormat> format) {
@@ -158,6 +241,13 @@ at::Tensor empty_strided(at::IntArrayRef size, at::IntArrayRef stride,
 
 /// Between host and GPU and within a GPU.
 at::Tensor& copy(at::Tensor& to, at::Tensor const& from, bool non_blocking) {
+  if (is_recording()) {
+    TORCH_CHECK(to.is_cuda() && from.is_cuda(), "a copy from or to the host, in a graph");
+    record([there = borrowed(to), from_there = borrowed(from)] {
+      view_of(there).copy_(view_of(from_there));
+    });
+    return to;
+  }
   if (to.is_cpu() || (from.is_cpu() && !non_blocking)) count_host_wait();
   count_launch("copy_");
   view_of(to).copy_(view_of(from));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/train/stage_steps.hpp"
 #include "voxcycle/train/trainer.hpp"
 
 #include <cstdint>
@@ -39,7 +40,7 @@ class StepTrial {
   GradientReducer reducer_;
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Loss> loss_;
-  StepContext context_;
+  StageSteps steps_;
   LocalBatch data_;
 };
 

@@ -51,7 +51,13 @@ class GradientReducer {
   /// Sets a gradient that is already summed over all ranks (batch-norm weights).
   void set_total(at::Tensor const& parameter, at::Tensor const& gradient);
   /// Sets grad() of every parameter that was closed to its sum; the others' grad() is undefined.
-  /// @throws NotFiniteGradient on all ranks if a gradient is not finite. **Collective**.
+  /// On one rank nothing waits for a GPU. **Collective**.
+  void sum_up();
+  /// Whether the gradients of the newest sums are finite: [1] bool, where they are.
+  at::Tensor finite() const;
+  /// @throws NotFiniteGradient on all ranks if they are not.
+  void require_finite() const;
+  /// Both of these.
   void finish();
 
  private:

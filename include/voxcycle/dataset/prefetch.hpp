@@ -21,6 +21,10 @@ struct LocalBatch {
   std::vector<std::vector<SampleOrigin>> origin;  ///< of the samples of each micro-batch
 };
 
+/// The micro-batches of a field as one tensor: a view if they lie one after the other in memory, as
+/// those of a Prefetcher do, or else a copy, pinned as they are.
+at::Tensor whole(std::vector<at::Tensor> const& micro_batches);
+
 struct PrefetchOptions {
   std::int64_t batch = 8;             ///< global batch size
   std::int64_t micro_batch_size = 2;  ///< samples a micro-batch

@@ -24,7 +24,11 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
   /// One step with the given rate. Parameters without a gradient stay as they are.
-  virtual void step(double rate) = 0;
+  void step(double rate);
+  /// The same, for a graph that is launched again with other rates.
+  /// @param rate  0-dimensional float32 (torch's kernels for GPUs take no other), where the
+  /// parameters are
+  virtual void step(at::Tensor const& rate) = 0;
   /// Everything that a resumed run needs, by unique names, in float32 or float64; writing into
   /// these tensors restores it.
   virtual NamedTensors state() = 0;

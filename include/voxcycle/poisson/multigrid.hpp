@@ -26,6 +26,10 @@ struct MultigridOptions {
   /// Solve for constants in bodies of large nu directly, where nu has such (of one sample). Without
   /// it cycles leave errors there that no residual shows; a cycle takes a tenth longer with it.
   bool deflate_bodies = false;
+  /// On a GPU, without bodies: the second cycle of a kind is recorded in a CUDA graph, and it and
+  /// all later ones are one launch (and two copies) each. Recording costs about a cycle, and the
+  /// fields of a cycle stay in memory.
+  bool graph = false;
 };
 
 /// A geometric multigrid V-cycle for K(nu) on free nodes, matrix-free on the finest grid: grids are

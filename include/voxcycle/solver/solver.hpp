@@ -32,6 +32,7 @@ struct SolverOptions {
   double tolerance = 1e-8;
   int max_iterations = 500;
   at::Device device = at::kCPU;  ///< where it computes; results come back to the CPU
+  bool graph = false;            ///< see MultigridOptions
   /// Of the network's convolutions and activations, bfloat16 or float32; default: as it was trained
   /// (float32 instead of float64, and on CPUs without bfloat16 instructions).
   std::optional<at::ScalarType> precision{};

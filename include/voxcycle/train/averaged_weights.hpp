@@ -25,8 +25,10 @@ class AveragedWeights {
   void begin_stage() { updates_ = 0; }
   /// Steps that the average looks back, at least 1.
   void set_horizon(double steps);
-  /// Takes the current weights in.
-  void update();
+  /// Counts an update. @return the weight of the current weights in it, (0, 1]
+  double next_weight();
+  /// Takes the current weights in. @param weight  0-dimensional float32, where they are
+  void update(at::Tensor const& weight);
 
   Network& network() { return *average_; }
   /// Updates since begin_stage; part of a checkpoint.

@@ -32,6 +32,7 @@ struct LossInput {
   at::Tensor u_ref;  ///< reference solutions, shape of u, measured from the datum, too; undefined
                      ///< unless needs_reference(the loss)
   std::vector<SampleOrigin> samples{};  ///< who they are; empty where nobody knows
+  at::Tensor numbers{};  ///< sample_numbers() of these, where u is; undefined: not known yet
 };
 
 /// Loss of each sample of one micro-batch, and its gradient in u; the step divides by the global
@@ -48,6 +49,9 @@ class Loss {
  public:
   virtual ~Loss() = default;
   virtual LossTerms evaluate(LossInput const& input) const = 0;
+  /// What the loss wants to know that follows from the samples alone (all of input but u), float64
+  /// of [n, numbers] on the host; undefined if nothing. Remembered by sample.
+  virtual at::Tensor sample_numbers(LossInput const& /*input*/) const { return {}; }
 };
 
 /// Names accepted by make_loss.

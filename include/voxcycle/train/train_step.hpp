@@ -22,9 +22,10 @@ namespace voxcycle {
 /// Seconds spent in the parts of a step.
 struct StepTimes {
   double data = 0, forward = 0, loss = 0, backward = 0, reduction = 0, update = 0;
-  double total() const { return data + forward + loss + backward + reduction + update; }
+  double graph = 0;  ///< all but data, where one launch does it
+  double total() const { return data + forward + loss + backward + reduction + update + graph; }
   /// The parts by their names, in the order of the step.
-  std::array<std::pair<char const*, double>, 6> named() const;
+  std::array<std::pair<char const*, double>, 7> named() const;
   StepTimes& operator+=(StepTimes const& other);
   StepTimes& operator-=(StepTimes const& other);
 };

@@ -94,6 +94,7 @@ struct TrainOptions {
   at::ScalarType dtype = at::kBFloat16;                        ///< of convolutions and activations
   at::MemoryFormat layout = at::MemoryFormat::ChannelsLast3d;  ///< of the same
   GradientMode reduction = GradientMode::exact;
+  bool graph = false;  ///< see StageSteps
   std::int64_t micro_batch_size = 2;
   Slabs slabs;  ///< processes that share a sample's space; the bits depend on their number
   std::int64_t sample_block = 8;     ///< consecutive samples that stay together

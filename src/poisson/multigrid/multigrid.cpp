@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/poisson/multigrid.hpp"
 
+#include "voxcycle/core/device_graph.hpp"
 #include "voxcycle/core/error.hpp"
 
+#include <mutex>
+#include <utility>
 #include <vector>
 
 #include "poisson/multigrid/chebyshev.hpp"
@@ -37,6 +40,30 @@ struct Level {
   std::unique_ptr<LevelOperator> op;
   std::unique_ptr<Transfer> transfer;  // between the grid below and this one; none on the last
   at::Tensor jacobi_weights;           // of free nodes, zero on Dirichlet nodes: [B, 1, nodes]
+};
+
+/// One kind of cycle: done as it is the first time, and as one launch from then on.
+class RecordedCycle {
+ public:
+  /// @param cycle  b to x
+  template <class Cycle>
+  at::Tensor operator()(at::Tensor const& b, Cycle const& cycle) {
+    std::lock_guard const lock(mutex_);
+    if (!std::exchange(seen_, true)) return cycle(b);  // makes what is made once
+    if (!graph_) {
+      b_ = at::empty_like(b);
+      graph_ = std::make_unique<DeviceGraph>(b.device().index(), [&] { x_ = cycle(b_); });
+    }
+    b_.copy_(b);
+    graph_->launch();
+    return x_.clone();
+  }
+
+ private:
+  std::mutex mutex_;
+  bool seen_ = false;
+  at::Tensor b_, x_;
+  std::unique_ptr<DeviceGraph> graph_;
 };
 
 }  // namespace
@@ -105,13 +132,15 @@ struct Multigrid::Impl {
 
   // cycle(r) in its type and with the bodies, as the caller gives r and wants the result.
   template <class Cycle>
-  at::Tensor around(at::Tensor const& r, Cycle const& cycle) const {
+  at::Tensor around(at::Tensor const& r, RecordedCycle& recorded, Cycle const& cycle) const {
     at::NoGradGuard const no_grad;
     at::Tensor const& shape = levels.front().jacobi_weights;
     VOXCYCLE_REQUIRE(r.sizes() == shape.sizes(),
                      "residual has shape " << r.sizes() << ", expected " << shape.sizes() << ".");
-    auto const in_its_type = [&](at::Tensor const& b) {
-      return cycle(b.to(options.dtype).contiguous()).to(b.scalar_type());
+    auto const in_its_type = [&](at::Tensor const& given) {
+      at::Tensor const b = given.to(options.dtype).contiguous();
+      bool const records = options.graph && b.is_cuda() && !deflation;
+      return (records ? recorded(b, cycle) : cycle(b)).to(given.scalar_type());
     };
     if (!deflation) return in_its_type(r);
     return deflation->apply(r.to(at::kDouble).contiguous(), in_its_type).to(r.scalar_type());
@@ -124,6 +153,7 @@ struct Multigrid::Impl {
   std::unique_ptr<CoarsestSolver> direct;  // of the coarsest grid: one of the two
   std::unique_ptr<CoarsestPolynomial> polynomial;
   std::optional<Deflation> deflation;
+  RecordedCycle recorded_cycle, recorded_full_cycle;
 };
 
 Multigrid::Multigrid(Grid3 const& grid, Boundary const& boundary, at::Tensor const& nu,
@@ -152,12 +182,13 @@ std::int64_t Multigrid::bodies() const {
 }
 
 at::Tensor Multigrid::cycle(at::Tensor const& r) const {
-  return impl_->around(r,
+  return impl_->around(r, impl_->recorded_cycle,
                        [this](at::Tensor const& b) { return impl_->solve(0, b, impl_->of_cycle); });
 }
 
 at::Tensor Multigrid::full_cycle(at::Tensor const& r) const {
-  return impl_->around(r, [this](at::Tensor const& b) { return impl_->solve_up(0, b); });
+  return impl_->around(r, impl_->recorded_full_cycle,
+                       [this](at::Tensor const& b) { return impl_->solve_up(0, b); });
 }
 
 }  // namespace voxcycle

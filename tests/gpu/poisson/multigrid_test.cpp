@@ -39,6 +39,23 @@ TEST(MultigridOnGpu, CyclesAreThoseOfTheCpu) {
   }
 }
 
+TEST(MultigridOnGpu, GraphsHaveTheSameBits) {
+  at::manual_seed(3);
+  Grid3 const grid = Grid3::cube(16);
+  at::Tensor const nu = at::exp(at::randn({2, 1, 16, 16, 16}, at::kDouble)).cuda();
+  for (auto coarse : {CoarseOperator::average, CoarseOperator::black_box}) {
+    MultigridOptions options{.coarse = coarse, .dtype = at::kFloat};
+    Multigrid const plain(grid, Boundary{}, nu, options);
+    options.graph = true;
+    Multigrid const graph(grid, Boundary{}, nu, options);
+    for (int time = 0; time < 4; ++time) {
+      at::Tensor const b = at::randn({2, 1, 17, 17, 17}, at::kDouble).cuda();
+      EXPECT_TRUE(at::equal(graph.cycle(b), plain.cycle(b))) << time;
+      EXPECT_TRUE(at::equal(graph.full_cycle(b), plain.full_cycle(b))) << time;
+    }
+  }
+}
+
 TEST(MultigridOnGpu, BodiesAreThoseOfTheCpu) {
   at::manual_seed(2);
   Grid3 const grid{{32, 16, 48}, {1.0, 0.5, 1.5}};

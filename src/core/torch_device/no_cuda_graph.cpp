@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// In place of cuda_graph.cpp in a build without the CUDA toolkit.
+#include "voxcycle/core/device.hpp"
+#include "voxcycle/core/device_graph.hpp"
+#include "voxcycle/core/error.hpp"
+
+namespace voxcycle {
+
+struct DeviceGraph::Impl {};
+
+DeviceGraph::DeviceGraph(int /*device*/, std::function<void()> const& /*work*/) {
+  throw Error("GPU: " + cuda_problem({}));
+}
+DeviceGraph::~DeviceGraph() = default;
+void DeviceGraph::launch() const {}
+
+}  // namespace voxcycle
