@@ -48,7 +48,7 @@ void GradientBuckets::finish() {
   std::vector<at::Tensor> finite;
   for (auto& bucket : sent_) {
     bucket.pending->wait();
-    finite.push_back(bucket.values.sum().isfinite());
+    if (!bucket.values.is_meta()) finite.push_back(bucket.values.sum().isfinite());
     std::int64_t offset = 0;
     for (auto& parameter : bucket.parameters) {
       at::Tensor grad = at::empty_like(parameter);

@@ -14,7 +14,7 @@
 namespace voxcycle {
 namespace {
 
-constexpr std::int64_t kPiece = 1 << 11;
+constexpr std::int64_t kPiece = 1 << 8;
 
 template <class T>
 fixed_point::Loops<T> const& loops() {
@@ -47,7 +47,10 @@ class MicroBatchGradientsOnCpu final : public MicroBatchGradients {
   void add(std::size_t parameter, at::Tensor const& gradient) override {
     // The parameter's dtype and layout, so that all micro-batches and ranks agree on the memory
     // order.
-    at::Tensor const values = at::empty_like(parameters()[parameter]).copy_(gradient);
+    at::Tensor const& like = parameters()[parameter];
+    bool const agrees =
+        gradient.scalar_type() == like.scalar_type() && gradient.strides() == like.strides();
+    at::Tensor const values = agrees ? gradient : at::empty_like(like).copy_(gradient);
     auto& largest = largest_[parameter];
     micro_batches_[parameter].push_back(values);
     if (values.is_meta()) {
@@ -116,7 +119,7 @@ class MicroBatchGradientsOnCpu final : public MicroBatchGradients {
   template <class T>
   static void add_up(std::vector<at::Tensor> const& micro_batches, std::int64_t size, double scale,
                      std::int64_t* sum) {
-    // Small pieces over all micro-batches, so that the sums stay in cache.
+    // Small pieces over all micro-batches, so that the sums stay in the fastest cache.
     parallel_for(size, std::ssize(micro_batches), [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t begin = first; begin < last; begin += kPiece) {
         std::int64_t const end = std::min(last, begin + kPiece);

@@ -16,10 +16,6 @@
 
 namespace voxcycle {
 
-struct DeviceGraph::Impl {
-  std::vector<std::function<void()>> works;
-};
-
 namespace emulated_gpu {
 namespace {
 
@@ -80,9 +76,17 @@ void give_back(void const* graph) {
 }  // namespace
 }  // namespace emulated_gpu
 
-DeviceGraph::DeviceGraph(int /*device*/, std::function<void()> const& work)
-    : impl_(std::make_unique<Impl>()) {
-  emulated_gpu::recorded = &impl_->works;
+struct DeviceGraph::Impl {
+  ~Impl() {
+    works.clear();
+    emulated_gpu::give_back(&works);
+  }
+  std::vector<std::function<void()>> works;
+};
+
+DeviceGraph::DeviceGraph(int /*device*/, std::function<void()> const& work) {
+  auto const graph = std::make_shared<Impl>();
+  emulated_gpu::recorded = &graph->works;
   std::string failure;
   try {
     work();
@@ -90,15 +94,11 @@ DeviceGraph::DeviceGraph(int /*device*/, std::function<void()> const& work)
     failure = error.what();
   }
   emulated_gpu::recorded = nullptr;
-  if (failure.empty()) return;
-  emulated_gpu::give_back(&impl_->works);
-  throw Error(failure);
+  if (!failure.empty()) throw Error(failure);
+  impl_ = graph;
 }
 
-DeviceGraph::~DeviceGraph() {
-  impl_->works.clear();
-  emulated_gpu::give_back(&impl_->works);
-}
+DeviceGraph::~DeviceGraph() = default;
 
 void DeviceGraph::launch() const {
   emulated_gpu::count_launch("graph");

@@ -6,7 +6,8 @@
 #
 # PROGRAMS is a build directory (default: build/release) or the bin/ of a bundle. PARTs, in this
 # order: kernels (tests of each), steps (kernels and training steps at 512^3 and 256^3), bits (the
-# same on 1, 2, 3 processes), solve (the network beside multigrid), trainings and convolutions
+# same on 1, 2, 3 processes), graphs (steps and cycles with one launch each), solve (the network beside
+# multigrid), trainings and convolutions
 # (tests), rest (smaller benchmarks). The results are written after every test and benchmark, should
 # the call be ended before its end, and all that was printed is in RESULTS.log; what there was no time
 # for is named as that, and another call may name its PARTs. Status: 0 if all passed, 1 if something
@@ -17,7 +18,7 @@ programs=${1:-$here/../../build/release}
 results=${2:-gpu_results.json}
 limit=${VOXCYCLE_GPU_TEST_SECONDS:-570} # for all
 parts=("${@:3}")
-all_parts=(kernels steps bits solve trainings convolutions rest)
+all_parts=(kernels steps bits graphs solve trainings convolutions rest)
 ((${#parts[@]})) || parts=("${all_parts[@]}")
 for part in "${parts[@]}"; do
   [[ " ${all_parts[*]} " == *" $part "* ]] && continue
@@ -160,6 +161,20 @@ part_bits() {
   fi
 }
 
+# Coarse steps of a U-Net and F-cycles, launch by launch and as a graph, and the step in PyTorch.
+part_graphs() {
+  local grid graph
+  for grid in 16 32 64; do
+    for graph in no yes; do
+      bench step --grid "$grid" --batch 8 --no-baseline --train.micro_batch_size 8 --run.graph "$graph" \
+        --network.name unet --network.depth 4 --network.smoothing 0 --train.loss energy_normalised
+    done
+  done
+  bench reference --grid 128 --field kl
+  local script=$here/../compare/unet_step_in_pytorch.py
+  [[ ! -x $script ]] || check 'the step in PyTorch' "$script"
+}
+
 # The network beside multigrid on the same GPU: train for a minute and a half, then solve fields with
 # both.
 part_solve() {
@@ -217,6 +232,7 @@ for part in "${all_parts[@]}"; do
     convolutions) test_suites ConvolutionsOnGpu yes ;;
     steps) part_steps ;;
     bits) part_bits ;;
+    graphs) part_graphs ;;
     solve) part_solve ;;
     rest) part_rest ;;
   esac

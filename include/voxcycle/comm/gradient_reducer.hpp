@@ -41,7 +41,8 @@ class GradientReducer {
   /// parameter in the next one
   void begin(std::int64_t total_micro_batches);
   /// Adds one micro-batch's gradient, or the part of it that a slab gives, of `parameter` (any
-  /// float dtype, any layout, shape of the parameter).
+  /// float dtype, any layout, shape of the parameter). May keep it: it must not change before
+  /// finish().
   void add_micro_batch(at::Tensor const& parameter, at::Tensor const& gradient);
   /// Says that this rank has added all its micro-batches of `parameter` (none, if it owns none).
   /// Every rank closes the same parameters in the same order; fast mode then starts their sums.

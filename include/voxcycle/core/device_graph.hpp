@@ -27,7 +27,7 @@ class DeviceGraph {
 
  private:
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl const> impl_;
 };
 
 }  // namespace voxcycle

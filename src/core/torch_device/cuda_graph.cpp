@@ -71,10 +71,11 @@ struct DeviceGraph::Impl {
   cudaGraphExec_t launchable = nullptr;
 };
 
-DeviceGraph::DeviceGraph(int device, std::function<void()> const& work)
-    : impl_(std::make_unique<Impl>(device)) {
+DeviceGraph::DeviceGraph(int device, std::function<void()> const& work) {
   require_cuda_success("GPU", cudaSetDevice(device));
-  impl_->record(work);
+  auto const graph = std::make_shared<Impl>(device);
+  graph->record(work);
+  impl_ = graph;
 }
 
 DeviceGraph::~DeviceGraph() = default;

@@ -6,8 +6,6 @@
 
 namespace voxcycle {
 
-struct DeviceGraph::Impl {};
-
 DeviceGraph::DeviceGraph(int /*device*/, std::function<void()> const& /*work*/) {
   throw Error("GPU: " + cuda_problem({}));
 }

@@ -122,20 +122,13 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
         std::move(found.begin(), found.end(), dx);
       }
       if (!context.counts()) continue;
-      at::Tensor const sums = has_bias ? sums_of_voxels(gradient) : at::Tensor();
-      std::int64_t const all_samples = gradient.size(0);
       std::int64_t const most =
-          context.micro_batch_size > 0 ? context.micro_batch_size : all_samples;
-      for (std::int64_t first = 0; first < all_samples; first += most) {
-        std::int64_t const count = std::min(most, all_samples - first);
-        variable_list samples;
-        for (auto const& part : x) samples.push_back(part.narrow(0, first, count));
-        at::Tensor const dw = channel_padding::cut_back_weight(
-            slab_conv::weight_gradient(of_geometry, gradient.narrow(0, first, count), samples, w),
-            weight);
-        add(context, weight, dw, dw_sum);
-        if (has_bias) add(context, bias, sums.narrow(0, first, count).sum(0), db_sum);
-      }
+          context.micro_batch_size > 0 ? context.micro_batch_size : gradient.size(0);
+      for (auto const& dw : slab_conv::weight_gradients(of_geometry, gradient, x, w, most))
+        add(context, weight, channel_padding::cut_back_weight(dw, weight), dw_sum);
+      if (!has_bias) continue;
+      for (auto const& sums : sums_of_voxels(gradient).split(most))
+        add(context, bias, sums.sum(0), db_sum);
     }
     if (context.reducer != nullptr) {
       context.reducer->close(weight);

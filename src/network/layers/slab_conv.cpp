@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "network/layers/channel_padding.hpp"
+#include "network/layers/coarse_gradients.hpp"
 #include "network/layers/conv_rehearsal.hpp"
 #include <ATen/ATen.h>
 
@@ -385,6 +386,21 @@ at::Tensor weight_gradient(Geometry const& g, at::Tensor const& gradient, at::Te
     return weight_gradient_in_slabs(g, gradient, x, w, planes, summed.size(3));
   }
   return differentiate(g, gradient, joined(x), w, 0, Wanted::w);
+}
+
+std::vector<at::Tensor> weight_gradients(Geometry const& g, at::Tensor const& gradient,
+                                         at::TensorList x, at::Tensor const& w,
+                                         std::int64_t micro_batch_size) {
+  if (x.size() == 1 && coarse_gradients::are_wanted(g, gradient, x.front(), w))
+    return coarse_gradients::of_weight(g, gradient, x.front(), w, micro_batch_size);
+  std::vector<at::Tensor> all;
+  for (std::int64_t first = 0; first < gradient.size(0); first += micro_batch_size) {
+    std::int64_t const count = std::min(micro_batch_size, gradient.size(0) - first);
+    std::vector<at::Tensor> samples;
+    for (auto const& part : x) samples.push_back(part.narrow(0, first, count));
+    all.push_back(weight_gradient(g, gradient.narrow(0, first, count), samples, w));
+  }
+  return all;
 }
 
 }  // namespace voxcycle::slab_conv

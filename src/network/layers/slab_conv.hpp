@@ -70,6 +70,11 @@ std::vector<at::Tensor> input_gradient(Geometry const& g, at::Tensor const& grad
 at::Tensor weight_gradient(Geometry const& g, at::Tensor const& gradient, at::TensorList x,
                            at::Tensor const& w);
 
+/// Of each micro-batch of so many samples. Its bits do not depend on how many there are.
+std::vector<at::Tensor> weight_gradients(Geometry const& g, at::Tensor const& gradient,
+                                         at::TensorList x, at::Tensor const& w,
+                                         std::int64_t micro_batch_size);
+
 // The two ways, for tests. They agree to rounding: the library chooses its loops by shape.
 at::Tensor forward_whole(Geometry const& g, at::TensorList x, at::Tensor const& w,
                          std::optional<at::Tensor> const& b);
