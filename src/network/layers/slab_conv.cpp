@@ -181,24 +181,18 @@ bool overlap(Geometry const& g) {
   return g.kernel > g.stride;
 }
 
-/// Parts of the finer field, which the kernels of the coarser one add up to, overlapping.
+/// Planes `fine` of the finer field, to which the kernels of planes `coarse` add up; those reach
+/// `reached`, where beyond `fine` sums lack terms and are cut off.
 struct Sums {
-  Range fine;     ///< the part
-  Range coarse;   ///< all planes whose kernels reach it
-  Range reached;  ///< by these; beyond the part, sums lack terms and are cut off
+  Range fine, coarse, reached;
 };
 std::vector<Sums> overlapping_sums(Geometry const& g, std::int64_t fine_size, std::int64_t part) {
   std::vector<Sums> all;
-  for (Range const& one : cut(fine_size / g.stride, part)) {
-    Range const fine{one.begin * g.stride, one.end * g.stride};
-    // Plane i of the fine field meets planes (i + padding - kernel + 1) / stride ... (i + padding)
-    // / stride of the coarse one.
-    Range const coarse{(fine.begin + g.padding_x - g.kernel + 1) / g.stride,
-                       (fine.end - 1 + g.padding_x) / g.stride + 1};
-    all.push_back({fine,
-                   coarse,
-                   {coarse.begin * g.stride - g.padding_x,
-                    (coarse.end - 1) * g.stride + g.kernel - g.padding_x}});
+  std::int64_t const s = g.stride, p = g.padding_x;
+  for (Range const& one : cut(fine_size / s, part)) {
+    Range const fine{one.begin * s, one.end * s};
+    Range const coarse{(fine.begin + p - g.kernel + 1) / s, (fine.end - 1 + p) / s + 1};
+    all.push_back({fine, coarse, {coarse.begin * s - p, (coarse.end - 1) * s + g.kernel - p}});
   }
   return all;
 }

@@ -41,9 +41,11 @@ TEST(CoarseGradients, AreThoseOfEachMicroBatchHoweverManyThereAre) {
   at::manual_seed(7);
   int const threads = at::get_num_threads();
   std::vector<std::vector<std::int64_t>> const sizes{{4, 4, 4}, {2, 4, 6}, {2, 2, 2}, {1, 1, 1}};
-  for (auto const kind : {ConvKind::same, ConvKind::down, ConvKind::up, ConvKind::node}) {
+  for (auto const kind : {ConvKind::same, ConvKind::down, ConvKind::up, ConvKind::wide_down,
+                          ConvKind::wide_up, ConvKind::node}) {
     for (auto const& size : sizes) {
-      if (kind == ConvKind::down && size[0] == 1) continue;
+      bool const halves = kind == ConvKind::down || kind == ConvKind::wide_down;
+      if (halves && size[0] == 1) continue;
       for (auto const& [in, out] : {std::pair{16, 16}, {1, 16}, {16, 3}, {21, 32}, {64, 48}}) {
         SCOPED_TRACE(c10::str(static_cast<int>(kind), " ", size, " ", in, " ", out));
         auto const c = make(kind, in, out, size);
