@@ -77,8 +77,14 @@ Smoother LevelProblem::smoother(at::Tensor const& nu) const {
 std::shared_ptr<NestedEquation const> LevelProblem::nested(at::Tensor const& x, int levels) const {
   auto const fields = fields_of(x, lift.scalar_type());
   auto const load = source_.load(fields.f, lift.scalar_type());
-  return std::make_shared<NestedEquation const>(grid_, boundary_, fields.nu, load,
-                                                NestedEquation::Options{levels, steps_});
+  at::Tensor& coarsest_lift = coarsest_lifts_[levels];
+  if (!coarsest_lift.defined()) {
+    Grid3 coarsest = grid_;
+    for (int level = 1; level < levels; ++level) coarsest = coarsest.coarsened();
+    coarsest_lift = voxcycle::lift(coarsest, boundary_, lift.options());
+  }
+  return std::make_shared<NestedEquation const>(
+      grid_, boundary_, fields.nu, load, NestedEquation::Options{levels, steps_, coarsest_lift});
 }
 
 MicroBatches LevelProblem::with_dirichlet_values(MicroBatches const& u) const {

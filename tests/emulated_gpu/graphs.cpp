@@ -100,6 +100,10 @@ DeviceGraph::DeviceGraph(int /*device*/, std::function<void()> const& work) {
 
 DeviceGraph::~DeviceGraph() = default;
 
+bool DeviceGraph::is_recording() {
+  return emulated_gpu::is_recording();
+}
+
 void DeviceGraph::launch() const {
   emulated_gpu::count_launch("graph");
   emulated_gpu::launching = true;

@@ -167,6 +167,13 @@ CouplingEntries<T> opened(DeviceStream const& queue, CouplingEntries<T> entries)
   return entries;
 }
 
+template <class Entries>
+DenseRowJob<Entries> opened(DeviceStream const& queue, DenseRowJob<Entries> job) {
+  job.k = opened(queue, job.k);
+  open(queue, job.matrices);
+  return job;
+}
+
 template <class T, class Entries, int... odd>
 BlackBoxWeightJob<T, Entries, odd...> opened(DeviceStream const& queue,
                                              BlackBoxWeightJob<T, Entries, odd...> job) {
@@ -272,6 +279,17 @@ void launch_elements(char const* name, DeviceStream const& queue, std::int64_t c
 
 template struct ElementLaunches<NodeJobs<float>>;
 template struct ElementLaunches<NodeJobs<double>>;
+void launch_inverse(DeviceStream const& queue, InverseJob const& given, std::int64_t batch) {
+  InverseJob job = given;
+  open(queue, job.matrices);
+  play<InverseShared>("inverse matrices", queue, batch,
+                      [=](EmulatedBlock& block, InverseShared& shared, std::int64_t i) {
+                        inverse_block(block, shared, job, i);
+                      });
+}
+
+template struct ElementLaunches<DenseJobs<float>>;
+template struct ElementLaunches<DenseJobs<double>>;
 template struct ElementLaunches<MultigridJobs<float>>;
 template struct ElementLaunches<MultigridJobs<double>>;
 template struct ElementLaunches<BodyJobs>;

@@ -25,6 +25,10 @@ class DeviceGraph {
   /// Does the work, in torch's current stream.
   void launch() const;
 
+  /// Whether work is being recorded: what would wait for the GPU only to say sooner that something
+  /// is wrong leaves it out.
+  static bool is_recording();
+
  private:
   struct Impl;
   std::shared_ptr<Impl const> impl_;

@@ -70,6 +70,7 @@ class LevelProblem {
   ChebyshevSteps steps_;
   bool nested_;
   SourceTerm source_;
+  std::map<int, at::Tensor> mutable coarsest_lifts_;  // of nested(), by levels
 };
 
 /// float32, or float64 where context.dtype is.

@@ -23,6 +23,8 @@ class NestedEquation {
   struct Options {
     int levels = 2;  ///< number of grids, >= 1; the coarsest is solved directly
     ChebyshevSteps steps = smoothing_steps(8);  ///< of the smoother (see Smoother), not empty
+    /// lift() of the coarsest grid, in nu's type and where nu is; undefined: it is made anew.
+    at::Tensor coarsest_lift{};
   };
   /// @param nu  voxels [B, 1, nx, ny, nz], float32 or float64, contiguous, > 0
   /// @param b   load [B or 1, 1, nx+1, ny+1, nz+1] of nu's dtype, or empty for f = 0 and natural

@@ -24,6 +24,9 @@ c10::cuda::CUDACachingAllocator::CUDAAllocator& allocator() {
       c10::GetAllocator(c10::kCUDA));
 }
 
+/// Of any thread: backward has one of its own.
+std::atomic<bool> recording = false;
+
 }  // namespace
 
 struct DeviceGraph::Impl {
@@ -47,11 +50,13 @@ struct DeviceGraph::Impl {
     // The thread that reads batches goes on allocating pinned memory.
     cudaError_t status = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
     if (status == cudaSuccess) {
+      recording = true;
       try {
         work();
       } catch (std::exception const& error) {
         failure = error.what();
       }
+      recording = false;
       status = cudaStreamEndCapture(stream, &graph);
     }
     guard.exchangeStream(before);
@@ -79,6 +84,10 @@ DeviceGraph::DeviceGraph(int device, std::function<void()> const& work) {
 }
 
 DeviceGraph::~DeviceGraph() = default;
+
+bool DeviceGraph::is_recording() {
+  return recording;
+}
 
 void DeviceGraph::launch() const {
   auto const queue = current_queue(impl_->device);

@@ -11,5 +11,8 @@ DeviceGraph::DeviceGraph(int /*device*/, std::function<void()> const& /*work*/) 
 }
 DeviceGraph::~DeviceGraph() = default;
 void DeviceGraph::launch() const {}
+bool DeviceGraph::is_recording() {
+  return false;
+}
 
 }  // namespace voxcycle

@@ -252,4 +252,25 @@ void black_box_couplings(StencilSource const& fine, at::Tensor const& weights,
   });
 }
 
+at::Tensor dense_matrices(StencilSource const& source) {
+  at::Tensor const values = source.values();
+  std::int64_t const n = source.grid().node_count();
+  at::Tensor result = at::zeros({source.batch(), n, n}, values.options().dtype(at::kDouble));
+  AT_DISPATCH_FLOATING_TYPES(values.scalar_type(), "dense_matrices", [&] {
+    with_entries<scalar_t>(source, values, [&](auto const& entries) {
+      using Entries = std::decay_t<decltype(entries)>;
+      run("coarsest matrices", result, source.batch() * n,
+          DenseRowJob<Entries>{entries, result.mutable_data_ptr<double>()});
+    });
+  });
+  return result;
+}
+
+void invert(at::Tensor& matrices) {
+  std::int64_t const n = matrices.size(1);
+  VOXCYCLE_REQUIRE(n <= InverseShared::max_size, "a matrix of " << n << " rows is too large.");
+  launch_inverse(current_queue(matrices.device().index()),
+                 InverseJob{matrices.mutable_data_ptr<double>(), n}, matrices.size(0));
+}
+
 }  // namespace voxcycle::on_gpu

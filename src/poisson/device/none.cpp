@@ -92,6 +92,14 @@ void black_box_couplings(StencilSource const& /*fine*/, at::Tensor const& /*weig
   refuse();
 }
 
+at::Tensor dense_matrices(StencilSource const& /*source*/) {
+  refuse();
+}
+
+void invert(at::Tensor& /*matrices*/) {
+  refuse();
+}
+
 }  // namespace voxcycle::on_gpu
 
 template struct voxcycle::ElementLaunches<voxcycle::BodyJobs>;

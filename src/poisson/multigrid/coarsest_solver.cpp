@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "poisson/operator/device.hpp"
 #include "poisson/operator/stencil_entries.hpp"
 #include <ATen/ATen.h>
 
@@ -46,25 +47,23 @@ at::Tensor lower_triangle(StencilSource const& matrix) {
 
 }  // namespace
 
-CoarsestSolver::CoarsestSolver(StencilSource const& matrix, at::Tensor const& mask) {
+CoarsestSolver::CoarsestSolver(StencilSource const& matrix, Boundary const& boundary) {
   Grid3 const& grid = matrix.grid();
   std::int64_t const nodes = grid.node_count(), batch = matrix.batch();
   VOXCYCLE_REQUIRE(nodes <= node_limit, "multigrid ends on a grid of "
                                             << grid.name()
                                             << " voxels, too large for a direct solve. Use "
                                                "sizes with more factors of two.");
-  at::Tensor matrices = lower_triangle(matrix);
-  mask_ = mask.view({1, nodes}).to(matrices.device());
+  at::Tensor matrices =
+      matrix.options().device().is_cuda() ? on_gpu::dense_matrices(matrix) : lower_triangle(matrix);
+  mask_ = free_node_mask(grid, boundary, matrices.options()).view({1, nodes});
   matrices.mul_(mask_.unsqueeze(1)).mul_(mask_.unsqueeze(2));
   at::Tensor const scale = matrices.diagonal(0, 1, 2).amax(1).view({batch, 1, 1});
-  if (mask.min().item<double>() > 0.0) {
+  if (!boundary.has_dirichlet()) {
     matrices.add_(scale / static_cast<double>(nodes));  // lifts the constant off the null space
   }
   matrices.add_(at::diag_embed(1.0 - mask_));
-
-  auto const device = matrix.options().device();
-  cholesky_ = DenseCholesky(std::move(matrices), device, "coarsest matrix");
-  if (device.is_cuda()) mask_ = mask_.to(device, /*non_blocking=*/true);
+  cholesky_ = DenseCholesky(std::move(matrices), matrix.options().device(), "coarsest matrix");
 }
 
 at::Tensor CoarsestSolver::solve(at::Tensor const& b) const {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/poisson/boundary.hpp"
+
 #include "poisson/multigrid/dense_cholesky.hpp"
 #include "poisson/operator/stencil_rows.hpp"
 #include <ATen/core/Tensor.h>
@@ -16,9 +18,8 @@ class CoarsestSolver {
   static constexpr std::int64_t node_limit = 1500;
 
   /// @param matrix  whose rows sum to zero
-  /// @param mask    1 on free nodes, 0 on Dirichlet nodes, float64 [1, 1, nodes], on the host
   /// @throws Error beyond node_limit, or if a sample's matrix is not positive definite.
-  CoarsestSolver(StencilSource const& matrix, at::Tensor const& mask);
+  CoarsestSolver(StencilSource const& matrix, Boundary const& boundary);
 
   /// K^-1 b on free nodes, zero on Dirichlet nodes: [B, 1, nodes].
   at::Tensor solve(at::Tensor const& b) const;

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "poisson/multigrid/dense_cholesky.hpp"
 
+#include "voxcycle/core/device_graph.hpp"
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/rehearsal.hpp"
 #include "voxcycle/poisson/parallel.hpp"
 
 #include <cmath>
+#include <utility>
 
+#include "poisson/operator/device.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
@@ -47,13 +51,26 @@ void substitute(double const* factor, double* x, std::int64_t n) {
 
 DenseCholesky::DenseCholesky(at::Tensor matrices, at::Device device, char const* what)
     : factor_(std::move(matrices)) {
-  std::int64_t const n = factor_.size(1);
-  for (std::int64_t sample = 0; sample < factor_.size(0); ++sample) {
-    VOXCYCLE_REQUIRE(factor_.is_meta() || factorise(factor_[sample].mutable_data_ptr<double>(), n),
+  auto const require_definite = [&](bool is_definite, std::int64_t sample) {
+    VOXCYCLE_REQUIRE(is_definite,
                      what << " of sample " << sample
                           << " is not positive definite (multigrid needs nu > 0 everywhere, and "
                              "voxels whose edges do not differ by many orders of magnitude). Check "
                              "the coefficient and the spacing.");
+  };
+  if (factor_.is_cuda()) {
+    inverse_ = std::exchange(factor_, {});
+    on_gpu::invert(inverse_);
+    if (DeviceGraph::is_recording()) return;
+    at::Tensor const sound = on_host(inverse_.select(1, 0).select(1, 0).isfinite());
+    for (std::int64_t sample = 0; sample < sound.size(0); ++sample)
+      require_definite(sound.const_data_ptr<bool>()[sample], sample);
+    return;
+  }
+  std::int64_t const n = factor_.size(1);
+  for (std::int64_t sample = 0; sample < factor_.size(0); ++sample) {
+    require_definite(factor_.is_meta() || factorise(factor_[sample].mutable_data_ptr<double>(), n),
+                     sample);
   }
   if (!device.is_cuda()) return;
   inverse_ = at::cholesky_inverse(factor_).to(device, /*non_blocking=*/true);

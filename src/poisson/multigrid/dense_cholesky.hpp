@@ -11,10 +11,12 @@ namespace voxcycle {
 class DenseCholesky {
  public:
   DenseCholesky() = default;
-  /// @param matrices  lower triangles [B, n, n] on the host, float64; overwritten
+  /// @param matrices  lower triangles [B, n, n] on the host, or whole ones on a GPU, which inverts
+  ///                  them itself; float64; overwritten
   /// @param device    where right-hand sides are
   /// @param what      of messages, e.g. "coarsest matrix"
-  /// @throws Error if a sample's matrix is not positive definite.
+  /// @throws Error if a sample's matrix is not positive definite; while a graph is recorded,
+  /// solve gives NaNs instead.
   DenseCholesky(at::Tensor matrices, at::Device device, char const* what);
 
   /// @param b  [B, n], float64; may be overwritten

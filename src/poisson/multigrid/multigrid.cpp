@@ -83,8 +83,7 @@ struct Multigrid::Impl {
     }
     LevelOperator const& last = *levels.back().op;
     if (is_solved_directly(last.grid())) {
-      direct = std::make_unique<CoarsestSolver>(*last.entries(),
-                                                free_node_mask(last.grid(), boundary, at::kDouble));
+      direct = std::make_unique<CoarsestSolver>(*last.entries(), boundary);
     } else {
       polynomial = std::make_unique<CoarsestPolynomial>(last, levels.back().jacobi_weights);
     }

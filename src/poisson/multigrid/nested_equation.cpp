@@ -30,15 +30,14 @@ namespace {
 
 /// K^-1 b with the exact Dirichlet values.
 at::Tensor direct_solution(LevelOperator const& op, Boundary const& boundary, at::Tensor const& nu,
-                           std::optional<at::Tensor> const& b) {
-  // Made on the host: a GPU would wait for it longer than for the copy.
-  at::Tensor const start = lift(op.grid(), boundary, nu.scalar_type())
-                               .to(nu.device(), /*non_blocking=*/true)
-                               .expand({nu.size(0), -1, -1, -1, -1})
-                               .contiguous();
+                           std::optional<at::Tensor> const& b, at::Tensor const& known_lift) {
+  at::Tensor const start =
+      (known_lift.defined() ? known_lift : lift(op.grid(), boundary, nu.options()))
+          .expand({nu.size(0), -1, -1, -1, -1})
+          .contiguous();
   at::Tensor r = op.apply(start).neg_();
   if (b) r.add_(*b);
-  CoarsestSolver const solver(*op.entries(), free_node_mask(op.grid(), boundary, at::kDouble));
+  CoarsestSolver const solver(*op.entries(), boundary);
   return start + solver.solve(r);
 }
 
@@ -61,7 +60,7 @@ NestedEquation::NestedEquation(Grid3 const& grid, Boundary const& boundary, at::
       coarse = op->coarsened(CoarseOperator::black_box);
       if (load) coarse_load = coarse.transfer->restricted(*load);
     } else {
-      coarsest_ = direct_solution(*op, boundary, nu, load);
+      coarsest_ = direct_solution(*op, boundary, nu, load, options.coarsest_lift);
     }
     Grid3 const here = op->grid();
     Smoother smoother(std::move(op), free_node_mask(here, boundary, nu.options()), options.steps);

@@ -66,4 +66,9 @@ void black_box_weights(StencilSource const& fine, at::Tensor& weights);
 void black_box_couplings(StencilSource const& fine, at::Tensor const& weights,
                          at::Tensor& couplings);
 
+// Of few nodes, [B, nodes, nodes] of float64, and their inverse in place of them: NaNs where a
+// matrix is not positive definite.
+at::Tensor dense_matrices(StencilSource const& source);
+void invert(at::Tensor& matrices);
+
 }  // namespace voxcycle::on_gpu

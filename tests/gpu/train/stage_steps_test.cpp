@@ -22,7 +22,6 @@ class StageStepsOnGpu : public ::testing::Test {
     write_data(root_ + "/data");
   }
 
-  /// Without smoothing, which would factor coarsest matrices on the host.
   TrainOptions options(std::string const& name) const {
     auto options = options_for(root_, name);
     options.device = at::Device(at::kCUDA, 0);
@@ -77,15 +76,28 @@ TEST_F(StageStepsOnGpu, GoOnFromACheckpointWithTheSameBits) {
   EXPECT_TRUE(at::equal(plain, final_values(o)));
 }
 
-TEST_F(StageStepsOnGpu, RunAsTheyAreWhereTheyCannotBeRecorded) {
-  auto o = options("smoothing");
+TEST_F(StageStepsOnGpu, AreRecordedForTheDefaultNetworkToo) {
+  auto o = options("default");
   o.network.smoothing = 2;
   o.network.coarse = CoarseLevels::black_box;
+  o.loss = "energy_multigrid";
   auto const plain = values_after(o, false);
   ::testing::internal::CaptureStderr();
   auto const graph = values_after(o, true);
   EXPECT_THAT(::testing::internal::GetCapturedStderr(),
-              testing::HasSubstr("training steps are not recorded in a CUDA graph: "));
+              testing::Not(testing::HasSubstr("not recorded")));
+  EXPECT_TRUE(at::equal(plain, graph));
+}
+
+TEST_F(StageStepsOnGpu, RunAsTheyAreWhereThereIsNoGraph) {
+  auto o = options("cpu");
+  o.device = at::kCPU;
+  auto const plain = values_after(o, false);
+  ::testing::internal::CaptureStderr();
+  auto const graph = values_after(o, true);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              testing::HasSubstr("training steps are not recorded in a CUDA graph: the network is "
+                                 "not on a GPU"));
   EXPECT_TRUE(at::equal(plain, graph));
 }
 
