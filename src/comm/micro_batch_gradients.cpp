@@ -63,13 +63,6 @@ class MicroBatchGradientsOnCpu final : public MicroBatchGradients {
     });
   }
 
-  Parts touched() const override {
-    Parts found;
-    for (std::size_t k = 0; k < parameters().size(); ++k)
-      if (!micro_batches_[k].empty()) found.push_back(k);
-    return found;
-  }
-
   at::Tensor exponents() override {
     at::Tensor result = at::full({std::ssize(parameters())}, untouched, at::kLong);
     auto* const exponent = result.mutable_data_ptr<std::int64_t>();
@@ -116,6 +109,10 @@ class MicroBatchGradientsOnCpu final : public MicroBatchGradients {
   }
 
  private:
+  std::int64_t micro_batches_of(std::size_t parameter) const override {
+    return std::ssize(micro_batches_[parameter]);
+  }
+
   template <class T>
   static void add_up(std::vector<at::Tensor> const& micro_batches, std::int64_t size, double scale,
                      std::int64_t* sum) {

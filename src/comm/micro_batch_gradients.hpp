@@ -33,7 +33,12 @@ class MicroBatchGradients {
   /// One micro-batch's gradient, of the parameter's shape.
   virtual void add(std::size_t parameter, at::Tensor const& gradient) = 0;
   /// Those that have micro-batches.
-  virtual Parts touched() const = 0;
+  Parts touched() const {
+    Parts found;
+    for (std::size_t k = 0; k < parameters_.size(); ++k)
+      if (micro_batches_of(k) > 0) found.push_back(k);
+    return found;
+  }
   /// For each parameter the smallest e >= min_exponent with |x| < 2^e for all its micro-batches'
   /// values: [parameters] int64, where the parameters are. Nothing waits.
   virtual at::Tensor exponents() = 0;
@@ -46,6 +51,7 @@ class MicroBatchGradients {
                                             at::Tensor const& units) = 0;
 
  protected:
+  virtual std::int64_t micro_batches_of(std::size_t parameter) const = 0;
   std::vector<at::Tensor> const& parameters() const { return parameters_; }
   std::int64_t total_size(Parts const& parts) const {
     std::int64_t size = 0;

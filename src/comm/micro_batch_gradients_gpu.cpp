@@ -42,13 +42,6 @@ class MicroBatchGradientsOnGpu final : public MicroBatchGradients {
         .copy_(gradient);
   }
 
-  Parts touched() const override {
-    Parts found;
-    for (std::size_t k = 0; k < parameters().size(); ++k)
-      if (micro_batches_[k] > 0) found.push_back(k);
-    return found;
-  }
-
   at::Tensor exponents() override {
     at::Tensor const all =
         at::full({std::ssize(parameters())}, untouched, options_.dtype(at::kLong));
@@ -84,6 +77,10 @@ class MicroBatchGradientsOnGpu final : public MicroBatchGradients {
   }
 
  private:
+  std::int64_t micro_batches_of(std::size_t parameter) const override {
+    return micro_batches_[parameter];
+  }
+
   /// Parts of the parameters and how many micro-batches each has.
   using Key = std::pair<Parts, std::vector<std::int64_t>>;
   struct Segments {

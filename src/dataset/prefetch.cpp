@@ -85,7 +85,7 @@ bool Prefetcher::Impl::stopping() {
   return stop;
 }
 
-/// Room for the fields of some micro-batches, one after the other (adjacent()).
+/// Room for the fields of some micro-batches, one after the other in memory, see whole().
 LocalBatch Prefetcher::Impl::room_for(std::vector<MicroBatch> const& micro_batches) const {
   auto const& info = samples.info();
   std::vector<std::int64_t> sizes;

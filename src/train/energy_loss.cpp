@@ -35,8 +35,9 @@ class NormalisedEnergyLoss final : public Loss {
   LossTerms evaluate(LossInput const& in) const override {
     auto const dtype = in.u.scalar_type();
     auto const b = source_.load(in.f, in.u.scalar_type());
-    at::Tensor const scale =
-        (in.numbers.defined() ? in.numbers : sample_numbers(in)).to(in.nu.device()).select(1, 0);
+    at::Tensor const scale = (in.numbers.defined() ? in.numbers : sample_numbers(in))
+                                 .to(in.nu.device(), at::kDouble, /*non_blocking=*/true)
+                                 .select(1, 0);
     auto [energy, gradient] = energy_and_gradient(in.u, in.nu, problem_.grid, b);
     gradient.div_(as_factor(scale, dtype));
     return {energy / scale, gradient};

@@ -24,8 +24,9 @@ class EnergyMultigridLoss final : public Loss {
     auto const b = source_.load(in.f, in.u.scalar_type());
     at::Tensor const one = at::ones_like(in.nu);
     Multigrid const multigrid(problem_.grid, problem_.boundary, in.nu, {.dtype = dtype});
-    at::Tensor const scales =
-        (in.numbers.defined() ? in.numbers : sample_numbers(in)).to(in.nu.device());
+    at::Tensor const scales = (in.numbers.defined() ? in.numbers : scales_.of(in.samples, [&] {
+                                return energies(in, multigrid);
+                              })).to(in.nu.device(), at::kDouble, /*non_blocking=*/true);
     at::Tensor const scale = scales.select(1, 0);
     at::Tensor const scale_of_one = scales.select(1, 1);
     auto [energy, gradient] = energy_and_gradient(in.u, in.nu, problem_.grid, b);
@@ -40,15 +41,19 @@ class EnergyMultigridLoss final : public Loss {
   at::Tensor sample_numbers(LossInput const& in) const override {
     return scales_.of(in.samples, [&] {
       auto const dtype = in.nu.scalar_type();
-      Multigrid const multigrid(problem_.grid, problem_.boundary, in.nu, {.dtype = dtype});
-      auto const solution = scale_.solution(in.nu, multigrid, source_.load(in.f, dtype));
-      return at::stack({scale_.stored_energy(solution, in.nu),
-                        scale_.stored_energy(solution, at::ones_like(in.nu))},
-                       1);
+      return energies(in, {problem_.grid, problem_.boundary, in.nu, {.dtype = dtype}});
     });
   }
 
  private:
+  at::Tensor energies(LossInput const& in, Multigrid const& multigrid) const {
+    auto const b = source_.load(in.f, in.nu.scalar_type());
+    at::Tensor const solution = scale_.solution(in.nu, multigrid, b);
+    return at::stack({scale_.stored_energy(solution, in.nu),
+                      scale_.stored_energy(solution, at::ones_like(in.nu))},
+                     1);
+  }
+
   LossProblem problem_;
   SourceTerm source_;
   EnergyScale scale_;

@@ -2,13 +2,11 @@
 #include "voxcycle/train/stage_steps.hpp"
 
 #include "voxcycle/core/device_graph.hpp"
-#include "voxcycle/core/device_timer.hpp"
-#include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
-#include "voxcycle/core/memory.hpp"
 #include "voxcycle/core/rehearsal.hpp"
-#include "voxcycle/core/text.hpp"
+#include "voxcycle/core/timer.hpp"
 #include "voxcycle/network/backward.hpp"
+#include "voxcycle/network/level_problem.hpp"
 
 #include <cmath>
 
@@ -29,14 +27,21 @@ std::vector<std::int64_t> sizes_of(std::vector<at::Tensor> const& micro_batches)
   return sizes;
 }
 
+/// Why steps cannot be recorded, or "".
+std::string no_graph_reason(StepContext const& c, LocalBatch const& batch) {
+  if (!device_of(c.on.network).is_cuda()) return "the network is not on a GPU";
+  if (c.on.process_grid.all.size() > 1) return "sums over several processes are not recorded";
+  if (!batch.u_ref.empty()) return "the loss compares with reference solutions";
+  return {};
+}
+
 }  // namespace
 
 /// What a graph reads and writes stays here.
 struct StageSteps::Recorded {
   Recorded(StepContext const& c, LocalBatch const& batch)
       : context(c), forward(forward_context(c.on, {.samples = c.batch})) {
-    auto const type =
-        at::device(forward.device).dtype(c.on.dtype == at::kDouble ? at::kDouble : at::kFloat);
+    auto const type = at::device(forward.device).dtype(solution_type(forward));
     nu = whole(batch.nu).to(type);
     if (!batch.f.empty()) f = whole(batch.f).to(type);
     at::Tensor const known = sample_numbers(batch);
@@ -102,13 +107,6 @@ struct StageSteps::Recorded {
   at::Tensor values, found;  ///< losses; sums of the micro-batches and whether gradients are finite
   std::unique_ptr<DeviceGraph> graph;
 };
-
-std::string no_graph_reason(StepContext const& c, LocalBatch const& batch) {
-  if (!device_of(c.on.network).is_cuda()) return "the network is not on a GPU";
-  if (c.on.process_grid.all.size() > 1) return "sums over several processes are not recorded";
-  if (!batch.u_ref.empty()) return "the loss compares with reference solutions";
-  return {};
-}
 
 StageSteps::StageSteps(StepContext const& context, bool use_graphs)
     : context_(context), use_graphs_(use_graphs) {}

@@ -6,6 +6,7 @@
 #include "voxcycle/core/rehearsal.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/grid/micro_batches.hpp"
+#include "voxcycle/network/level_problem.hpp"
 #include "voxcycle/network/network_input.hpp"
 
 #include <cmath>
@@ -30,7 +31,7 @@ LossInput joined(std::vector<LossInput> const& micro_batches) {
     if (!(micro_batches.front().*field).defined()) return at::Tensor();
     std::vector<at::Tensor> parts;
     for (auto const& micro_batch : micro_batches) parts.push_back(micro_batch.*field);
-    return at::cat(parts);
+    return whole(parts);
   };
   LossInput whole{{}, all(&LossInput::nu), all(&LossInput::f), all(&LossInput::u_ref), {}, {}};
   for (auto const& one : micro_batches)
@@ -67,8 +68,7 @@ std::vector<LossInput> local_inputs(BatchContext const& c, ForwardContext const&
                                     LocalBatch const& batch) {
   // Measured from the datum: float32 would have few digits left for what lies far from 0.
   double const datum = c.network.problems()->at(context, c.grid).datum;
-  auto const type =
-      at::TensorOptions(context.device).dtype(c.dtype == at::kDouble ? at::kDouble : at::kFloat);
+  auto const type = at::device(context.device).dtype(solution_type(context));
   auto const reference = [&](std::size_t k) {
     if (batch.u_ref.empty()) return at::Tensor();
     at::Tensor const u = datum == 0.0 ? batch.u_ref[k] : batch.u_ref[k] - datum;
@@ -83,10 +83,6 @@ std::vector<LossInput> local_inputs(BatchContext const& c, ForwardContext const&
     if (k < batch.origin.size()) micro_batches.back().samples = batch.origin[k];
   }
   if (joins(micro_batches)) micro_batches = {joined(micro_batches)};
-  for (auto& micro_batch : micro_batches) {
-    at::Tensor const numbers = c.loss.sample_numbers(micro_batch);
-    if (numbers.defined()) micro_batch.numbers = numbers.to(context.device, /*non_blocking=*/true);
-  }
   if (micro_batches.empty()) {
     at::Tensor const none = at::empty(c.grid.voxel_shape(0), type);
     micro_batches.push_back(

@@ -6,11 +6,15 @@
 
 #include <utility>
 
+#include "poisson/multigrid/dense_points.hpp"
 #include "poisson/operator/device.hpp"
 #include "poisson/operator/stencil_entries.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
+
+static_assert(CoarsestSolver::node_limit <= InverseShared::max_size);
+
 namespace {
 
 // A matrix [B, nodes, nodes] from its couplings, in float64; the upper triangle stays zero. The
