@@ -189,6 +189,10 @@ std::vector<ConfigKey> all_config_keys() {
        "of them with the least energy is added; 0: one field, as it is"},
       {"network.smoothing", text(network.smoothing),
        "smoothing steps on the equation after the correction of each level, 0 to 16 (0: none)"},
+      {"network.residual_input", word_of(kYesNo, network.residual_input),
+       "multigrid without smoothing steps: blocks see the residual of the solution that they "
+       "correct, and one that training enters first begins with the weights of the next coarser "
+       "one of as many channels: yes, no"},
       {"network.depth", text(network.depth),
        "unet, published: halvings below the grid of the stage, 1 to 16; deepened: below the "
        "coarsest level"},

@@ -68,6 +68,15 @@ double correction_scale(Config const& config, CoarseLevels coarse) {
   }
 }
 
+bool residual_input(Config const& config, NetworkOptions const& options) {
+  if (!yes_or_no(config, "network.residual_input")) return false;
+  VOXCYCLE_REQUIRE(options.name == "multigrid" && options.smoothing == 0,
+                   "network.residual_input = yes is for network.name = multigrid with "
+                   "network.smoothing = 0: smoothing steps see the residual themselves. Set it to "
+                   "no, or choose these.");
+  return true;
+}
+
 Adaptation adaptation(Config const& config) {
   VOXCYCLE_REQUIRE(config.text("network.adaptation") != "yes",
                    "network.adaptation = yes is gone: layers of each level around shared weights "
@@ -104,6 +113,7 @@ NetworkOptions network_options(Config const& config) {
   options.coarse = coarse_levels(config, options);
   options.subspace = subspace(config, options);
   options.correction_scale = correction_scale(config, options.coarse);
+  options.residual_input = residual_input(config, options);
   return options;
 }
 

@@ -75,6 +75,10 @@ void require_fits(NetworkOptions const& options, Grid3 const& grid) {
   kNetworks.at(options.name).require_fits(options, grid);
 }
 
+int steps_of_levels(NetworkOptions const& options) {
+  return options.residual_input ? 1 : options.smoothing;
+}
+
 std::shared_ptr<Network> make_network(NetworkOptions const& options,
                                       std::shared_ptr<LevelProblems> problems) {
   return kNetworks.at(options.name).make(options, std::move(problems));
@@ -85,7 +89,7 @@ std::shared_ptr<Network> make_network(NetworkOptions const& options, Boundary co
   EquationOptions const equation{
       .boundary = boundary,
       .source = source,
-      .smoothing = options.smoothing,
+      .smoothing = steps_of_levels(options),
       .nested = options.name == "multigrid" && options.coarse == CoarseLevels::black_box};
   return make_network(options, std::make_shared<LevelProblems>(equation));
 }

@@ -125,8 +125,18 @@ void RunState::end_stage(NamedTensors warm_start) {
   position_.stage_seconds = 0.0;
   position_.finished = position_.stage == static_cast<int>(stages_.size());
   gaps_.clear();
+  if (!position_.finished) begin_new_levels();
   warm_start_ = std::move(warm_start);
   save({});
+}
+
+void RunState::begin_new_levels() {
+  auto const& next = stages_.at(static_cast<std::size_t>(position_.stage));
+  for (Network* network : {network_.get(), &averaged_.network()}) {
+    for (auto const& entry : network->levels(next.plan.grid)) {
+      if (entry.level > next.trained_level) network->begin_level(entry.level);
+    }
+  }
 }
 
 MetricRow RunState::row() const {

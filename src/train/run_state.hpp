@@ -52,6 +52,7 @@ class RunState {
 
  private:
   void restore_weights(CheckpointReader const& checkpoint);
+  void begin_new_levels();
   void tell_of_drift();
   MetricRow row() const;
   CheckpointHeader position_with_metrics() const;

@@ -17,6 +17,7 @@ namespace voxcycle {
 inline constexpr std::int64_t kMaxElements = std::numeric_limits<std::int32_t>::max();
 
 enum class ConvKind {
+  point,      ///< 1^3: [n, i, x, y, z] -> [n, o, x, y, z]
   same,       ///< 3^3, padding 1: [n, i, x, y, z] -> [n, o, x, y, z]
   down,       ///< 2^3, stride 2: halves the grid
   up,         ///< transposed 2^3, stride 2: doubles the grid

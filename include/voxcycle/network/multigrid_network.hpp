@@ -23,6 +23,15 @@ class LevelEquation;
 /// zero: a newly entered finer level reproduces S P uc before any training there. Grids that double
 /// the finest level have no block: u_n = S P u_{n/2}.
 ///
+/// With NetworkOptions::residual_input, and no smoothing steps, the block sees what is left of the
+/// equation:
+///
+///     g   = Dec_n( cat(h, up_{n/2->n}(gc) + residual_n(r)) ),   r = n/s D^-1 (b - K P uc)
+///
+/// with r at the eight corners of each voxel (residual_input.hpp). In these units blocks do alike
+/// on all grids: one that no stage has trained begins with the weights of the next coarser one, if
+/// both have the same number of channels.
+///
 /// With NetworkOptions::subspace the head makes several fields, and of all sums with S P uc that
 /// with the least energy is u_n (best_correction.hpp): no block can raise the energy. The coarsest
 /// level, which is solved directly, has no head then.
@@ -34,6 +43,7 @@ class MultigridNetwork : public Network {
   MicroBatches forward(ForwardContext const& context, Grid3 const& grid,
                        MicroBatches const& x) override;
   std::vector<LevelParameters> levels(Grid3 const& grid) const override;
+  void begin_level(std::int64_t level) override;
   Script script() const override;
   /// See require_fits of network.hpp.
   static void require_fits(NetworkOptions const& options, Grid3 const& grid);

@@ -47,6 +47,8 @@ struct NetworkOptions {
   /// proposes; the combination of them with the least energy is added. 0: one field, as it is.
   std::int64_t subspace = 0;
   int smoothing = 16;  ///< smoothing steps on the solution of every level, 0 for none
+  /// multigrid without smoothing steps: whether blocks see the residual of the interpolated u.
+  bool residual_input = false;
   std::uint64_t seed = 1;
   std::int64_t depth = 3;  ///< U-Nets: halvings below the grid of the pass, 1 to 16; deepened:
                            ///< below the coarsest level
@@ -57,6 +59,9 @@ struct NetworkOptions {
 
   bool operator==(NetworkOptions const&) const = default;
 };
+
+/// Steps that LevelProblem::smooth takes: smoothing steps, or the one whose change blocks see.
+int steps_of_levels(NetworkOptions const& options);
 
 /// The parameters that belong to one level of the network. Their rate follows from it: a level that
 /// an earlier stage trained goes at the stage's old-level factor.
@@ -86,6 +91,10 @@ class Network : public Scripted {
   /// Parameters by level, coarsest first, of the levels that a pass at `grid` uses. Weights that
   /// all grids share belong to the level of `grid`: they are never old.
   virtual std::vector<LevelParameters> levels(Grid3 const& grid) const = 0;
+
+  /// Gives the blocks of `level`, which no stage has trained yet, the weights to begin with, if
+  /// those of coarser levels are a better start than what they have.
+  virtual void begin_level(std::int64_t /*level*/) {}
 
   /// Its weights, running statistics and layers under their names. A member, not the base: torch's
   /// header of modules costs two seconds a file.

@@ -142,6 +142,8 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
 
 std::array<std::int64_t, 5> weight_shape(ConvOptions const& o) {
   switch (o.kind) {
+    case ConvKind::point:
+      return {o.out, o.in, 1, 1, 1};
     case ConvKind::same:
       return {o.out, o.in, 3, 3, 3};
     case ConvKind::down:

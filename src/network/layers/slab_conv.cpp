@@ -221,6 +221,8 @@ std::vector<std::int64_t> output_sizes(Geometry const& g, at::Tensor const& x,
 
 Geometry::Geometry(ConvKind kind, Ends ends) {
   switch (kind) {
+    case ConvKind::point:
+      break;
     case ConvKind::same:
       kernel = 3;
       padding = 1;

@@ -10,7 +10,9 @@
 #include <utility>
 
 #include "network/multigrid/level_equation.hpp"
+#include "network/multigrid/residual_input.hpp"
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 namespace voxcycle {
 namespace {
@@ -48,9 +50,13 @@ class MultigridNetwork::Level : public torch::nn::Module, public Scripted {
                                          .start = Start::zero}));
     up = register_module(
         "up", conv({.kind = ConvKind::up, .in = child, .out = channels, .bias = Bias::yes}));
+    if (options.residual_input)
+      residual =
+          register_module("residual", conv({.kind = ConvKind::point, .in = 8, .out = channels}));
     dec = register_module("dec", std::make_shared<Block>(2 * channels, channels, norm));
   }
   bool coarsest() const { return down == nullptr; }
+  std::int64_t channels() const { return stem->weight.size(0); }
 
   /// What run_level does before its recursion.
   /// @param from_finer  empty on the finest level
@@ -65,22 +71,27 @@ class MultigridNetwork::Level : public torch::nn::Module, public Scripted {
 
   /// What run_level does after it: features and the head's output.
   /// @param coarse  features of the coarser level
+  /// @param seen    what residual_input() makes of u; empty if blocks do not see it
   std::pair<MicroBatches, MicroBatches> decode(ForwardContext const& context, MicroBatches h,
-                                               MicroBatches coarse) {
+                                               MicroBatches coarse, MicroBatches seen) {
     auto const with_coarse = [this](ForwardContext const& p, Fields const& in) -> Fields {
-      return {in[0], up->forward(p, in[1])};
+      MicroBatches const raised = up->forward(p, in[1]);
+      if (!residual) return {in[0], raised};
+      return {in[0],
+              each(raised, residual->forward(p, in[2]), [](auto& a, auto& b) { return a + b; })};
     };
-    auto const y =
-        dec->recomputed(context, *this, two_fields(std::move(h), std::move(coarse)), with_coarse,
-                        [this](ForwardContext const& p, MicroBatches const& g) {
-                          return Fields{g, head->forward(p, g)};
-                        });
+    Fields inputs = two_fields(std::move(h), std::move(coarse));
+    if (residual) inputs.push_back(std::move(seen));
+    auto const y = dec->recomputed(context, *this, std::move(inputs), with_coarse,
+                                   [this](ForwardContext const& p, MicroBatches const& g) {
+                                     return Fields{g, head->forward(p, g)};
+                                   });
     return {y[0], y[1]};
   }
 
   Script script() const override { return {"MultigridLevel", {{"n", n_}, {"scale", scale_}}}; }
 
-  std::shared_ptr<Conv> stem, head, down, up;
+  std::shared_ptr<Conv> stem, head, down, up, residual;
   std::shared_ptr<Block> enc, dec;
 
  private:
@@ -195,6 +206,21 @@ std::vector<LevelParameters> MultigridNetwork::levels(Grid3 const& grid) const {
   return all;
 }
 
+void MultigridNetwork::begin_level(std::int64_t level) {
+  auto const here = levels_.find(level), coarser = levels_.find(level / 2);
+  if (!options_.residual_input || here == levels_.end() || coarser == levels_.end()) return;
+  at::NoGradGuard const no_grad;
+  if (here->second->channels() != coarser->second->channels()) return;
+  auto const copy = [](auto const& values, auto const& of_coarser) {
+    for (auto const& value : values) {  // `down` and `up` may differ, the coarsest has neither
+      auto const* const other = of_coarser.find(value.key());
+      if (other != nullptr && other->sizes() == value.value().sizes()) value.value().copy_(*other);
+    }
+  };
+  copy(here->second->named_parameters(), coarser->second->named_parameters());
+  copy(here->second->named_buffers(), coarser->second->named_buffers());
+}
+
 MicroBatches MultigridNetwork::solution(ForwardContext const& context, LevelEquation& equation,
                                         Grid3 const& grid, MicroBatches const& x) {
   if (levels_.count(grid.level()) == 1) return run_level(context, equation, grid, x, {}).u;
@@ -225,18 +251,24 @@ MultigridNetwork::Output MultigridNetwork::run_level(ForwardContext const& conte
     Output coarse = run_level(context, equation, grid.coarsened(), pooled(x), below);
     below.clear();
     if (whole_below) coarse.g = own_slabs(here, coarse.g);
-    std::tie(g, head) = level.decode(here, std::move(h), std::move(coarse.g));
     u = equation.prolonged(grid, coarse.u);
+    MicroBatches seen;
+    if (level.residual)
+      seen = as_features(here, own_slabs(here, residual_input(problem, grid, u, x)));
+    std::tie(g, head) = level.decode(here, std::move(h), std::move(coarse.g), std::move(seen));
   }
   if (from_finer.empty()) g.clear();  // nobody asks for them
-  if (head.empty()) return {equation.smoothed(grid, u, x), g};
+  auto const smoothed = [&](MicroBatches const& all) {
+    return options_.smoothing > 0 ? equation.smoothed(grid, all, x) : all;
+  };
+  if (head.empty()) return {smoothed(u), g};
   head = gathered_nodes(here, head);
   if (options_.subspace > 0) return {equation.corrected(grid, u, head), g};
   double const scale = problem.size * options_.correction_scale / static_cast<double>(grid.level());
   u = each(u, head, [&](at::Tensor const& base, at::Tensor const& correction) {
     return at::addcmul(base, problem.mask, correction.to(base.scalar_type()).contiguous(), scale);
   });
-  return {equation.smoothed(grid, u, x), g};
+  return {smoothed(u), g};
 }
 
 MicroBatches MultigridNetwork::forward(ForwardContext const& context, Grid3 const& grid,
@@ -252,9 +284,10 @@ Script MultigridNetwork::script() const {
   bool const nested = options_.coarse == CoarseLevels::black_box;
   std::vector<std::int64_t> levels;
   for (auto const& [n, level] : levels_) levels.push_back(n);
-  return {options_.subspace > 0 ? "SubspaceMultigrid"
-          : nested              ? "BlackBoxMultigrid"
-                                : "MultigridNetwork",
+  return {options_.subspace > 0     ? "SubspaceMultigrid"
+          : nested                  ? "BlackBoxMultigrid"
+          : options_.residual_input ? "ResidualMultigrid"
+                                    : "MultigridNetwork",
           {{"levels", levels}, {"smooths", options_.smoothing > 0}}};
 }
 

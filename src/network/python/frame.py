@@ -91,3 +91,13 @@ class Frame(Stencil):
 
     def smooth(self, u: Tensor, x: Tensor) -> Tensor:
         return self.steps_on(torch.exp(x[:, 0:1]), self.jacobi(x), self.load(x), u)
+
+    def residual_input(self, u: Tensor, x: Tensor) -> Tensor:
+        """See network/multigrid/residual_input.hpp."""
+        n = max(max(x.size(2), x.size(3)), x.size(4))
+        change = (self.smooth(u, x) - u) * (n / self.size)
+        corners: List[Tensor] = []
+        for c in range(8):
+            part = change.narrow(2, c // 4, x.size(2)).narrow(3, c // 2 % 2, x.size(3))
+            corners.append(part.narrow(4, c % 2, x.size(4)))
+        return torch.cat(corners, 1)

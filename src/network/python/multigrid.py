@@ -25,6 +25,7 @@ class MultigridLevel(Module):
     down: Conv
     up: Conv
     dec: Block
+    residual: Conv  # where blocks see the residual
 
     def encode(self, x: Tensor, finer: Optional[Tensor]) -> Tensor:
         h = self.stem.forward(x)
@@ -109,8 +110,11 @@ class MultigridNetwork(Module):
                 k -= 1
                 h = features.pop()
                 if hasattr(level, "up"):
-                    g = level.dec.forward(torch.cat([h, level.up.forward(g)], 1))
                     u = self.raised(prepared, grids, k, u)
+                    g = level.up.forward(g)
+                    if hasattr(level, "residual"):
+                        g = g + level.residual.forward(self.frame.residual_input(u, grids[k]))
+                    g = level.dec.forward(torch.cat([h, g], 1))
                 if hasattr(level, "head"):
                     u = self.corrected(prepared, grids, k, u, level.head.forward(g), level.scale)
                 else:
@@ -118,6 +122,14 @@ class MultigridNetwork(Module):
         while k > 0:
             k -= 1
             u = self.smoothed(prepared, grids, k, self.raised(prepared, grids, k, u))
+        return u
+
+
+class ResidualMultigrid(MultigridNetwork):
+    """With NetworkOptions::residual_input: the frame's one step is what blocks see."""
+
+    def smoothed(self, prepared: List[List[Tensor]], grids: List[Tensor], k: int,
+                 u: Tensor) -> Tensor:
         return u
 
 
