@@ -83,19 +83,22 @@ std::unique_ptr<DirectoryLock> prepare_directory(TrainOptions const& options, Co
   return lock;
 }
 
-/// Held-out figures at the end of each stage.
+/// Held-out figures at the end of each stage, and the energy norm on entering it.
 std::string stage_table(std::vector<MetricRow> const& rows) {
-  std::string text = format("%-6s %-7s %8s %10s %14s %14s %18s\n", "stage", "grid", "steps",
-                            "seconds", "relative L2", "energy gap", "energy-norm error");
+  std::string text = format("%-6s %-7s %8s %10s %14s %14s %14s %14s\n", "stage", "grid", "steps",
+                            "seconds", "relative L2", "energy gap", "energy norm", "on entering");
+  double entered = 0.0;
   for (std::size_t k = 0; k < rows.size(); ++k) {
     bool const evaluated = !std::isnan(rows[k].rel_l2_mean);
+    if (evaluated && rows[k].step == 0) entered = rows[k].energy_norm_error_mean;
     bool const last = k + 1 == rows.size() || rows[k + 1].stage != rows[k].stage;
     if (!evaluated || !last) continue;
-    text += format("%-6d %-7s %8ld %10.1f %14s %14s %18s\n", rows[k].stage + 1,
+    text += format("%-6d %-7s %8ld %10.1f %14s %14s %14s %14s\n", rows[k].stage + 1,
                    rows[k].grid.c_str(), static_cast<long>(rows[k].step), rows[k].seconds,
                    format_percent(rows[k].rel_l2_mean).c_str(),
                    format_percent(rows[k].energy_gap_mean).c_str(),
-                   format_percent(rows[k].energy_norm_error_mean).c_str());
+                   format_percent(rows[k].energy_norm_error_mean).c_str(),
+                   format_percent(entered).c_str());
   }
   return text;
 }

@@ -114,6 +114,9 @@ class Nested(harness.Case):
                  ["network.subspace = 2", "network.coarse = black_box"]),
                 (("--network.subspace", "2", "--network.channels", "8:8, 16:8"),
                  ["cycle.levels", "nothing to learn", "Begin with 16"]),
+                (("--network.residual_input", "yes"),
+                 ["network.residual_input = yes", "network.smoothing = 0"]),
+                (("--network.residual_input", "perhaps"), ["network.residual_input", "yes, no"]),
                 (("--network.correction_scale", "x"), ["network.correction_scale", "be auto"]),
                 (("--network.channels", "16:8", "--cycle.levels", "16", "--cycle.steps", "5"),
                  ["at most 10 voxels", "network.channels"])):

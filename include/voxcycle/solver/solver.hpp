@@ -2,7 +2,7 @@
 // voxcycle as a library: solves one problem at a time, with a trained network or without. Models
 // come from voxcycle/config/load_model.hpp.
 //
-//     voxcycle::Solver const solver({.model = voxcycle::load_model("runs/demo/checkpoint.h5")});
+//     voxcycle::Solver const solver({.model = voxcycle::load_model("runs/hybrid/checkpoint.h5")});
 //     voxcycle::Solution const solution = solver.solve(nu);        // nu: at::Tensor [64, 64, 64]
 //     if (!solution.converged) return 1;
 //     std::cout << solution.u.sizes() << ", error about " << solution.error_estimate << '\n';

@@ -120,6 +120,10 @@ bool is_above_blocks(NetworkOptions const& options, std::int64_t n) {
 
 void require_blocks(NetworkOptions const& options) {
   VOXCYCLE_REQUIRE(!options.channels.empty(), "network: no levels. Set network.channels.");
+  VOXCYCLE_REQUIRE(!options.residual_input ||
+                       (options.smoothing == 0 && options.coarse == CoarseLevels::averaged),
+                   "network: blocks that see the residual have no smoothing steps and averaged "
+                   "coarse levels.");
   std::int64_t coarser = 0;
   for (auto const& [n, channels] : options.channels) {
     VOXCYCLE_REQUIRE(channels > 0, "network: level " << n << " has no channels.");

@@ -113,6 +113,35 @@ TEST_F(TrainerTest, SharedSpaceStaysClose) {
   }
 }
 
+TrainOptions seeing_the_residual(TrainOptions options) {
+  options.network.smoothing = 0;
+  options.network.residual_input = true;  // channels are the same on both levels
+  return options;
+}
+
+TEST_F(TrainerTest, BlocksThatSeeTheResidualHaveTheSameBitsOnAnyNumberOfProcesses) {
+  auto const together = seeing_the_residual(options_for(root_, "residual"));
+  auto const alone =
+      seeing_the_residual(options_for(root_, "residual-alone" + std::to_string(comm_->rank())));
+  train_in_sessions(together, *comm_, [](TrainOptions& changed, int session) {
+    changed.stop_after_steps = session == 0 ? 6 : 2;  // at a stage's end, and within one
+  });
+  train(alone, *self_);
+  EXPECT_TRUE(at::equal(final_values(together), final_values(alone)));
+}
+
+TEST_F(TrainerTest, BlocksThatSeeTheResidualStayCloseInSharedSpace) {
+  auto together = seeing_the_residual(in_slabs(options_for(root_, "space-residual"), *comm_));
+  auto alone = seeing_the_residual(
+      in_slabs(options_for(root_, "space-residual-alone" + std::to_string(comm_->rank())), *comm_));
+  alone.slabs = {};
+  together.dtype = alone.dtype = at::kDouble;
+  train(together, *comm_);
+  comm_->barrier();
+  train(alone, *self_);
+  EXPECT_TRUE(at::allclose(final_values(together), final_values(alone), 1e-6, 1e-8));
+}
+
 TEST_F(TrainerTest, SharedSpaceHasTheSameBitsOnAnyNumberOfGroups) {
   auto groups = in_slabs(options_for(root_, "groups"), *comm_);
   int const group = comm_->rank() / groups.slabs.count;

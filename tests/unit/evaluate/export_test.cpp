@@ -57,6 +57,18 @@ NetworkOptions small_options(std::string const& name, int smoothing = 0) {
           .cycle_levels = {4, 8, 16}};
 }
 
+/// Weights by about `size`, and running statistics.
+std::shared_ptr<Network> moved(std::shared_ptr<Network> network, double size) {
+  at::NoGradGuard const no_grad;
+  at::manual_seed(3);
+  for (auto& p : network->parameters()) p.add_(at::randn(p.sizes()) * size);
+  for (auto& [statistic, b] : network->named_buffers()) {
+    bool const variance = statistic.ends_with("running_var");
+    b.copy_(variance ? at::rand(b.sizes()) + 0.5 : at::randn(b.sizes()));
+  }
+  return network;
+}
+
 std::shared_ptr<Network> random_network(std::string const& name, Norm norm, std::int64_t inputs,
                                         Boundary const& boundary, int smoothing = 0,
                                         Adaptation adaptation = Adaptation::no,
@@ -68,16 +80,8 @@ std::shared_ptr<Network> random_network(std::string const& name, Norm norm, std:
   options.coarse = coarse;
   options.subspace = directions;
   options.adaptation = adaptation;
-  auto const network = make_network(options, boundary, source_of(inputs));
-  at::NoGradGuard const no_grad;
-  at::manual_seed(3);
-  double const size = name == "published" ? 0.1 : 0.3;  // a sigmoid of more is 0 or 1
-  for (auto& p : network->parameters()) p.add_(at::randn(p.sizes()) * size);
-  for (auto& [statistic, b] : network->named_buffers()) {
-    bool const variance = statistic.ends_with("running_var");
-    b.copy_(variance ? at::rand(b.sizes()) + 0.5 : at::randn(b.sizes()));
-  }
-  return network;
+  // A sigmoid of more is 0 or 1.
+  return moved(make_network(options, boundary, source_of(inputs)), name == "published" ? 0.1 : 0.3);
 }
 
 ExportOptions options_of(Boundary const& boundary, std::int64_t inputs = 1, int smoothing = 0) {
@@ -157,6 +161,21 @@ TEST(Export, NestedGridsAreThoseOfTheNetwork) {
       expect_same_values(*network, model, box(8, 16, 12), inputs);
       expect_same_values(*network, model, box(32, 64, 48), inputs);  // above the finest block
     }
+  }
+}
+
+TEST(Export, BlocksSeeTheResidualAsInTheNetwork) {
+  Boundary const boundary = parse_boundary(kMixedBoundary);
+  for (std::int64_t inputs : {1, 2}) {
+    SCOPED_TRACE(inputs);
+    auto options = small_options("multigrid");
+    options.inputs = inputs;
+    options.coarse = CoarseLevels::averaged;
+    options.residual_input = true;
+    auto const network = moved(make_network(options, boundary, source_of(inputs)), 0.3);
+    auto model = load(export_network(*network, options_of(boundary, inputs, 1)));
+    for (std::int64_t n : {4, 8, 16}) expect_same_values(*network, model, Grid3::cube(n), inputs);
+    expect_same_values(*network, model, box(8, 16, 12), inputs);
   }
 }
 

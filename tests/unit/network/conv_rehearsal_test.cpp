@@ -14,7 +14,7 @@
 namespace voxcycle {
 namespace {
 
-constexpr std::array kKinds{ConvKind::same,      ConvKind::down,    ConvKind::up,
+constexpr std::array kKinds{ConvKind::point,     ConvKind::same,    ConvKind::down, ConvKind::up,
                             ConvKind::wide_down, ConvKind::wide_up, ConvKind::node};
 
 constexpr std::int64_t kSamples = 3;

@@ -16,7 +16,7 @@
 namespace voxcycle {
 namespace {
 
-constexpr std::array kKinds{ConvKind::same,      ConvKind::down,    ConvKind::up,
+constexpr std::array kKinds{ConvKind::point,     ConvKind::same,    ConvKind::down, ConvKind::up,
                             ConvKind::wide_down, ConvKind::wide_up, ConvKind::node};
 
 // torch takes a lone float32 sample another way than a batch, and so do we.
@@ -45,6 +45,8 @@ TEST(Conv, LoneSampleHasTheValuesItHasInABatch) {
 /// As torch's own functions take them.
 at::Tensor plain(ConvKind kind, at::Tensor const& x, at::Tensor const& w, at::Tensor const& b) {
   switch (kind) {
+    case ConvKind::point:
+      return at::conv3d(x, w, b);
     case ConvKind::same:
     case ConvKind::node:
       return at::conv3d(x, w, b, 1, 1);

@@ -34,6 +34,50 @@ std::shared_ptr<Network> small_network() {
   return bare_network(small_options());
 }
 
+NetworkOptions options_with_residual() {
+  return {.channels = {{4, 8}, {8, 4}, {16, 4}},
+          .correction_scale = 4.0,
+          .coarse = CoarseLevels::averaged,
+          .smoothing = 0,
+          .residual_input = true};
+}
+
+std::vector<at::Tensor> corners(at::Tensor const& nodes) {
+  std::vector<at::Tensor> all;
+  for (auto const& x :
+       {nodes.narrow(2, 0, nodes.size(2) - 1), nodes.narrow(2, 1, nodes.size(2) - 1)})
+    for (auto const& y : {x.narrow(3, 0, x.size(3) - 1), x.narrow(3, 1, x.size(3) - 1)})
+      for (auto const& z : {y.narrow(4, 0, y.size(4) - 1), y.narrow(4, 1, y.size(4) - 1)})
+        all.push_back(z);
+  return all;
+}
+
+/// Sums at the nodes of what voxels [n, 8, ...] have at their corners.
+at::Tensor at_nodes(at::Tensor const& voxels) {
+  at::Tensor sum;
+  for (std::int64_t c = 0; c < 8; ++c) {
+    auto const side = [&](int shift) { return c >> shift & 1; };
+    at::Tensor const one = at::constant_pad_nd(
+        voxels.narrow(1, c, 1), {side(0), 1 - side(0), side(1), 1 - side(1), side(2), 1 - side(2)});
+    sum = sum.defined() ? sum + one : one;
+  }
+  return sum;
+}
+
+/// n D^-1 (b - K u) of the default problem at the corners of voxels, times the factor of its one
+/// Chebyshev step over 1.5, the end of the spectrum; by element matrices in units of h.
+at::Tensor plain_residual(at::Tensor const& u, at::Tensor const& log_nu, at::Tensor const& mask) {
+  at::Tensor const k = at::tensor({1.0, -1.0, -1.0, 1.0}, at::kDouble).view({2, 2});
+  at::Tensor const m = at::tensor({2.0, 1.0, 1.0, 2.0}, at::kDouble).view({2, 2}) / 6.0;
+  at::Tensor const element =
+      at::kron(at::kron(k, m), m) + at::kron(at::kron(m, k), m) + at::kron(at::kron(m, m), k);
+  at::Tensor const nu = log_nu.exp();
+  at::Tensor const stress = at::einsum("ij,njxyz->nixyz", {element, at::cat(corners(u), 1)}) * nu;
+  at::Tensor const diagonal = at_nodes((nu / 3.0).expand({-1, 8, -1, -1, -1}));
+  double const factor = smoothing_steps(1).at(0).take / 1.5 * static_cast<double>(nu.size(2));
+  return at::cat(corners(-factor * mask * at_nodes(stress) / diagonal), 1);
+}
+
 /// The network of the class comment, written with torch's own operations on the whole batch.
 std::pair<at::Tensor, at::Tensor> plain_level(Parameters const& p, at::Tensor const& log_nu,
                                               at::Tensor const& from_finer) {
@@ -49,11 +93,14 @@ std::pair<at::Tensor, at::Tensor> plain_level(Parameters const& p, at::Tensor co
   if (n > 4) {
     auto const down = at::conv3d(h, at_key("down.weight"), at_key("down.bias"), 2);
     auto const [uc, gc] = plain_level(p, at::avg_pool3d(log_nu, 2), down);
-    auto const up = at::conv_transpose3d(gc, at_key("up.weight"), at_key("up.bias"), 2);
-    g = plain_block(below(level, "dec."), at::cat({h, up}, 1));
+    at::Tensor up = at::conv_transpose3d(gc, at_key("up.weight"), at_key("up.bias"), 2);
     auto const w = at::tensor({0.5, 1.0, 0.5}, at::kDouble);
     auto const kernel = at::einsum("i,j,k->ijk", {w, w, w}).view({1, 1, 3, 3, 3});
     u = at::conv_transpose3d(uc, kernel, {}, 2, 1);
+    if (level.count("residual.weight") > 0)
+      up = up + at::conv3d(plain_residual(u, log_nu, problem.mask.to(at::kDouble)),
+                           at_key("residual.weight"));
+    g = plain_block(below(level, "dec."), at::cat({h, up}, 1));
   }
   auto const head = at::conv3d(g, at_key("head.weight"), at_key("head.bias"), 1, 1);
   return {u + problem.mask * head * (4.0 / static_cast<double>(n)), g};
@@ -70,6 +117,48 @@ TEST(MultigridNetwork, ValueAndGradientsEqualPlainTorchInBothLayouts) {
         },
         layout);
   }
+}
+
+TEST(MultigridNetwork, ValueAndGradientsEqualPlainTorchWhereBlocksSeeTheResidual) {
+  auto const network = make_network(options_with_residual(), Boundary{}, Source{});
+  perturb(*network);
+  expect_equals_plain(*network, [](Parameters const& p, at::Tensor const& log_nu) {
+    return plain_level(p, log_nu, {}).first;
+  });
+}
+
+TEST(MultigridNetwork, BlocksThatSeeTheResidualBeginAsTheCoarserOneOfAsManyChannels) {
+  auto const values = [](Network const& network, std::string const& level) {
+    std::map<std::string, at::Tensor> all;
+    for (auto const& tensors : {network.named_parameters(), network.named_buffers()})
+      for (auto const& [name, value] : tensors)
+        if (name.starts_with(level + ".")) all[name.substr(level.size() + 1)] = value.clone();
+    return all;
+  };
+  auto const network = make_network(options_with_residual(), Boundary{}, Source{});
+  perturb(*network);
+  auto const unlike = values(*network, "level8"), before = values(*network, "level16");
+  network->begin_level(8);  // 4 has twice the channels
+  network->begin_level(4);  // the coarsest
+  network->begin_level(16);
+  int copied = 0;
+  for (auto const& [name, value] : values(*network, "level8"))
+    EXPECT_TRUE(at::equal(value, unlike.at(name))) << name;
+  for (auto const& [name, value] : values(*network, "level16")) {
+    bool const same_shape = value.sizes() == unlike.at(name).sizes();
+    EXPECT_TRUE(at::equal(value, same_shape ? unlike.at(name) : before.at(name))) << name;
+    if (same_shape && !at::equal(value, before.at(name))) ++copied;
+  }
+  EXPECT_GT(copied, 10);
+
+  auto options = options_with_residual();
+  options.residual_input = false;
+  auto const plain = make_network(options, Boundary{}, Source{});
+  perturb(*plain);
+  auto const kept = values(*plain, "level16");
+  plain->begin_level(16);
+  for (auto const& [name, value] : values(*plain, "level16"))
+    EXPECT_TRUE(at::equal(value, kept.at(name))) << name;
 }
 
 // The step's own types: bf16 apart, both layouts do the same sums in another order.

@@ -241,7 +241,8 @@ TEST(SlabConvBySize, LargeFieldsGoInSlabs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, SlabConv,
-                         ::testing::Values(Case{"same", ConvKind::same, 3, 1, 1, false},
+                         ::testing::Values(Case{"point", ConvKind::point, 1, 1, 0, false},
+                                           Case{"same", ConvKind::same, 3, 1, 1, false},
                                            Case{"down", ConvKind::down, 2, 2, 0, false},
                                            Case{"up", ConvKind::up, 2, 2, 0, true},
                                            Case{"wide_down", ConvKind::wide_down, 4, 2, 1, false},
