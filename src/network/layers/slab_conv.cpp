@@ -228,11 +228,9 @@ Geometry::Geometry(ConvKind kind, Ends ends) {
       padding = 1;
       break;
     case ConvKind::down:
-      kernel = stride = 2;
-      break;
     case ConvKind::up:
       kernel = stride = 2;
-      transposed = true;
+      transposed = kind == ConvKind::up;
       break;
     case ConvKind::wide_down:
     case ConvKind::wide_up:

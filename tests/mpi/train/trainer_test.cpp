@@ -113,33 +113,24 @@ TEST_F(TrainerTest, SharedSpaceStaysClose) {
   }
 }
 
-TrainOptions seeing_the_residual(TrainOptions options) {
-  options.network.smoothing = 0;
-  options.network.residual_input = true;  // channels are the same on both levels
-  return options;
-}
-
-TEST_F(TrainerTest, BlocksThatSeeTheResidualHaveTheSameBitsOnAnyNumberOfProcesses) {
-  auto const together = seeing_the_residual(options_for(root_, "residual"));
-  auto const alone =
-      seeing_the_residual(options_for(root_, "residual-alone" + std::to_string(comm_->rank())));
-  train_in_sessions(together, *comm_, [](TrainOptions& changed, int session) {
-    changed.stop_after_steps = session == 0 ? 6 : 2;  // at a stage's end, and within one
-  });
+TEST_F(TrainerTest, BlocksThatSeeTheResidualAreTheSameOnAnyNumberOfProcesses) {
+  auto const options = [&](std::string const& name) {
+    auto o = options_for(root_, name + "-of-residual");
+    o.network.smoothing = 0;
+    o.network.residual_input = true;  // the finer level begins as the coarser
+    return o;
+  };
+  auto const rank = std::to_string(comm_->rank());
+  auto const together = options("together"), alone = options("alone" + rank);
+  train_in_sessions(together, *comm_, [](auto& o, int n) { o.stop_after_steps = n > 0 ? 2 : 6; });
   train(alone, *self_);
   EXPECT_TRUE(at::equal(final_values(together), final_values(alone)));
-}
-
-TEST_F(TrainerTest, BlocksThatSeeTheResidualStayCloseInSharedSpace) {
-  auto together = seeing_the_residual(in_slabs(options_for(root_, "space-residual"), *comm_));
-  auto alone = seeing_the_residual(
-      in_slabs(options_for(root_, "space-residual-alone" + std::to_string(comm_->rank())), *comm_));
-  alone.slabs = {};
-  together.dtype = alone.dtype = at::kDouble;
-  train(together, *comm_);
-  comm_->barrier();
-  train(alone, *self_);
-  EXPECT_TRUE(at::allclose(final_values(together), final_values(alone), 1e-6, 1e-8));
+  auto shared = in_slabs(options("shared"), *comm_), whole = in_slabs(options("a" + rank), *comm_);
+  whole.slabs = {};
+  shared.dtype = whole.dtype = at::kDouble;
+  train(shared, *comm_);
+  train(whole, *self_);
+  EXPECT_TRUE(at::allclose(final_values(shared), final_values(whole), 1e-6, 1e-8));
 }
 
 TEST_F(TrainerTest, SharedSpaceHasTheSameBitsOnAnyNumberOfGroups) {
