@@ -36,6 +36,18 @@ constexpr std::array kOldKeys{
     OldKey{"train.keep_best", "", "yes"},
 };
 
+/// Keys younger than checkpoints that lack them, and what they were before there was a choice.
+constexpr std::array kYoungKeys{
+    std::pair<std::string_view, std::string_view>{"network.residual_input", "no"}};
+
+std::optional<std::string> value_of(Fingerprint const& fingerprint, std::string const& key) {
+  if (auto const value = fingerprint.value(key)) return value;
+  for (auto const& [young, before] : kYoungKeys) {
+    if (young == key) return std::string(before);
+  }
+  return {};
+}
+
 /// Logs the new name, once.
 void tell_of(OldKey const& key) {
   static std::set<std::string_view> told;
@@ -149,7 +161,7 @@ std::optional<FingerprintDifference> first_difference(Fingerprint const& there,
                                                       Fingerprint const& now) {
   for (auto const* const one : {&now, &there}) {
     for (auto const& entry : one->entries()) {
-      auto const a = there.value(entry.first), b = now.value(entry.first);
+      auto const a = value_of(there, entry.first), b = value_of(now, entry.first);
       bool const same = a && b && same_value(*a, *b);
       if (!same) return FingerprintDifference{entry.first, a, b};
     }

@@ -116,7 +116,7 @@ class Nested(harness.Case):
                  ["cycle.levels", "nothing to learn", "Begin with 16"]),
                 (("--network.residual_input", "yes"),
                  ["network.residual_input = yes", "network.smoothing = 0"]),
-                (("--network.residual_input", "perhaps"), ["network.residual_input", "yes, no"]),
+                (("--network.residual_input", "perhaps"), ["network.residual_input", "no, yes"]),
                 (("--network.correction_scale", "x"), ["network.correction_scale", "be auto"]),
                 (("--network.channels", "16:8", "--cycle.levels", "16", "--cycle.steps", "5"),
                  ["at most 10 voxels", "network.channels"])):

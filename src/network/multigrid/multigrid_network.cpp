@@ -124,6 +124,9 @@ void require_blocks(NetworkOptions const& options) {
                        (options.smoothing == 0 && options.coarse == CoarseLevels::averaged),
                    "network: blocks that see the residual have no smoothing steps and averaged "
                    "coarse levels.");
+  VOXCYCLE_REQUIRE(!options.residual_input || options.channels.begin()->first >= 2,
+                   "network: with network.residual_input let network.channels begin with 2 or "
+                   "more voxels.");
   std::int64_t coarser = 0;
   for (auto const& [n, channels] : options.channels) {
     VOXCYCLE_REQUIRE(channels > 0, "network: level " << n << " has no channels.");
