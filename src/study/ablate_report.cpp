@@ -89,8 +89,7 @@ Study read_study(Config const& config, std::vector<PlannedRun> const& runs,
 }
 
 /// For the terminal: one line a group.
-std::string group_table(Study const& study) {
-  auto const groups = groups_of(study);
+std::string group_table(std::vector<StudyGroup> const& groups) {
   auto const time_to_target = [](StudyGroup const& group) -> std::string {
     auto const reached = group.seconds_to_target.size();
     if (reached == 0) return std::isnan(group.target) ? "no target" : "not reached";
@@ -110,10 +109,11 @@ std::string group_table(Study const& study) {
       text += "not finished\n";
       continue;
     }
-    text += format("%12s %12s %12s %20s %9s", format_percent(group.rel_l2.mean).c_str(),
-                   format_percent(group.energy_gap.mean).c_str(),
-                   format_percent(group.energy_norm.mean).c_str(), time_to_target(group).c_str(),
-                   std::isnan(group.speedup) ? "-" : format("%.2f", group.speedup).c_str());
+    text +=
+        format("%12s %12s %12s %20s %9s", format_percent(group.rel_l2.mean).c_str(),
+               format_percent(group.energy_gap.mean).c_str(),
+               format_percent(group.energy_norm.mean).c_str(), time_to_target(group).c_str(),
+               std::isnan(group.speedup.mean) ? "-" : format("%.2f", group.speedup.mean).c_str());
     text += (group.diverged > 0 ? "  " + divergence_of(group) : "") + "\n";
   }
   return text;
@@ -128,12 +128,15 @@ void write_study_report(Config const& config, std::vector<PlannedRun> const& run
   write_file_atomically(directory + "/study.html", render_study(study));
   write_file_atomically(directory + "/ablation.json", study_json(study));
   write_file_atomically(directory + "/ablation.csv", study_csv(study));
-  std::printf("%s", group_table(study).c_str());
+  auto const groups = groups_of(study);
+  std::printf("%s", group_table(groups).c_str());
   for (auto const& run : study.runs) {
     if (run.finished) continue;
     std::printf("missing: run %d, %s: %s%s\n", run.number, run.label.c_str(), run.state.c_str(),
                 run.failure.empty() ? "" : (": " + run.failure).c_str());
   }
+  for (auto const& doubt : doubts_of(study, groups)) log_warning(doubt);
+  for (auto const& finding : findings_of(study, groups)) std::printf("%s\n", finding.c_str());
   std::printf("written: %s/study.html, ablation.json, ablation.csv\n", directory.c_str());
 }
 

@@ -162,7 +162,12 @@ void compare(StudyGroup& group, StudyGroup const* baseline, Study const& study) 
            std::all_of(seconds.begin(), seconds.end(), [](double s) { return s > 0; });
   };
   if (all_by_training(group, group.seconds_to_target) && all_by_training(*baseline, of_baseline)) {
-    group.speedup = spread_of(of_baseline).mean / spread_of(group.seconds_to_target).mean;
+    std::vector<double> ratios;  // runs of both are in the order of their seeds
+    for (std::size_t k = 0; k < std::min(of_baseline.size(), group.planned); ++k) {
+      ratios.push_back(of_baseline[k] / group.seconds_to_target[k]);
+    }
+    group.speedup = spread_of(ratios);
+    group.speedup.mean = spread_of(of_baseline).mean / spread_of(group.seconds_to_target).mean;
   }
 }
 
@@ -177,6 +182,11 @@ StudyMetric parse_study_metric(std::string const& name) {
 
 std::string to_string(StudyMetric metric) {
   return std::string(kMetrics[static_cast<std::size_t>(metric)].name);
+}
+
+std::string words_of(StudyMetric metric) {
+  constexpr char const* words[] = {"relative L2 error", "energy gap", "energy-norm error"};
+  return words[static_cast<std::size_t>(metric)];
 }
 
 double StudyPoint::error(StudyMetric metric) const {

@@ -15,11 +15,6 @@ namespace {
 using html::element;
 using html::escape;
 
-char const* metric_name(StudyMetric metric) {
-  constexpr char const* names[] = {"relative L2 error", "energy gap", "energy-norm error"};
-  return names[static_cast<std::size_t>(metric)];
-}
-
 std::string render_missing(Study const& study) {
   std::string items;
   std::size_t missing = 0;
@@ -65,6 +60,14 @@ std::string target_cell(StudyGroup const& group) {
   return text;
 }
 
+std::string speedup_cell(StudyGroup const& group, double fastest) {
+  auto const& [mean, low, high] = group.speedup;
+  if (!std::isfinite(mean)) return element("td", "", "–");
+  auto text = format("%.2f ×", mean);
+  if (group.runs.size() > 1) text += element("small", "", format("%.2f – %.2f", low, high));
+  return element("td", mean == fastest ? "class='best'" : "", text);
+}
+
 /// Over the groups with the same finest grid: other grids are other problems.
 double minimum(std::vector<StudyGroup> const& groups, std::string const& grid,
                Spread StudyGroup::*member) {
@@ -84,7 +87,7 @@ bool goes_on_after_the_finest(StudyGroup const& group) {
 
 std::string table_row(StudyGroup const& group, std::vector<StudyGroup> const& groups) {
   double fastest = NAN;
-  for (auto const& other : groups) fastest = std::fmax(fastest, other.speedup);
+  for (auto const& other : groups) fastest = std::fmax(fastest, other.speedup.mean);
   auto const cell = [&](Spread StudyGroup::*member) {
     return error_cell(group.*member, group.runs.size(), minimum(groups, group.grid, member));
   };
@@ -99,9 +102,7 @@ std::string table_row(StudyGroup const& group, std::vector<StudyGroup> const& gr
                      cell(&StudyGroup::energy_gap) + cell(&StudyGroup::energy_norm) +
                      element("td", "", format_seconds(group.seconds.mean)) +
                      element("td", "", work_text(group.work.mean)) +
-                     element("td", "", target_cell(group)) +
-                     element("td", group.speedup == fastest ? "class='best'" : "",
-                             std::isfinite(group.speedup) ? format("%.2f ×", group.speedup) : "–"));
+                     element("td", "", target_cell(group)) + speedup_cell(group, fastest));
 }
 
 std::string table_note(Study const& study, std::vector<StudyGroup> const& groups) {
@@ -118,7 +119,7 @@ std::string table_note(Study const& study, std::vector<StudyGroup> const& groups
       "Errors at the end of the runs on held-out samples, on the finest grid; where a group has "
       "several seeds, their mean and range. To target: training time until the %s is, and stays, "
       "at most ",
-      metric_name(study.metric));
+      words_of(study.metric).c_str());
   if (study.target > 0) {
     note += format_percent(study.target);
   } else {
@@ -172,6 +173,10 @@ std::string render_study(Study const& study) {
   auto const title = html::grid(study.title);
   std::string body = element("h1", "", title);
   body += render_missing(study);
+  for (auto const& finding : findings_of(study, groups)) body += element("p", "", escape(finding));
+  for (auto const& doubt : doubts_of(study, groups)) {
+    body += element("p", "class='warn'", escape(doubt));
+  }
   body += render_table(study, groups);
   body += render_study_curves(groups);
   body += render_study_spectra(groups);

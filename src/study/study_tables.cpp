@@ -97,7 +97,7 @@ Json group_object(StudyGroup const& group) {
                        {"work", spread_object(group.work)},
                        {"target", group.target},
                        {"seconds_to_target", group.seconds_to_target},
-                       {"speedup", group.speedup},
+                       {"speedup", spread_object(group.speedup)},
                        {"baseline", group.baseline},
                        {"resources", group.resources}});
 }
@@ -138,7 +138,9 @@ std::string study_json(Study const& study) {
                    {"target_metric", to_string(study.metric)},
                    {"target_error", study.target},
                    {"runs", runs},
-                   {"groups", objects}});
+                   {"groups", objects},
+                   {"findings", findings_of(study, groups)},
+                   {"doubts", doubts_of(study, groups)}});
 }
 
 std::string study_csv(Study const& study) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "two_cases.hpp"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,41 +21,6 @@ using testing::Not;
 
 // A few sums and logarithms of numbers near 1.
 constexpr double rounding = 1e-12;
-
-/// A run that enters its finest grid with error `start` at `begin` and halves it every 10 s.
-StudyRun run_of(std::string const& case_name, int seed, double begin, double start) {
-  StudyRun run;
-  run.case_name = case_name;
-  run.group = case_name;
-  run.label = case_name + ", seed " + std::to_string(seed);
-  run.settings = {{"run.seed", std::to_string(seed)}};
-  run.state = "finished";
-  run.finished = true;
-  run.cycle = "half_v";
-  run.path = {"8^3", "16^3"};
-  run.grid = "16^3";
-  run.seed = seed;
-  if (begin > 0) run.curve.push_back({0, "8^3", 5, begin, 100, 1e-9, 1e-9, 1e-9});
-  for (int k = 0; k < 4; ++k) {
-    double const error = start * std::pow(0.5, k);
-    run.curve.push_back(
-        {1, "16^3", k, begin + 10 * k, 100.0 + 50 * k, error, error * error, 3 * error});
-  }
-  run.spectra = {{0, "8^3", {0, 0.4, 0.3, 0.1}}, {1, "16^3", {0, 0.04, 0.2, 0.1}}};
-  return run;
-}
-
-Study two_cases() {
-  Study study;
-  study.title = "a study";
-  study.baseline = "direct";
-  for (int seed : {1, 2}) {
-    study.runs.push_back(run_of("direct", seed, 0, seed == 1 ? 0.8 : 0.4));
-    study.runs.push_back(run_of("cycle", seed, 4, 0.1));
-  }
-  for (std::size_t k = 0; k < 4; ++k) study.runs[k].number = static_cast<int>(k) + 1;
-  return study;
-}
 
 TEST(SecondsToTarget, InterpolatesOnTheFinestGridAlone) {
   auto const run = run_of("a", 1, 4, 0.8);
@@ -110,27 +76,29 @@ TEST(Groups, CompareTimesWithTheBaseline) {
   ASSERT_EQ(groups[0].seconds_to_target.size(), 2U);
   EXPECT_NEAR(groups[0].seconds_to_target[0], 30, rounding * 30);
   EXPECT_NEAR(groups[0].seconds_to_target[1], 20, rounding * 20);
-  EXPECT_NEAR(groups[0].speedup, 1, rounding);
-  EXPECT_NEAR(groups[1].speedup, 25.0 / 4, rounding * 6.25);
+  EXPECT_NEAR(groups[0].speedup.mean, 1, rounding);
+  EXPECT_NEAR(groups[1].speedup.mean, 25.0 / 4, rounding * 6.25);
+  EXPECT_NEAR(groups[1].speedup.low, 20.0 / 4, rounding * 5);  // of seed 2
+  EXPECT_NEAR(groups[1].speedup.high, 30.0 / 4, rounding * 7.5);
 
   auto trivial = two_cases();
   trivial.target = 1.0;  // direct is there before its first step
-  for (auto const& group : groups_of(trivial)) EXPECT_TRUE(std::isnan(group.speedup));
+  for (auto const& group : groups_of(trivial)) EXPECT_TRUE(std::isnan(group.speedup.mean));
 
   auto partly = two_cases();
   partly.target = 0.5;  // seed 2 of direct is there before its first step
   for (auto const& group : groups_of(partly)) {
     EXPECT_EQ(group.seconds_to_target.size(), 2U);
-    EXPECT_TRUE(std::isnan(group.speedup)) << group.label;
+    EXPECT_TRUE(std::isnan(group.speedup.mean)) << group.label;
   }
 
   auto absolute = two_cases();
   absolute.target = 0.06;  // only seed 2 of direct reaches it
   auto const others = groups_of(absolute);
   EXPECT_EQ(others[0].seconds_to_target.size(), 1U);
-  EXPECT_TRUE(std::isnan(others[0].speedup));
+  EXPECT_TRUE(std::isnan(others[0].speedup.mean));
   EXPECT_EQ(others[1].seconds_to_target.size(), 2U);
-  EXPECT_TRUE(std::isnan(others[1].speedup));
+  EXPECT_TRUE(std::isnan(others[1].speedup.mean));
 }
 
 TEST(Groups, FindTheBaselineOfTheSameSettings) {
@@ -157,7 +125,7 @@ TEST(Groups, OneCaseComparesWithItsFirstGroup) {
   }
   auto const groups = groups_of(study);
   ASSERT_EQ(groups.size(), 2U);
-  EXPECT_NEAR(groups[1].speedup, 25.0 / 4, rounding * 6.25);
+  EXPECT_NEAR(groups[1].speedup.mean, 25.0 / 4, rounding * 6.25);
   EXPECT_THAT(render_study(study), HasSubstr("Baseline: direct."));
 }
 
@@ -183,14 +151,14 @@ TEST(Groups, LeaveUnfinishedRunsOut) {
   // One seed of two is no baseline: what is missing may be what went wrong.
   for (auto const& group : groups) {
     EXPECT_TRUE(std::isnan(group.target)) << group.label;
-    EXPECT_TRUE(std::isnan(group.speedup)) << group.label;
+    EXPECT_TRUE(std::isnan(group.speedup.mean)) << group.label;
     EXPECT_EQ(count_of(group), "1 of 2");
   }
   for (bool const other : {false, true}) {  // of the two, with a target of the user's
     study.target = 0.1;
     study.runs[2].finished = other;
     study.runs[3].finished = !other;
-    EXPECT_TRUE(std::isnan(groups_of(study)[1].speedup)) << other;
+    EXPECT_TRUE(std::isnan(groups_of(study)[1].speedup.mean)) << other;
   }
   study.target = 0;
   study.runs[2].finished = false;
@@ -201,7 +169,7 @@ TEST(Groups, LeaveUnfinishedRunsOut) {
               HasSubstr(R"("planned_runs":2,"finished_runs":1,"failed_runs":1,)"));
   study.runs[0].finished = false;
   EXPECT_TRUE(std::isnan(groups_of(study)[0].rel_l2.mean));
-  EXPECT_TRUE(std::isnan(groups_of(study)[1].speedup));
+  EXPECT_TRUE(std::isnan(groups_of(study)[1].speedup.mean));
   for (auto& run : study.runs) run.finished = run.case_name == "cycle";
   EXPECT_THAT(render_study(study), HasSubstr("there is no target"));
   EXPECT_THAT(render_study(study), Not(HasSubstr("not reached")));
@@ -294,7 +262,7 @@ TEST(Groups, CountWhatDiverged) {
   // Nothing is measured against a baseline that diverged.
   add_wild(study, "direct", 3);
   EXPECT_TRUE(std::isnan(groups_of(study)[1].target));
-  EXPECT_TRUE(std::isnan(groups_of(study)[1].speedup));
+  EXPECT_TRUE(std::isnan(groups_of(study)[1].speedup.mean));
 }
 
 TEST(StudyTables, QuoteAndLeaveNoNumberThatIsNone) {

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A study in sentences: what it found, and where its figures say little.
+#include "voxcycle/core/text.hpp"
+#include "voxcycle/study/study.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace voxcycle {
+namespace {
+
+/// The first evaluation on the run's finest grid, or null.
+StudyPoint const* first_point(StudyRun const& run) {
+  auto const first = std::find_if(run.curve.begin(), run.curve.end(),
+                                  [&](auto const& point) { return point.grid == run.grid; });
+  return first == run.curve.end() ? nullptr : &*first;
+}
+
+/// "the energy-norm error at which direct ends (2.8 %)" or "an energy-norm error of 2 %".
+std::string target_words(Study const& study, StudyGroup const& group) {
+  auto const metric = words_of(study.metric);
+  auto const value = format_percent(group.target);
+  if (study.target > 0) return "a held-out " + metric + " of " + value;
+  return "the " + metric + " at which " + group.baseline + " ends (" + value + ")";
+}
+
+std::string sentence_of(Study const& study, StudyGroup const& group) {
+  auto const target = target_words(study, group);
+  auto const runs = group.runs.size();
+  auto const reached = group.seconds_to_target.size();
+  if (reached < runs) {
+    auto const who = reached == 0 ? group.label : format("Of %zu runs of ", runs) + group.label;
+    return who + (reached == 0 ? " does not reach " : format(", %zu reach ", reached)) + target +
+           format(" in %s.", format_seconds(group.seconds.mean).c_str());
+  }
+  auto const& [mean, low, high] = group.speedup;
+  if (!std::isfinite(mean)) return "";
+  auto text = group.label + " reaches " + target + format(" %.1f", mean);
+  if (runs > 1) text += format(" (%.1f to %.1f)", low, high);
+  return text + (study.target > 0 ? " times sooner than " + group.baseline : " times sooner") + ".";
+}
+
+}  // namespace
+
+std::vector<std::string> findings_of(Study const& study, std::vector<StudyGroup> const& groups) {
+  std::vector<std::string> findings;
+  for (auto const& group : groups) {
+    bool const own_baseline = group.baseline.empty() || group.baseline == group.label;
+    if (own_baseline || !group.complete() || std::isnan(group.target)) continue;
+    if (auto text = sentence_of(study, group); !text.empty()) findings.push_back(std::move(text));
+  }
+  return findings;
+}
+
+std::vector<std::string> doubts_of(Study const& study, std::vector<StudyGroup> const& groups) {
+  std::vector<std::string> doubts;
+  for (auto const& group : groups) {
+    std::size_t met = 0;
+    std::size_t above = 0;
+    for (auto const* run : group.runs) {
+      auto const* first = first_point(*run);
+      auto const* last = final_point(*run);
+      if (first == nullptr) continue;
+      if (run->curve.front().grid == run->grid && first->error(study.metric) <= group.target) ++met;
+      if (last != first && last->error(study.metric) > first->error(study.metric)) ++above;
+    }
+    auto const count = [&](std::size_t of) {
+      return group.runs.size() == 1 ? "" : format(" (%zu of %zu runs)", of, group.runs.size());
+    };
+    if (met > 0) {
+      doubts.push_back(group.label + " met the target before training began" + count(met) +
+                       ": its time to target says nothing about training. Set a lower "
+                       "ablate.target_error, or study a network that has to learn.");
+    }
+    if (above > 0) {
+      doubts.push_back(group.label + " ended above the error with which it began on " + group.grid +
+                       count(above) + ": its steps there did harm. Lower cycle.rate there.");
+    }
+  }
+  return doubts;
+}
+
+}  // namespace voxcycle
