@@ -43,6 +43,7 @@ void require_valid(Stage const& stage) {
 std::vector<Stage> plan_stages(LevelPath const& path, std::vector<LevelPlan> const& levels) {
   std::vector<Stage> stages;
   std::int64_t trained = 0;
+  std::int64_t risen = 0;  // finest level that a stage entered from a coarser one
   for (int level : path) {
     Stage stage;
     stage.number = static_cast<int>(stages.size());
@@ -52,6 +53,10 @@ std::vector<Stage> plan_stages(LevelPath const& path, std::vector<LevelPlan> con
     stage.trained_level = trained;
     require_valid(stage);
     trained = std::max(trained, stage.level);
+    if (!stages.empty() && stage.level > stages.back().level) {
+      stage.begin_above = std::max(risen, stages.back().level);
+      risen = std::max(risen, stage.level);
+    }
     stages.push_back(stage);
   }
   return stages;

@@ -134,7 +134,7 @@ void RunState::begin_new_levels() {
   auto const& next = stages_.at(static_cast<std::size_t>(position_.stage));
   for (Network* network : {network_.get(), &averaged_.network()}) {
     for (auto const& entry : network->levels(next.plan.grid)) {
-      if (entry.level > next.trained_level) network->begin_level(entry.level);
+      if (entry.level > next.begin_above) network->begin_level(entry.level);
     }
   }
 }

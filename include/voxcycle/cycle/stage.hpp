@@ -6,6 +6,7 @@
 #include "voxcycle/grid/grid3.hpp"
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,10 @@ struct Stage {
   LevelPlan plan;
   std::int64_t level = 0;          ///< largest voxel count of plan.grid along an axis
   std::int64_t trained_level = 0;  ///< finest level that earlier stages trained; 0: none
+  /// Levels above it begin as the next coarser one (Network::begin_level): those that training
+  /// enters from a coarser grid for the first time. Few steps on the way down, as V, W and F have
+  /// them, teach them less than the coarser level has learned since.
+  std::int64_t begin_above = std::numeric_limits<std::int64_t>::max();
 };
 
 /// The stages of `path` over `levels` (coarsest first).

@@ -29,8 +29,8 @@ class LevelEquation;
 ///     g   = Dec_n( cat(h, up_{n/2->n}(gc) + residual_n(r)) ),   r = n/s D^-1 (b - K P uc)
 ///
 /// with r at the eight corners of each voxel (residual_input.hpp). In these units blocks do alike
-/// on all grids: one that no stage has trained begins with the weights of the next coarser one, if
-/// both have the same number of channels.
+/// on all grids: one that training first enters from below begins with the weights of the next
+/// coarser one, if both have the same number of channels.
 ///
 /// With NetworkOptions::subspace the head makes several fields, and of all sums with S P uc that
 /// with the least energy is u_n (best_correction.hpp): no block can raise the energy. The coarsest

@@ -92,8 +92,8 @@ class Network : public Scripted {
   /// all grids share belong to the level of `grid`: they are never old.
   virtual std::vector<LevelParameters> levels(Grid3 const& grid) const = 0;
 
-  /// Gives the blocks of `level`, which no stage has trained yet, the weights to begin with, if
-  /// those of coarser levels are a better start than what they have.
+  /// Gives the blocks of `level`, which training enters from a coarser grid for the first time, the
+  /// weights to begin with, if those of coarser levels are a better start than what they have.
   virtual void begin_level(std::int64_t /*level*/) {}
 
   /// Its weights, running statistics and layers under their names. A member, not the base: torch's

@@ -34,6 +34,21 @@ TEST(Stage, RevisitedLevelsLeadTheirStage) {
   EXPECT_EQ(level_rate_factor(stages[2], 32), 1.0);
 }
 
+TEST(Stage, LevelsBeginAnewWhereTheyAreFirstEnteredFromACoarserGrid) {
+  constexpr auto none = std::numeric_limits<std::int64_t>::max();
+  auto const begun = [](LevelPath const& path) {
+    std::vector<std::int64_t> above;
+    for (auto const& stage : plan_stages(path, three_levels())) above.push_back(stage.begin_above);
+    return above;
+  };
+  using Levels = std::vector<std::int64_t>;
+  EXPECT_EQ(begun({0, 1, 2}), (Levels{none, 8, 16}));
+  EXPECT_EQ(begun({0, 2}), (Levels{none, 8}));
+  EXPECT_EQ(begun({2, 1, 0, 1, 2}), (Levels{none, none, none, 8, 16}));
+  // Twice to 16^3 from below: the second time it keeps what it learned.
+  EXPECT_EQ(begun({2, 1, 0, 1, 0, 1, 2}), (Levels{none, none, none, 8, none, 16, 16}));
+}
+
 TEST(Stage, EvaluationsAreSpreadAndEndTheStage) {
   for (std::int64_t steps : {1, 3, 10, 101}) {
     auto levels = three_levels();
