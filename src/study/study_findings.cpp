@@ -16,7 +16,7 @@ StudyPoint const* first_point(StudyRun const& run) {
   return first == run.curve.end() ? nullptr : &*first;
 }
 
-/// "the energy-norm error at which direct ends (2.8 %)" or "an energy-norm error of 2 %".
+/// "the energy-norm error at which direct ends (2.8 %)" or "a held-out energy-norm error of 2 %".
 std::string target_words(Study const& study, StudyGroup const& group) {
   auto const metric = words_of(study.metric);
   auto const value = format_percent(group.target);
@@ -28,10 +28,11 @@ std::string sentence_of(Study const& study, StudyGroup const& group) {
   auto const target = target_words(study, group);
   auto const runs = group.runs.size();
   auto const reached = group.seconds_to_target.size();
+  auto const within = " in " + format_seconds(group.seconds.mean) + ".";
+  if (reached == 0) return group.label + " does not reach " + target + within;
   if (reached < runs) {
-    auto const who = reached == 0 ? group.label : format("Of %zu runs of ", runs) + group.label;
-    return who + (reached == 0 ? " does not reach " : format(", %zu reach ", reached)) + target +
-           format(" in %s.", format_seconds(group.seconds.mean).c_str());
+    return format("Of %zu runs of %s, %zu reach ", runs, group.label.c_str(), reached) + target +
+           within;
   }
   auto const& [mean, low, high] = group.speedup;
   if (!std::isfinite(mean)) return "";
