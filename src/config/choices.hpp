@@ -21,8 +21,10 @@ inline Choices<Adaptation> const kAdaptations{{"no", Adaptation::no},
 inline Choices<Augmentation> const kAugmentations{{"none", Augmentation::none},
                                                   {"reflections", Augmentation::reflections},
                                                   {"all", Augmentation::all}};
-inline Choices<Decay> const kDecays{
-    {"cosine", Decay::cosine}, {"linear", Decay::linear}, {"none", Decay::none}};
+inline Choices<Decay> const kDecays{{"cosine", Decay::cosine},
+                                    {"exponential", Decay::exponential},
+                                    {"linear", Decay::linear},
+                                    {"none", Decay::none}};
 inline Choices<DeviceOptions::Kind> const kDevices{{"cpu", DeviceOptions::Kind::cpu},
                                                    {"cuda", DeviceOptions::Kind::cuda},
                                                    {"auto", DeviceOptions::Kind::automatic}};

@@ -211,7 +211,8 @@ std::vector<ConfigKey> all_config_keys() {
       {"train.optimizer", level.optimizer,
        "optimiser: " + join(optimizer_names()) + ", " + kLbfgs + "; one or one per level"},
       {"train.decay", word_of(kDecays, train.decay),
-       "how the rate falls over a stage: linear, cosine, none"},
+       "how the rate falls over a stage: linear and cosine, to 0; exponential, by the same factor "
+       "in each step, to 1/100; none"},
       {"train.rate_scaling", word_of(kRateScalings, train.rate_scaling),
        "how rates grow with the number of processes, or groups of run.spatial_processes: none, "
        "sqrt, linear (for a cycle.batch that you let grow with it; weights then depend on that "

@@ -8,10 +8,15 @@
 namespace voxcycle {
 namespace {
 
+/// Of the peak rate, at the end of an exponential decay.
+constexpr double kLastRate = 0.01;
+
 double decayed(Decay decay, double progress) {
   switch (decay) {
     case Decay::cosine:
       return 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
+    case Decay::exponential:
+      return std::pow(kLastRate, progress);
     case Decay::linear:
       return 1.0 - progress;
     case Decay::none:

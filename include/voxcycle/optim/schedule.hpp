@@ -5,9 +5,10 @@ namespace voxcycle {
 
 /// How the rate falls over a stage.
 enum class Decay {
-  cosine,  ///< (1 + cos(pi progress)) / 2
-  linear,  ///< 1 - progress
-  none,    ///< 1
+  cosine,       ///< (1 + cos(pi progress)) / 2
+  exponential,  ///< 100^-progress: equal steps have equal factors
+  linear,       ///< 1 - progress
+  none,         ///< 1
 };
 
 /// How rates follow the number of workers (processes).

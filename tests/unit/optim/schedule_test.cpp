@@ -36,5 +36,16 @@ TEST(Schedule, DecaysToZeroAtTheEnd) {
   EXPECT_EQ(scheduled_rate(Decay::none, 1.0, kStep, 0.1), 1.0);
 }
 
+TEST(Schedule, DecaysByOneFactorToAHundredth) {
+  EXPECT_EQ(scheduled_rate(Decay::exponential, 0.0, kStep, 0.0), 1.0);
+  EXPECT_NEAR(scheduled_rate(Decay::exponential, 0.5, kStep, 0.1), 0.1, kRounding);
+  EXPECT_NEAR(scheduled_rate(Decay::exponential, 1.0, kStep, 0.1), 0.01, kRounding);
+  double rate = 1.0;
+  for (int step = 1; step <= 100; ++step) {
+    rate *= 0.954992586021436;  // the 100th root of 1/100
+    EXPECT_NEAR(scheduled_rate(Decay::exponential, step * kStep, kStep, 0.0), rate, kRounding);
+  }
+}
+
 }  // namespace
 }  // namespace voxcycle
