@@ -126,6 +126,19 @@ void show_gpus(DeviceChoice const& place, Communicator const& comm) {
   }
 }
 
+/// The config with batches that do not depend on the processes any more. Says which these are: what
+/// is said later speaks of them.
+Config with_batches_of(Communicator const& comm, Config const& asked) {
+  Config config = with_global_batches(asked, comm.size());
+  if (comm.rank() == 0 && asked.text("cycle.batch_is") != "global") {
+    log_info(format("cycle.batch_is = %s on %d %s: the global batch is cycle.batch = %s",
+                    asked.text("cycle.batch_is").c_str(), comm.size(),
+                    comm.size() == 1 ? "process" : "processes",
+                    config.text("cycle.batch").c_str()));
+  }
+  return config;
+}
+
 /// Voxels up to which a GPU works on a micro-batch faster than the host asks for it.
 constexpr std::int64_t many_for_gpu = std::int64_t{128} * 128 * 128;
 
@@ -190,23 +203,27 @@ TrainSummary train_within(std::vector<MemoryPlan> const& plans, TrainOptions con
 }
 
 int run_train(Invocation const& call) {
+  Config config;
   TrainOptions options;
-  call.comm.together([&] { options = train_options(call.config); });
+  call.comm.together([&] {
+    config = with_batches_of(call.comm, call.config);
+    options = train_options(config);
+  });
   if (call.has("fresh")) options.restart = Restart::fresh;
-  DeviceChoice place(device_options(call.config), call.comm);
+  DeviceChoice place(device_options(config), call.comm);
   options.device = place.device();
-  make_family(family_options(call.config));
+  make_family(family_options(config));
   warn_of_slow_precision(options, call.comm);
   if (call.has("dry-run")) {  // of a chain, too, whose train.start is not trained yet
     show_gpus(place, call.comm);
-    auto const text = describe_training(options, call.config, place.comm(), place.memory());
+    auto const text = describe_training(options, config, place.comm(), place.memory());
     show_levels(options, call.comm);
     if (call.comm.rank() == 0) std::fputs(text.c_str(), stdout);
     return 0;
   }
   if (!resumes(options)) require_start(options);
-  auto const memory = require_training_memory(options, call.config, call.comm, place.memory());
-  auto const lock = prepare_directory(options, call.config, call.comm);
+  auto const memory = require_training_memory(options, config, call.comm, place.memory());
+  auto const lock = prepare_directory(options, config, call.comm);
   auto const resources =
       format("%d %s of %d %s", call.comm.size(), call.comm.size() == 1 ? "process" : "processes",
              at::get_num_threads(), at::get_num_threads() == 1 ? "thread" : "threads") +

@@ -152,7 +152,12 @@ std::vector<ConfigKey> all_config_keys() {
       {"cycle.patience", text(level.stall.patience),
        "a stage ends after so many held-out evaluations without improvement (0: never; fewer than "
        "cycle.evaluations), one number or one per level"},
-      {"cycle.batch", text(level.batch), "global batch size, one number or one per level"},
+      {"cycle.batch", text(level.batch),
+       "batch size (see cycle.batch_is), one number or one per level"},
+      {"cycle.batch_is", "global",
+       "what cycle.batch counts: global, samples of all processes together; per_process, of each "
+       "process, or group of run.spatial_processes, so that the global batch grows with their "
+       "number (weights then depend on it; train.rate_scaling can follow)"},
       {"cycle.rate", text(level.rate),
        "peak rate, one number or one per level; lbfgs: root mean square of the first trial step "
        "(its searches need no rate, warm-up or decay)"},
@@ -215,8 +220,8 @@ std::vector<ConfigKey> all_config_keys() {
        "in each step, to 1/100; none"},
       {"train.rate_scaling", word_of(kRateScalings, train.rate_scaling),
        "how rates grow with the number of processes, or groups of run.spatial_processes: none, "
-       "sqrt, linear (for a cycle.batch that you let grow with it; weights then depend on that "
-       "number)"},
+       "sqrt, linear (for a batch that grows with it, as by cycle.batch_is = per_process; weights "
+       "then depend on that number)"},
       {"train.beta1", text(train.optimizer.beta1), "adam: decay of the first moments, [0, 1)"},
       {"train.adam_epsilon", text(train.optimizer.epsilon),
        "adam: added to the root of the second moment, >= 1e-20; torch's 1e-8 is above many "
@@ -298,7 +303,8 @@ bool is_fingerprint_key(std::string const& name) {
                               "train.keep_stages",
                               "train.recompute",
                               "run.graph"};
-  return !name.starts_with("ablate.") &&
+  // What cycle.batch_is says stands in cycle.batch then: with_global_batches.
+  return !name.starts_with("ablate.") && name != "cycle.batch_is" &&
          std::find(places.begin(), places.end(), name) == places.end();
 }
 

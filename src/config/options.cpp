@@ -79,6 +79,11 @@ std::vector<LevelPlan> level_plans(Config const& config) {
   return plans;
 }
 
+Slabs slabs_of(Config const& config) {
+  return {.count = static_cast<int>(config.integer("run.spatial_processes", 1, 1 << 16)),
+          .above = config.integer("run.spatial_above", 1)};
+}
+
 LbfgsStageOptions lbfgs_options(Config const& config) {
   LbfgsStageOptions const options{
       .samples = config.integer("lbfgs.samples", 0),
@@ -230,6 +235,23 @@ at::ScalarType parse_precision(std::string const& name, std::string const& text)
   return choose(name, text, kPrecisions);
 }
 
+Config with_global_batches(Config config, std::int64_t processes) {
+  if (one_of(config, "cycle.batch_is", {"global", "per_process"}) == "global") return config;
+  auto const grids = level_grids(config);
+  auto const slabs = slabs_of(config);
+  auto const batch = config.integers_a_level("cycle.batch", grids.size(), 1, kMaxInt);
+  std::vector<std::string> global;
+  for (std::size_t k = 0; k < grids.size(); ++k) {
+    auto const groups = std::max<std::int64_t>(1, processes / slabs.processes(grids[k]));
+    global.push_back(std::to_string(batch[k] * groups));
+  }
+  // One number where that says it all: a run that is given it is the same.
+  bool const alike = std::set<std::string>(global.begin(), global.end()).size() == 1;
+  config.set("cycle.batch", alike ? global.front() : join(global));
+  config.set("cycle.batch_is", "global");
+  return config;
+}
+
 TrainOptions train_options(Config const& config) {
   TrainOptions options;
   options.directory = config.text("run.directory");
@@ -256,8 +278,7 @@ TrainOptions train_options(Config const& config) {
   options.layout = choose(config, "train.layout", kLayouts);
   options.reduction = choose(config, "train.reduction", kReductions);
   options.micro_batch_size = config.integer("train.micro_batch_size", 1, 4096);
-  options.slabs = {.count = static_cast<int>(config.integer("run.spatial_processes", 1, 1 << 16)),
-                   .above = config.integer("run.spatial_above", 1)};
+  options.slabs = slabs_of(config);
   options.sample_block = config.integer("train.sample_block", 1, 1 << 20);
   options.average_horizon = config.real("train.average_horizon", 1e-9, 1.0);
   options.checkpoint_seconds = config.real("train.checkpoint_seconds", 0.0, 1e9);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/study/ablate_plan.hpp"
 
+#include "voxcycle/config/options.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/train/agreement.hpp"
@@ -140,6 +141,7 @@ std::vector<PlannedRun> plan_study(Config const& config) {
   require_not_overridden(config);
   require_baseline(config.text("ablate.baseline"), study.cases);
   auto const cases = study.cases.empty() ? std::vector<ConfigCase>{{}} : study.cases;
+  auto const processes = config.integer("ablate.processes", 1, 1 << 20);
   std::vector<PlannedRun> runs;
   for (auto const& one : cases) {
     for (auto const& settings : cross_product(study.vary)) {
@@ -151,6 +153,7 @@ std::vector<PlannedRun> plan_study(Config const& config) {
       run.config.forget_study();
       for (auto const& [key, value] : one.settings) run.config.set(key, value);
       for (auto const& [key, value] : settings) run.config.set(key, value);
+      run.config = with_global_batches(run.config, processes);
       run.label = label_of(run, study.vary, Seed::named);
       run.group = label_of(run, study.vary, Seed::left_out);
       run.directory = directory_name(run, study.vary);

@@ -152,7 +152,7 @@ std::map<ScaleRun, ScaleTime> measure(std::vector<ScaleTable> const& tables, std
 }  // namespace
 
 ScaleReport scale(Config const& config, ScaleOptions const& options) {
-  auto const training = train_options(config);
+  auto const training = train_options(with_global_batches(config, process_counts(options).front()));
   auto const& finest = training.levels.back();
   auto const grid = level_grid(config, options.grid.value_or(finest.grid.level()));
   auto const batch = options.batch.value_or(finest.batch);

@@ -158,6 +158,10 @@ void require_verifiable(Config const& config, VerifyOptions const& o) {
                    "train.rate_scaling = " << config.text("train.rate_scaling")
                                            << " lets the rate follow the number of processes, so "
                                               "that no two have the same bits. Set it to none.");
+  VOXCYCLE_REQUIRE(config.text("cycle.batch_is") == "global",
+                   "cycle.batch_is = " << config.text("cycle.batch_is")
+                                       << " lets the batch follow the number of processes, so that "
+                                          "no two have the same bits. Set it to global.");
   for (auto const count : o.ranks) {
     require_room(o.launcher, count);
     for (auto const& level : options.levels) require_spatial(options, level.grid, count);

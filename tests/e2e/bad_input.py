@@ -63,6 +63,7 @@ class CommandLine(Refusal):
             ("cycle.batch", "-8", ">= 1"),
             ("cycle.batch", "8.5", "8.5"),
             ("cycle.batch", "4, 4, 4", "3 entries for 2 levels"),
+            ("cycle.batch_is", "local", "global, per_process"),
             ("cycle.rate", "fast", "number"),
             ("cycle.rate", "nan", "number"),
             ("cycle.rate", "-1", ">= 0"),

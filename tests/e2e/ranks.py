@@ -39,6 +39,26 @@ class Ranks(harness.Case):
     def test_one_unit(self):
         self.expect_same_bits("--cycle.batch", "2", "--train.micro_batch_size", "2")
 
+    def test_batches_per_process(self):
+        alone = self.train(0)
+        options = ("--cycle.batch", "4", "--cycle.batch_is", "per_process")
+        says = "cycle.batch_is = per_process on 2 processes: the global batch is cycle.batch = 8"
+        dry = self.succeed("train", "--config", "small.cfg", "--dry-run", *options, ranks=2)
+        self.assertIn(says, dry.err)
+        self.assertRegex(dry.out, r"\n1 +8\^3 +6 steps +8 ")
+        self.assertEqual(self.train(2, *options), alone)
+        # The same run, however its batch is given; with another batch it is another.
+        go_on = ("train", "--config", "small.cfg", "--run.directory", "run2")
+        self.assertIn("holds the finished run", self.succeed(*go_on).err)
+        other = self.run_program(*go_on, *options, ranks=3)
+        self.assertNotEqual(other.status, 0)
+        self.assertIn("'cycle.batch = 8' there, 'cycle.batch = 12' now", other.err)
+
+    def test_verify_refuses_batches_that_follow_the_processes(self):
+        result = self.run_program("verify", "--config", "small.cfg", "--cycle.batch_is", "per_process")
+        self.assertEqual(result.status, 1, result.text)
+        self.assertIn("cycle.batch_is = per_process lets the batch follow", result.err)
+
     def test_single_precision_and_group_norm(self):
         self.expect_same_bits("--train.precision", "f32", "--network.norm", "group")
 

@@ -43,6 +43,9 @@ std::vector<Grid3> level_grids(Config const& config);
 NetworkOptions network_options(Config const& config);
 /// With what `auto` stands for in the keys of the network, so that it always means this one.
 Config settled(Config config);
+/// With cycle.batch_is = global and the batches that this many processes work on together: what a
+/// run's result depends on, whichever way they were given.
+Config with_global_batches(Config config, std::int64_t processes);
 TrainOptions train_options(Config const& config);
 /// Grids that its path visits, each once, coarsest first.
 std::vector<Grid3> grids_of(TrainOptions const& options);

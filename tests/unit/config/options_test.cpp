@@ -43,5 +43,33 @@ TEST(Options, DifferFromTheDefaultsWhereTheConfigSaysSo) {
   EXPECT_FALSE(device_options(config) == DeviceOptions{});
 }
 
+TEST(Options, BatchesPerProcessGrowWithTheProcesses) {
+  Config config;
+  config.set("cycle.levels", "16, 32, 64");
+  config.set("cycle.batch", "8, 4, 3");
+  EXPECT_EQ(with_global_batches(config, 6).dump(), config.dump());
+  config.set("cycle.batch_is", "per_process");
+  Config const global = with_global_batches(config, 6);
+  EXPECT_EQ(global.text("cycle.batch"), "48, 24, 18");
+  EXPECT_EQ(with_global_batches(global, 6).text("cycle.batch"), "48, 24, 18") << "grown twice";
+  // Two processes work on each sample of grids that are shared out: there are three groups.
+  config.set("run.spatial_processes", "2");
+  config.set("run.spatial_above", "32");
+  EXPECT_EQ(with_global_batches(config, 6).text("cycle.batch"), "48, 24, 9");
+}
+
+TEST(Options, ARunIsKnownByItsGlobalBatches) {
+  Config config;
+  config.set("cycle.batch", "4");
+  config.set("cycle.batch_is", "per_process");
+  auto const fingerprint = [&](std::int64_t processes) {
+    return train_options(with_global_batches(config, processes)).fingerprint;
+  };
+  Config same;
+  same.set("cycle.batch", "8");
+  EXPECT_FALSE(first_difference(fingerprint(2), train_options(same).fingerprint));
+  EXPECT_EQ(first_difference(fingerprint(2), fingerprint(3))->key, "cycle.batch");
+}
+
 }  // namespace
 }  // namespace voxcycle

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/study/ablate_plan.hpp"
 
+#include "voxcycle/config/options.hpp"
 #include "voxcycle/core/error.hpp"
 
 #include <set>
@@ -67,6 +68,17 @@ TEST(Plan, CrossesCasesWithAlternatives) {
   EXPECT_EQ(runs[0].config.text("cycle.path"), "2");
   EXPECT_TRUE(run.config.study().vary.empty());
   EXPECT_EQ(run.config.dump().find("[vary]"), std::string::npos);
+}
+
+TEST(Plan, SettlesTheBatchOfAllProcessesOfARun) {
+  auto const runs =
+      plan_study(config_of("[cycle]\nbatch = 6\n[ablate]\nprocesses = 2\n"
+                           "[vary]\ncycle.batch_is = global | per_process\n"));
+  EXPECT_THAT(labels_of(runs), ElementsAre("batch_is global", "batch_is per_process"));
+  EXPECT_EQ(train_options(runs[0].config).levels.front().batch, 6);
+  EXPECT_EQ(train_options(runs[1].config).levels.front().batch, 12);
+  // As the run itself says it in its config.cfg: else a study would not know it again.
+  EXPECT_EQ(runs[1].config.text("cycle.batch_is"), "global");
 }
 
 TEST(Plan, CasesAloneAndAlternativesAlone) {
