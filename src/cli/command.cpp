@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/cli/command.hpp"
 
+#include "voxcycle/comm/launcher.hpp"
 #include "voxcycle/comm/threads.hpp"
 #include "voxcycle/config/config_study.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/build_info.hpp"
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
 
 #include <algorithm>
@@ -127,6 +129,24 @@ void parse_arguments(std::vector<std::string> const& arguments, Command const& c
   }
 }
 
+/// @throws Error where each of several processes would do the whole work of the command, which they
+/// are meant to share out. Warns where that may be meant.
+void require_acquaintance(Command const& command) {
+  auto const started = strangers();
+  if (!started) return;
+  auto const count = static_cast<long>(started->processes);
+  auto const what = format("%s started %ld processes that do not know of each other",
+                           started->launcher.c_str(), count);
+  auto const how = format("mpirun -n %ld voxcycle %s ..., or in Slurm srun --mpi=pmix -n %ld.",
+                          count, command.name.c_str(), count);
+  bool const shares = command.name == "generate" || command.name == "train";
+  VOXCYCLE_REQUIRE(!shares, what << " (voxcycle's meet through MPI): each would " << command.name
+                                 << " all of it alone. Start them with " << how);
+  if (started->is_first) {
+    log_warning(what + ": each works alone. If they are to work together, start them with " + how);
+  }
+}
+
 }  // namespace
 
 std::optional<std::int64_t> Invocation::count(std::string const& flag) const {
@@ -175,6 +195,7 @@ int run_command_line(std::vector<std::string> const& arguments, Communicator con
     VOXCYCLE_REQUIRE(!invocation.config.text(key).empty(),
                      key << " is empty. Name a directory, e.g. " << Config().text(key) << '.');
   }
+  require_acquaintance(command);
   auto const& study = invocation.config.study();
   VOXCYCLE_REQUIRE(command.name == "ablate" || (study.vary.empty() && study.cases.empty()),
                    command.name << " cannot use a config with [vary] or [case.NAME] (they describe "

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/comm/communicator.hpp"
 
+#include "voxcycle/comm/launcher.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/host.hpp"
-#include "voxcycle/core/log.hpp"
-#include "voxcycle/core/text.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <optional>
 
 #include <ATen/ATen.h>
 
@@ -57,28 +54,9 @@ void Communicator::together(std::function<void()> const& work) const {
   agree_on_error(problem);
 }
 
-namespace {
-
-/// The number that a launcher left in the environment; nothing where there is none.
-std::optional<std::int64_t> number_of(char const* variable) {
-  char const* const text = std::getenv(variable);
-  return text != nullptr ? parse_number<std::int64_t>(text) : std::nullopt;
-}
-
-/// How many processes the launcher started; nothing where it does not say.
-std::optional<std::int64_t> launched() {
-  // Of Open MPI's mpirun, PMI launchers, and srun, which with PMIx leaves no other.
-  for (char const* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
-    if (auto const count = number_of(name)) return count;
-  }
-  return {};
-}
-
-}  // namespace
-
 std::unique_ptr<Communicator> make_communicator() {
   bool const speaks_mpi = has_launcher();
-  auto const count = launched();
+  auto const count = launched_processes();
   // One alone needs no MPI: others may come after it, or be started by it.
   if (speaks_mpi && count != 1) {
     auto comm = make_mpi_communicator();
@@ -89,11 +67,6 @@ std::unique_ptr<Communicator> make_communicator() {
                                                 "with (Open MPI). Start it with that one's mpirun, "
                                                 "or with srun --mpi=pmix.");
     return comm;
-  }
-  if (!speaks_mpi && count > 1 && number_of("SLURM_PROCID") == 0) {
-    log_warning("srun started " + std::to_string(*count) +
-                " tasks that do not know of each other: each works alone. If they are to work "
-                "together, use srun --mpi=pmix.");
   }
   return make_self_communicator();
 }

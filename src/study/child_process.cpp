@@ -32,10 +32,12 @@ constexpr std::int64_t kMinOfProcess = std::int64_t{128} << 20;
 /// Options of env for variables by which a launcher tells this process which of its processes it
 /// is: what it starts itself must not take itself for that. Settings stay.
 std::string without_identity() {
-  if (!has_launcher()) return "";
   using Prefixes = std::vector<std::string_view>;
-  Prefixes const tell{"PMIX_",     "PMI_",           "OMPI_COMM_WORLD_", "OMPI_UNIVERSE_SIZE",
-                      "OMPI_APP_", "OMPI_MCA_orte_", "OMPI_MCA_ess",     "OMPI_MCA_pmix"};
+  Prefixes tell{"WORLD_SIZE", "SLURM_STEP_NUM_TASKS"};
+  if (has_launcher()) {
+    tell.insert(tell.end(), {"PMIX_", "PMI_", "OMPI_COMM_WORLD_", "OMPI_UNIVERSE_SIZE", "OMPI_APP_",
+                             "OMPI_MCA_orte_", "OMPI_MCA_ess", "OMPI_MCA_pmix"});
+  }
   Prefixes const set{"PMIX_LIBDIR", "PMIX_MCA_"};
   std::string options;
   for (char** entry = environ; *entry != nullptr; ++entry) {

@@ -84,11 +84,36 @@ class Ranks(harness.Case):
         self.assertIn("identical", out)
 
     def test_another_mpis_launcher_is_told(self):
-        command = harness.command_line(("generate", "--config", "small.cfg"), 0)
-        result = harness.Process(self.scratch, (), launcher=["env", "PMI_RANK=0", "PMI_SIZE=2",
-                                                             *command]).wait(30)
+        result = self.start_by_hand(("PMI_RANK=0", "PMI_SIZE=2"), "generate", "--config", "small.cfg")
         self.assertEqual(result.status, 1, result.text)
         self.assertRegex(result.err, "started 2 processes, but this one sees 1.*Open MPI")
+
+    def start_by_hand(self, variables, *arguments):
+        """The program in the environment that a launcher would leave."""
+        launcher = ["env", *variables, *harness.command_line(arguments, 0)]
+        return harness.Process(self.scratch, (), launcher=launcher).wait(30)
+
+    def test_launchers_without_mpi_are_told(self):
+        torchrun = ("RANK=1", "WORLD_SIZE=2", "LOCAL_RANK=1", "MASTER_ADDR=localhost")
+        srun = ("SLURM_PROCID=0", "SLURM_NTASKS=2", "SLURM_STEP_NUM_TASKS=2")
+        for variables in (torchrun, srun):
+            for command in ("generate", "train"):
+                result = self.start_by_hand(variables, command, "--config", "small.cfg")
+                self.assertEqual(result.status, 1, result.text)
+                self.assertRegex(result.err, "(torchrun|srun) started 2 processes that do not know of each "
+                                             f"other.*mpirun -n 2 voxcycle {command} .*srun --mpi=pmix -n 2")
+        self.assertFalse((self.scratch / "run").exists())
+        result = self.start_by_hand(srun, "info")
+        self.assertEqual(result.status, 0, result.text)
+        self.assertIn("each works alone", result.err)
+
+    def test_one_process_of_a_launcher_without_mpi_works_alone(self):
+        for variables in (("RANK=0", "WORLD_SIZE=1", "LOCAL_RANK=0", "MASTER_ADDR=localhost"),
+                          ("SLURM_PROCID=0", "SLURM_NTASKS=1", "SLURM_STEP_NUM_TASKS=1"),
+                          ("SLURM_PROCID=0", "SLURM_NTASKS=2")):  # a batch script
+            result = self.start_by_hand(variables, "generate", "--config", "small.cfg")
+            self.assertEqual(result.status, 0, result.text)
+            self.assertNotIn("know of each other", result.err)
 
     def test_verify_refuses_a_launcher_that_starts_processes_apart(self):
         result = self.run_program("verify", "--config", "small.cfg", "--ranks", "1,2", "--steps", "1",

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <thread>
 
@@ -111,6 +112,16 @@ TEST(OwnCommand, PutsTheNumberOfProcessesIntoTheLauncher) {
   EXPECT_THROW(own_command("mpirun", 2, 1, {}), Error);
   EXPECT_THROW(own_command(kLauncher, 1 << 20, 1, {}), Error);  // 128 TiB
   EXPECT_NO_THROW(own_command("srun -n {}", 1 << 20, 1, {}));
+}
+
+TEST(OwnCommand, HidesTheLauncherOfThisProcessFromItsChildren) {
+  ::setenv("SLURM_STEP_NUM_TASKS", "2", 1);
+  ::setenv("OMPI_MCA_pmix", "a setting", 1);  // no launcher's, as there is none
+  auto const command = own_command("", 1, 1, {});
+  ::unsetenv("SLURM_STEP_NUM_TASKS");
+  ::unsetenv("OMPI_MCA_pmix");
+  EXPECT_EQ(command.rfind("exec env -u SLURM_STEP_NUM_TASKS OMP_NUM_THREADS=1 '/", 0), 0)
+      << command;
 }
 
 TEST(LastLines, AreAllOfAShortFile) {
