@@ -9,6 +9,7 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/train/agreement.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -147,6 +148,23 @@ void require_acquaintance(Command const& command) {
   }
 }
 
+/// Options of their own would let processes wait for each other in different places.
+/// **Collective**.
+/// @throws Error naming the first option that differs.
+void require_same_call(Invocation const& call, Command const& command) {
+  Fingerprint options;
+  for (auto const& [key, value] : call.config.values().entries()) {
+    // Machines may have less memory, and the same data elsewhere; threads are compared by train.
+    bool const of_machine = key == "run.memory_limit" || key == "run.threads" ||
+                            (key == "data.directory" && command.name != "generate");
+    if (!of_machine) options.set(key, value);
+  }
+  for (auto const& [flag, value] : call.flags) {
+    if (flag != "config") options.set("--" + flag, value.empty() ? "yes" : value);
+  }
+  require_same_options(call.comm, options);
+}
+
 }  // namespace
 
 std::optional<std::int64_t> Invocation::count(std::string const& flag) const {
@@ -185,8 +203,12 @@ int run_command_line(std::vector<std::string> const& arguments, Communicator con
     if (speaks) std::fputs(usage_of(command).c_str(), stdout);
     return 0;
   }
+  require_agreement(
+      comm, {{"build", format("voxcycle %s, commit %s", build_info::version, build_info::commit)},
+             {"command", command.name}});
   Invocation invocation{Config(), {}, comm};
   comm.together([&] { parse_arguments(arguments, command, invocation); });
+  require_same_call(invocation, command);
   if (invocation.has("dump-config")) {
     if (speaks) std::fputs(invocation.config.dump().c_str(), stdout);
     return 0;

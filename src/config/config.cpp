@@ -205,6 +205,12 @@ std::string Config::dump() const {
   return text + dump_study(study_);
 }
 
+Fingerprint Config::values() const {
+  Fingerprint all;
+  for (auto const& key : keys_) all.set(key.name, key.value);
+  return all;
+}
+
 Fingerprint Config::fingerprint() const {
   Fingerprint all;
   for (auto const& key : keys_) {

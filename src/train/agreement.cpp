@@ -19,6 +19,17 @@ std::vector<std::string> differing(std::vector<std::string> const& values) {
   return ranks;
 }
 
+/// @throws Error about the values of the ranks if some differ.
+void require_alike(std::string const& name, std::vector<std::string> const& values) {
+  auto const ranks = differing(values);
+  if (ranks.empty()) return;
+  auto const first = static_cast<std::size_t>(std::stoul(ranks.front()));
+  throw Error(
+      format("the ranks do not agree on the %s: rank 0 has %s, rank %zu has %s (differing ranks: "
+             "%s). Results would depend on the ranks; start all with the same.",
+             name.c_str(), values[0].c_str(), first, values[first].c_str(), join(ranks).c_str()));
+}
+
 }  // namespace
 
 std::vector<std::string> ranks_that_differ(Communicator const& comm, std::string const& text) {
@@ -27,14 +38,24 @@ std::vector<std::string> ranks_that_differ(Communicator const& comm, std::string
 
 void require_agreement(Communicator const& comm, CommonFacts const& facts) {
   for (auto const& [name, value] : facts) {
-    auto const values = comm.all_gather_text(value);
-    auto const ranks = differing(values);
-    if (ranks.empty()) continue;
-    auto const first = static_cast<std::size_t>(std::stoul(ranks.front()));
-    throw Error(
-        format("the ranks do not agree on the %s: rank 0 has %s, rank %zu has %s (differing "
-               "ranks: %s). Results would depend on the ranks; start all with the same.",
-               name.c_str(), values[0].c_str(), first, values[first].c_str(), join(ranks).c_str()));
+    require_alike(name, comm.all_gather_text(value));
+  }
+}
+
+void require_same_options(Communicator const& comm, Fingerprint const& options) {
+  auto const text = options.text();
+  if (ranks_that_differ(comm, text_hash(text)).empty()) return;  // as ever: texts are long
+  std::vector<Fingerprint> all;
+  for (auto const& other : comm.all_gather_text(text)) all.push_back(Fingerprint::read(other));
+  for (auto const& one : all) {
+    auto const difference = first_difference(all.front(), one);
+    if (!difference) continue;
+    std::vector<std::string> values;
+    for (auto const& rank : all) {
+      auto const value = rank.value(difference->key);
+      values.push_back(value ? "'" + *value + "'" : "none");
+    }
+    require_alike("option " + difference->key, values);
   }
 }
 

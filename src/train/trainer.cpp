@@ -121,11 +121,11 @@ Trainer::Trainer(TrainOptions const& options, Communicator const& comm)
                                : kStopAnswerOfMany),
       data_watch_(static_cast<bool>(options.fresh_samples)) {
   bool const finished = holds_finished_run(o_);
-  require_agreement(comm_, {{"config", text_hash(o_.fingerprint.text())},
-                            {"run directory", o_.directory},
+  require_agreement(comm_, {{"run directory", o_.directory},
                             {Fingerprint::kThreads, std::to_string(at::get_num_threads())},
                             {"program (hash)", program_hash()},
                             {"finished run there", finished ? "yes" : "no"}});
+  require_same_options(comm_, o_.fingerprint);
   if (!finished) {
     require_agreement(comm_, {{"shards", data_.describe(state_.stages())}});
     process_grid_.emplace(comm_, o_.slabs);

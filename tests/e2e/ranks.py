@@ -3,6 +3,8 @@
 """The number of processes does not change what is learned: the same bits with exact reduction, the
 same up to rounding with fast."""
 
+from pathlib import Path
+
 import harness
 
 
@@ -114,6 +116,46 @@ class Ranks(harness.Case):
             result = self.start_by_hand(variables, "generate", "--config", "small.cfg")
             self.assertEqual(result.status, 0, result.text)
             self.assertNotIn("know of each other", result.err)
+
+    def start_apart(self, *commands):
+        """One job of a process for each command line."""
+        launcher = [harness.MPIEXEC]
+        for command in commands:
+            launcher += ([":"] if launcher[1:] else []) + ["-n", "1", *command]
+        return harness.Process(self.scratch, (), launcher=launcher).wait(30)
+
+    def test_the_option_that_differs_is_named(self):
+        train = harness.command_line(("train", "--config", "small.cfg"), 0)
+        self.config({"cycle.steps": "6, 4", "cycle.batch": "6"}, "other.cfg")
+        for other, words in (
+                ([harness.BINARY, "train", "--config", "other.cfg"],
+                 "the option cycle.batch: rank 0 has '8', rank 1 has '6' (differing ranks: 1)"),
+                ([*train, "--fresh"], "the option --fresh: rank 0 has none, rank 1 has 'yes'"),
+                ([*train, "--dump-config"], "the option --dump-config"),
+                ([*train, "--run.threads", "2"], "the threads per process: rank 0 has 1, rank 1 has 2"),
+                (harness.command_line(("generate", "--config", "small.cfg"), 0),
+                 "the command: rank 0 has train, rank 1 has generate")):
+            result = self.start_apart(train, other)
+            self.assertNotEqual(result.status, 0, result.text)
+            self.assertIn("the ranks do not agree on " + words, result.err)
+        # What a machine may have of its own.
+        (self.scratch / "copy").symlink_to("data")
+        result = self.start_apart(train, [*train, "--data.directory", "copy", "--run.memory_limit", "1"])
+        self.assertEqual(result.status, 0, result.text)
+
+    def test_another_build_is_named(self):
+        commit = self.succeed("--version").out.split()[-1]
+        if commit == "unknown":
+            self.skipTest("built outside of a repository")
+        code = Path(harness.BINARY).read_bytes()
+        self.assertIn(commit.encode(), code)
+        other = self.scratch / "other"
+        other.write_bytes(code.replace(commit.encode(), b"0" * len(commit)))
+        other.chmod(0o755)
+        generate = ("generate", "--config", "small.cfg")
+        result = self.start_apart([harness.BINARY, *generate], [str(other), *generate])
+        self.assertNotEqual(result.status, 0, result.text)
+        self.assertRegex(result.err, f"do not agree on the build: rank 0 has .*commit {commit}, rank 1 has .*commit 000")
 
     def test_verify_refuses_a_launcher_that_starts_processes_apart(self):
         result = self.run_program("verify", "--config", "small.cfg", "--ranks", "1,2", "--steps", "1",

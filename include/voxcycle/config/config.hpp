@@ -85,6 +85,8 @@ class Config {
   /// The whole configuration as an INI file with a comment (meaning) above each key; a study's
   /// sections come last.
   std::string dump() const;
+  /// All keys with their values, a study's aside.
+  Fingerprint values() const;
   /// All keys that a run's result depends on: everything but places, threads, memory and intervals
   /// of saving.
   Fingerprint fingerprint() const;

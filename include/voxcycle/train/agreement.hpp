@@ -2,6 +2,7 @@
 #pragma once
 
 #include "voxcycle/comm/communicator.hpp"
+#include "voxcycle/train/fingerprint.hpp"
 
 #include <string>
 #include <utility>
@@ -20,6 +21,11 @@ std::vector<std::string> ranks_that_differ(Communicator const& comm, std::string
 /// Compares the facts of all ranks before the first step. **Collective**.
 /// @throws Error on all ranks, saying which ranks differ from rank 0 in what.
 void require_agreement(Communicator const& comm, CommonFacts const& facts);
+
+/// Compares options, keys with values in any notation. **Collective**.
+/// @throws Error on all ranks, naming the first one in which a rank differs from rank 0, both
+/// values, and the ranks that differ in it.
+void require_same_options(Communicator const& comm, Fingerprint const& options);
 
 /// Hash of this program's own file, as hexadecimal text ("unknown" where it cannot be read).
 std::string program_hash();

@@ -31,6 +31,34 @@ TEST(Agreement, SaysWhoDiffersInWhat) {
   }
 }
 
+TEST(Agreement, NamesTheOptionThatDiffers) {
+  auto const comm = make_mpi_communicator();
+  bool const last = comm->rank() == comm->size() - 1;
+  Fingerprint options;
+  options.set("train.loss", "energy");
+  options.set("cycle.rate", last ? "1e-2" : "0.01");
+  EXPECT_NO_THROW(require_same_options(*comm, options)) << "one rate in two notations";
+  options.set("cycle.batch", last ? "8, 6" : "8, 4");
+  if (last) options.set("--fresh", "yes");
+  if (comm->size() == 1) {
+    EXPECT_NO_THROW(require_same_options(*comm, options));
+    return;
+  }
+  auto const rank = std::to_string(comm->size() - 1);
+  auto const expect = [&](std::string const& words) {
+    try {
+      require_same_options(*comm, options);
+      ADD_FAILURE() << "no error on rank " << comm->rank();
+    } catch (Error const& error) {
+      EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+    }
+  };
+  expect("the option cycle.batch: rank 0 has '8, 4', rank " + rank +
+         " has '8, 6' (differing ranks: " + rank + ")");
+  options.set("cycle.batch", "8");
+  expect("the option --fresh: rank 0 has none, rank " + rank + " has 'yes'");
+}
+
 TEST(Agreement, NamesTheRanksThatDiffer) {
   auto const comm = make_mpi_communicator();
   EXPECT_TRUE(ranks_that_differ(*comm, "same").empty());
