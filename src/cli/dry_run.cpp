@@ -101,16 +101,6 @@ std::map<int, StepTime> step_times(TrainOptions const& options,
   return times;
 }
 
-std::string budget_text(LevelPlan const& plan, Budget const& budget) {
-  std::string text;
-  if (plan.budget.epochs > 0) text = format("%g epochs, ", plan.budget.epochs);
-  if (budget.steps > 0) text += format("%ld steps, ", static_cast<long>(budget.steps));
-  if (budget.seconds > 0) text += format_seconds(budget.seconds) + ", ";
-  if (plan.stall.patience > 0) text += format("patience %d, ", plan.stall.patience);
-  text.resize(text.size() - 2);
-  return text;
-}
-
 }  // namespace
 
 std::string describe_training(TrainOptions options, Config const& config, Communicator const& comm,
@@ -135,8 +125,7 @@ std::string describe_training(TrainOptions options, Config const& config, Commun
     Budget const budget = stage_budget(options, plan, samples[level]);
     StepTime const& time = times.at(options.path[k]);
     double const step = time.seconds;
-    double steps = budget.steps > 0 ? static_cast<double>(budget.steps) : budget.seconds / step;
-    if (budget.seconds > 0) steps = std::min(steps, std::max(1.0, budget.seconds / step));
+    double const steps = expected_steps(budget, step);
     auto const seen = steps * static_cast<double>(samples_a_step(options, plan, samples[level]));
     lines.push_back({stages[k], budget, time, seen, steps * step,
                      seen * static_cast<double>(plan.grid.voxel_count())});

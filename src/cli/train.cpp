@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "cli/dry_run.hpp"
+#include "cli/train_summary.hpp"
 #include <ATen/Parallel.h>
 
 namespace voxcycle {
@@ -56,9 +57,10 @@ void forget_run(std::string const& directory) {
   for (auto const& page : pages) std::filesystem::remove(page);
 }
 
+/// Takes the directory and opens the logs, before anything of an earlier run goes.
 /// @return on rank 0: the directory is this run's alone
-std::unique_ptr<DirectoryLock> prepare_directory(TrainOptions const& options, Config const& config,
-                                                 Communicator const& comm) {
+std::unique_ptr<DirectoryLock> prepare_directory(TrainOptions const& options, LogOptions const& log,
+                                                 Config const& config, Communicator const& comm) {
   std::unique_ptr<DirectoryLock> lock;
   if (comm.rank() == 0) {
     // Of all stages, before the first step: else a job ends hours later for a missing file.
@@ -66,6 +68,10 @@ std::unique_ptr<DirectoryLock> prepare_directory(TrainOptions const& options, Co
       require_training_shards(dataset_options(config), grids_of(options));
     }
     lock = std::make_unique<DirectoryLock>(options.directory, "run.directory");
+  }
+  comm.barrier();
+  comm.together([&] { log_to_file(log); });
+  if (comm.rank() == 0) {
     for (auto const& directory :
          {options.directory,
           std::filesystem::path(stage_path(options.directory, 0)).parent_path().string()}) {
@@ -77,7 +83,6 @@ std::unique_ptr<DirectoryLock> prepare_directory(TrainOptions const& options, Co
       write_file_atomically(options.directory + "/config.cfg", config.dump());
       std::filesystem::remove(options.directory + "/DONE");
     }
-    log_to_file(options.directory + "/log.txt");
   }
   comm.barrier();
   return lock;
@@ -142,6 +147,10 @@ Config with_batches_of(Communicator const& comm, Config const& asked) {
 /// Voxels up to which a GPU works on a micro-batch faster than the host asks for it.
 constexpr std::int64_t many_for_gpu = std::int64_t{128} * 128 * 128;
 
+void warn(std::vector<std::string> const& warnings) {
+  for (auto const& text : warnings) log_warning(text);
+}
+
 /// What levels have of their own: no block, processes that share samples out.
 void show_levels(TrainOptions const& options, Communicator const& comm) {
   for (auto const& plan : options.levels) {
@@ -154,15 +163,6 @@ void show_levels(TrainOptions const& options, Communicator const& comm) {
     if (together > 1)
       parts.push_back(format("%d processes per sample, in slabs along x", together));
     std::int64_t const micro_batches = micro_batch_count(plan.batch, options.micro_batch_size);
-    if (plan.optimizer != kLbfgs && micro_batches < groups) {
-      parts.push_back(format(
-          "%ld of %d processes have no samples in a step (batches of %ld are %ld micro-batches "
-          "of train.micro_batch_size; raise cycle.batch, lower train.micro_batch_size, or share "
-          "samples out with "
-          "run.spatial_processes)",
-          static_cast<long>((groups - micro_batches) * together), comm.size(),
-          static_cast<long>(plan.batch), static_cast<long>(micro_batches)));
-    }
     std::int64_t const turns = (micro_batches + groups - 1) / groups;
     std::int64_t const micro_batch =
         std::min(plan.batch, options.micro_batch_size) * plan.grid.voxel_count();
@@ -205,9 +205,11 @@ TrainSummary train_within(std::vector<MemoryPlan> const& plans, TrainOptions con
 int run_train(Invocation const& call) {
   Config config;
   TrainOptions options;
+  LogOptions log;
   call.comm.together([&] {
     config = with_batches_of(call.comm, call.config);
     options = train_options(config);
+    log = log_options(config);
   });
   if (call.has("fresh")) options.restart = Restart::fresh;
   DeviceChoice place(device_options(config), call.comm);
@@ -218,19 +220,27 @@ int run_train(Invocation const& call) {
     show_gpus(place, call.comm);
     auto const text = describe_training(options, config, place.comm(), place.memory());
     show_levels(options, call.comm);
-    if (call.comm.rank() == 0) std::fputs(text.c_str(), stdout);
+    if (call.comm.rank() == 0) {
+      warn(starved_levels(options, call.comm.size()));
+      std::fputs(text.c_str(), stdout);
+    }
     return 0;
   }
   if (!resumes(options)) require_start(options);
   auto const memory = require_training_memory(options, config, call.comm, place.memory());
-  auto const lock = prepare_directory(options, config, call.comm);
+  auto const lock = prepare_directory(options, log, config, call.comm);
   auto const resources =
       format("%d %s of %d %s", call.comm.size(), call.comm.size() == 1 ? "process" : "processes",
              at::get_num_threads(), at::get_num_threads() == 1 ? "thread" : "threads") +
       (options.device.is_cuda() ? " on GPUs" : "");
   log_info("training on " + resources + ", " + place.comm().transport());
-  show_gpus(place, call.comm);
   show_levels(options, call.comm);
+  if (!call.comm.any(holds_finished_run(options))) {
+    auto const outline = outline_training(options, call.config, place, call.comm, memory);
+    for (auto const& [name, text] : outline.lines) log_info(name + ": " + text);
+    warn(outline.warnings);
+    options.summary = to_markdown(outline);
+  }
   TrainSummary const summary = train_within(memory, options, place.comm());
   if (call.comm.rank() == 0) {
     std::printf("\n%s%s", stage_table(summary.rows).c_str(), time_table(summary).c_str());

@@ -39,8 +39,7 @@ std::vector<bool> allowed_cores(pid_t process = 0) {
 // Processes of this machine that may run on the very same cores as this one: all of them, unless
 // the launcher binds each to its own. **Collective**.
 std::int64_t processes_sharing_cores(Communicator const& comm) {
-  std::string place = host_name() + ' ';
-  for (bool const allowed : allowed_cores()) place += allowed ? '1' : '0';
+  std::string const place = host_name() + ' ' + core_mask();
   auto const places = comm.all_gather_text(place);
   return std::count(places.begin(), places.end(), place);
 }
@@ -52,12 +51,6 @@ int count_of(std::vector<bool> const& allowed) {
 int allowed_core_count() {
   auto const count = count_of(allowed_cores());
   return count > 0 ? count : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-}
-
-/// Cores' worth of time that all processes of a container or job have together, rounded up.
-int core_limit() {
-  auto const limit = cpu_limit(control_groups("cpu"));
-  return limit ? std::max(1, static_cast<int>(std::ceil(*limit))) : std::numeric_limits<int>::max();
 }
 
 /// Open MPI binds each of one or two processes to a core, and so does it with more if it is told
@@ -80,6 +73,18 @@ int cores_left_idle(Communicator const& comm) {
 
 int cores() {
   return std::min(allowed_core_count(), core_limit());
+}
+
+std::string core_mask() {
+  std::string mask;
+  for (bool const allowed : allowed_cores()) mask += allowed ? '1' : '0';
+  mask.resize(mask.find_last_of('1') + 1);
+  return mask.empty() ? std::string(static_cast<std::size_t>(allowed_core_count()), '1') : mask;
+}
+
+int core_limit() {
+  auto const limit = cpu_limit(control_groups("cpu"));
+  return limit ? std::max(1, static_cast<int>(std::ceil(*limit))) : std::numeric_limits<int>::max();
 }
 
 void set_threads(std::int64_t wanted, Communicator const& comm) {

@@ -4,6 +4,7 @@
 
 #include "voxcycle/comm/device_choice.hpp"
 #include "voxcycle/config/choice.hpp"
+#include "voxcycle/core/log.hpp"
 #include "voxcycle/train/trainer.hpp"
 
 #include <algorithm>
@@ -35,6 +36,8 @@ inline Choices<LbfgsStageOptions::Statistics> const kLbfgsStatistics{
     {"running", LbfgsStageOptions::Statistics::running}};
 inline Choices<at::MemoryFormat> const kLayouts{{"channels_last", at::MemoryFormat::ChannelsLast3d},
                                                 {"default", at::MemoryFormat::Contiguous}};
+inline Choices<LogMode> const kLogModes{
+    {"master", LogMode::master}, {"collect", LogMode::collect}, {"workers", LogMode::workers}};
 inline Choices<at::ScalarType> const kPrecisions{
     {"bf16", at::kBFloat16}, {"f32", at::kFloat}, {"f64", at::kDouble}};
 inline Choices<RateScaling> const kRateScalings{

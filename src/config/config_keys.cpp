@@ -79,6 +79,12 @@ std::vector<ConfigKey> all_config_keys() {
       {"run.spatial_above", text(train.slabs.above),
        "grids with more voxels than this along their longest edge are shared out in slabs, >= 1"},
 
+      {"log.mode", word_of(kLogModes, LogOptions{}.mode),
+       "whose lines train's log.file holds: master, rank 0's; collect, those of all ranks, in the "
+       "order of their writing; workers, rank 0's, and a file beside it for each other rank "
+       "(log.1.txt, ...); warnings and errors of all ranks in any case"},
+      {"log.file", "", "where train appends its log; empty: log.txt in run.directory"},
+
       {"problem.boundary", to_string(train.boundary),
        "conditions on the faces x-, x+, y-, y+, z-, z+: a Dirichlet value or 'flux' (zero flux)"},
       {"problem.box", "1, 1, 1",
@@ -304,7 +310,7 @@ bool is_fingerprint_key(std::string const& name) {
                               "train.recompute",
                               "run.graph"};
   // What cycle.batch_is says stands in cycle.batch then: with_global_batches.
-  return !name.starts_with("ablate.") && name != "cycle.batch_is" &&
+  return !name.starts_with("ablate.") && !name.starts_with("log.") && name != "cycle.batch_is" &&
          std::find(places.begin(), places.end(), name) == places.end();
 }
 

@@ -137,6 +137,12 @@ bool yes_or_no(Config const& config, std::string const& name) {
   return choose(config, name, kYesNo);
 }
 
+LogOptions log_options(Config const& config) {
+  auto const& file = config.text("log.file");
+  return {.mode = choose(config, "log.mode", kLogModes),
+          .file = file.empty() ? config.text("run.directory") + "/log.txt" : file};
+}
+
 DeviceOptions device_options(Config const& config) {
   return {.kind = choose(config, "run.device", kDevices),
           .bfloat16 = config.text("train.precision") == "bf16",

@@ -56,6 +56,10 @@ std::string key(std::uint64_t field, Wire wire) {
 std::string bytes_field(std::uint64_t field, std::string const& bytes) {
   return key(field, Wire::bytes) + varint(bytes.size()) + bytes;
 }
+
+std::string number_field(std::uint64_t field, std::uint64_t value) {
+  return key(field, Wire::varint) + varint(value);
+}
 /// @}
 
 double wall_time() {
@@ -70,7 +74,7 @@ std::string event_now() {
 
 /// The same of a step: step = 2.
 std::string event_at(std::int64_t step) {
-  return event_now() + key(2, Wire::varint) + varint(static_cast<std::uint64_t>(step));
+  return event_now() + number_field(2, static_cast<std::uint64_t>(step));
 }
 
 constexpr char const* kPrefix = "events.out.tfevents.";
@@ -108,13 +112,25 @@ EventFile::EventFile(std::string const& directory, std::int64_t first_step) {
                                          << ". Check the directory and its permissions.");
   write_record(event_now() + bytes_field(3, "brain.Event:2"));  // file_version
   // session_log with status START: readers drop points of this step and later ones.
-  write_record(event_at(first_step) + bytes_field(7, key(1, Wire::varint) + varint(1)));
+  write_record(event_at(first_step) + bytes_field(7, number_field(1, 1)));
 }
 
 void EventFile::add_scalar(std::string const& tag, std::int64_t step, double value) {
   std::string const point = bytes_field(1, tag) +  // Summary.Value: tag, simple_value
                             key(2, Wire::fixed32) + little_endian(static_cast<float>(value));
   write_record(event_at(step) + bytes_field(5, bytes_field(1, point)));  // summary, its value
+}
+
+void EventFile::add_text(std::string const& tag, std::int64_t step, std::string const& markdown) {
+  constexpr std::uint64_t kString = 7;  // of the types of tensors
+  // TensorProto: dtype, tensor_shape (of a scalar: empty), string_val.
+  std::string const tensor =
+      number_field(1, kString) + bytes_field(2, "") + bytes_field(8, markdown);
+  // SummaryMetadata: plugin_data, its plugin_name.
+  std::string const shown_as = bytes_field(1, bytes_field(1, "text"));
+  std::string const value =  // Summary.Value: tag, tensor, metadata
+      bytes_field(1, tag) + bytes_field(8, tensor) + bytes_field(9, shown_as);
+  write_record(event_at(step) + bytes_field(5, bytes_field(1, value)));
 }
 
 void EventFile::write_record(std::string const& message) {

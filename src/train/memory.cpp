@@ -129,6 +129,7 @@ void RehearsedStage::step(MemoryPlan& made) {
   // Gradients live from one step's sum to the next one's.
   for (auto& parameter : network_->parameters()) {
     parameter.mutable_grad() = at::empty_like(parameter);
+    made.parameters += parameter.numel();
   }
   RehearsedCommunicator const of_gradients(memory_.ranks);
   GradientReducer reducer(of_gradients, network_->parameters(), o_.reduction);

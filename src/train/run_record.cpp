@@ -81,8 +81,8 @@ struct RunRecord::Events {
   EventFile file;
 };
 
-RunRecord::RunRecord(std::string const& directory, std::vector<MetricRow> rows)
-    : directory_(directory), rows_(std::move(rows)) {
+RunRecord::RunRecord(std::string const& directory, std::vector<MetricRow> rows, std::string summary)
+    : directory_(directory), rows_(std::move(rows)), summary_(std::move(summary)) {
   save();
 }
 
@@ -94,6 +94,7 @@ void RunRecord::add(MetricRow const& row, std::int64_t global_step) {
     // An evaluation belongs to a step whose loss may stand in an earlier file.
     std::int64_t const first = global_step + (std::isnan(row.loss) ? 1 : 0);
     events_ = std::make_unique<Events>(Events{EventFile(directory_, first)});
+    if (!summary_.empty()) events_->file.add_text("run/summary", first, summary_);
   }
   auto const scalar = [&](std::string const& tag, double value) {
     if (!std::isnan(value)) events_->file.add_scalar(tag, global_step, value);

@@ -86,7 +86,7 @@ void RunState::open() {
         stages_.at(static_cast<std::size_t>(row.stage)).level == finest_level(stages_);
     if (finest && row.step > 0) best_gap_ = std::min(best_gap_, row.energy_gap_mean);
   }
-  if (comm_.rank() == 0) record_.emplace(o_.directory, std::move(rows));
+  if (comm_.rank() == 0) record_.emplace(o_.directory, std::move(rows), o_.summary);
 }
 
 std::string RunState::place() const {

@@ -289,13 +289,6 @@ class Data(Refusal):
         self.succeed("generate", *more, "--data.directory", "more")
         self.succeed("train", *more, "--data.directory", "more", "--train.loss", "supervised")
 
-    def damage_nu(self, path, other):
-        """Changes a value amid nu: the longest stretch in which two shards differ."""
-        content = bytearray(path.read_bytes())
-        differ = [k for k, (a, b) in enumerate(zip(content, other.read_bytes())) if a != b]
-        content[differ[len(differ) // 2]] ^= 0x55
-        path.write_bytes(content)
-
     def test_a_rank_alone_meets_a_damaged_sample(self):
         # One step of four samples, each in its own shard, two to a rank.
         self.config({"data.directory": "few", "data.train_samples": "4", "data.shard_samples": "1",
@@ -306,7 +299,7 @@ class Data(Refusal):
         speakers = []
         for k, shard in enumerate(shards):
             whole = shard.read_bytes()
-            self.damage_nu(shard, shards[k - 1])
+            harness.damage_nu(shard, shards[k - 1])
             error = self.refuse_train("--run.directory", f"run{k}", ranks=2,
                                       expect=[shard.name, "checksum"])
             speakers.append(re.search(r"rank (\d): on", error)[1])

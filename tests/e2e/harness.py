@@ -223,6 +223,14 @@ class Refusal(Case):
         return self.refuse("train", "--config", "small.cfg", *options, expect=expect, ranks=ranks)
 
 
+def damage_nu(path, other):
+    """Changes a value amid nu of a shard: the longest stretch in which it differs from another."""
+    content = bytearray(path.read_bytes())
+    differ = [k for k, (a, b) in enumerate(zip(content, other.read_bytes())) if a != b]
+    content[differ[len(differ) // 2]] ^= 0x55
+    path.write_bytes(content)
+
+
 def wait_for(condition, timeout):
     """Waits until `condition()`."""
     end = time.monotonic() + timeout

@@ -77,7 +77,7 @@ class Info(harness.Case):
     def test_dump_config(self):
         dump = self.succeed("--dump-config").out
         sections = re.findall(r"^\[(\w+)\]$", dump, re.M)
-        self.assertEqual(sections, ["run", "problem", "data", "cycle", "network", "train", "lbfgs",
+        self.assertEqual(sections, ["run", "log", "problem", "data", "cycle", "network", "train", "lbfgs",
                                     "ablate"])
         # Each key has its meaning in the line above.
         keys = re.findall(r"^(#.*\n)?(\w+) =", dump, re.M)

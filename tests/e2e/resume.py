@@ -75,6 +75,8 @@ class Resume(harness.Case):
         self.stop(signal.SIGTERM, after=STEPS[0] + 10, ranks=0)
         result = self.finish(ranks=2)
         self.assertRegex(result.err, r"going on with stage 2 after \d+ of its steps")
+        # Timed by the steps that were done.
+        self.assertRegex(result.err, r"stage 2: 16\^3, 80 steps, .*, about \d")
         self.expect_as_uninterrupted()
 
     def test_killed(self):

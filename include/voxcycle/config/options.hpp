@@ -4,6 +4,7 @@
 
 #include "voxcycle/comm/device_choice.hpp"
 #include "voxcycle/config/config.hpp"
+#include "voxcycle/core/log.hpp"
 #include "voxcycle/dataset/sample_sets.hpp"
 #include "voxcycle/field/family.hpp"
 #include "voxcycle/field/source.hpp"
@@ -26,6 +27,8 @@ std::string one_of(Config const& config, std::string const& name,
 /// @throws Error unless the key is "yes" or "no".
 bool yes_or_no(Config const& config, std::string const& name);
 
+/// Of train.
+LogOptions log_options(Config const& config);
 /// What train asks of a device.
 DeviceOptions device_options(Config const& config);
 FamilyOptions family_options(Config const& config);

@@ -7,15 +7,29 @@
 namespace voxcycle {
 
 /// Log lines `[time] [level] text`, on stderr and, after log_to_file, in a file too.
-/// Ranks other than 0 stay silent below `warning` after log_set_rank.
+/// Ranks other than 0 stay silent on stderr below `warning` after log_set_rank.
 void log_info(std::string_view text);
 void log_warning(std::string_view text);
 void log_error(std::string_view text);
 
-/// Appends all later lines to `path` as well. @throws Error if it cannot be opened.
-void log_to_file(std::string const& path);
+/// Whose lines go into files. The warnings and errors of all ranks go into LogOptions::file anyhow.
+enum class LogMode {
+  master,   ///< those of rank 0
+  collect,  ///< those of all ranks, into one file
+  workers,  ///< those of all ranks, rank 3's into log.3.txt beside log.txt
+};
 
-/// Prefixes lines with the rank and mutes info lines of ranks other than 0.
+struct LogOptions {
+  LogMode mode = LogMode::master;
+  std::string file = "log.txt";
+};
+
+/// Appends all later lines to files as well. Each line is written as a whole, under a lock, so that
+/// the processes of several machines may share a file: its lines are in the order of their writing.
+/// @throws Error if this rank has a file to write and cannot
+void log_to_file(LogOptions const& options);
+
+/// Prefixes lines with the rank and mutes info lines of ranks other than 0 on stderr.
 void log_set_rank(int rank, int size);
 
 /// Version of the logging library, for `voxcycle info`.

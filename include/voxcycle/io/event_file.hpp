@@ -7,8 +7,9 @@
 
 namespace voxcycle {
 
-/// A TensorBoard event file of scalars (records of the TFRecord format: length, masked CRC-32C,
-/// Event message, masked CRC-32C). Appends to `directory`/events.out.tfevents.<time>.voxcycle.
+/// A TensorBoard event file of scalars and texts (records of the TFRecord format: length, masked
+/// CRC-32C, Event message, masked CRC-32C). Appends to
+/// `directory`/events.out.tfevents.<time>.voxcycle.
 class EventFile {
  public:
   /// @param first_step  what earlier files hold of this step and later ones counts no more: a run
@@ -16,6 +17,8 @@ class EventFile {
   EventFile(std::string const& directory, std::int64_t first_step);
   /// Adds one point of the curve `tag`. @throws Error if the disk is full.
   void add_scalar(std::string const& tag, std::int64_t step, double value);
+  /// Adds a text, which TensorBoard shows as Markdown. @throws Error if the disk is full.
+  void add_text(std::string const& tag, std::int64_t step, std::string const& markdown);
 
  private:
   void write_record(std::string const& message);

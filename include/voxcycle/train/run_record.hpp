@@ -41,8 +41,9 @@ std::vector<MetricRow> metrics_from_csv(std::string const& text);
 /// in the run directory.
 class RunRecord {
  public:
-  /// @param rows  what a resumed run already has; metrics.csv is rewritten with them
-  RunRecord(std::string const& directory, std::vector<MetricRow> rows);
+  /// @param rows     what a resumed run already has; metrics.csv is rewritten with them
+  /// @param summary  of the run, Markdown for TensorBoard; may be empty
+  RunRecord(std::string const& directory, std::vector<MetricRow> rows, std::string summary = {});
   ~RunRecord();
   RunRecord(RunRecord const&) = delete;
   RunRecord& operator=(RunRecord const&) = delete;
@@ -57,6 +58,7 @@ class RunRecord {
   struct Events;
   std::string directory_;
   std::vector<MetricRow> rows_;
+  std::string summary_;
   std::unique_ptr<Events> events_;  ///< from the first row on
 };
 

@@ -73,6 +73,7 @@ struct TrainOptions {
   std::vector<MoreData> more_data;  ///< mixed into training, not into held-out samples
   Augmentation augmentation = Augmentation::none;  ///< of training samples
   Fingerprint fingerprint;
+  std::string summary;  ///< of the run, Markdown for TensorBoard's texts
   Restart restart = Restart::resume;
   /// Run directory of a finished run whose last weights this one begins with, and whose second
   /// moments its first stage may take over; empty: random weights.

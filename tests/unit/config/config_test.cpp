@@ -148,6 +148,8 @@ TEST(Config, FingerprintLeavesOutPlaces) {
   Config config;
   auto const before = config.fingerprint().text();
   config.set("run.directory", "elsewhere");
+  config.set("log.mode", "collect");
+  config.set("log.file", "elsewhere.txt");
   EXPECT_EQ(config.fingerprint().text(), before);
   config.set("cycle.rate", "1e-2");
   EXPECT_NE(config.fingerprint().text(), before);

@@ -33,6 +33,17 @@ TEST(Options, OfAnEmptyConfigAreTheDefaultsOfDevices) {
   EXPECT_TRUE(device_options(Config{}) == DeviceOptions{});
 }
 
+TEST(Options, OfLogsAreInTheRunDirectoryUnlessTheConfigSaysWhere) {
+  Config config;
+  config.set("run.directory", "here");
+  EXPECT_EQ(log_options(config).file, "here/log.txt");
+  EXPECT_EQ(log_options(config).mode, LogMode::master);
+  config.set("log.mode", "workers");
+  config.set("log.file", "logs/run.log");
+  EXPECT_EQ(log_options(config).file, "logs/run.log");
+  EXPECT_EQ(log_options(config).mode, LogMode::workers);
+}
+
 TEST(Options, DifferFromTheDefaultsWhereTheConfigSaysSo) {
   Config config;
   config.set("train.average_horizon", "0.1");

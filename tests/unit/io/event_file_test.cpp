@@ -85,6 +85,22 @@ TEST(EventFile, HoldsTheRecordsOfTensorBoard) {
             "\x10\xac\x02\x2a\x0c\x0a\x0a\x0a\x03"s + "a/b\x15\x00\x00\x00\xc0"s);
 }
 
+TEST(EventFile, HoldsTextsAsTensorBoardsTextPlugin) {
+  std::string const directory = fresh_directory("texts");
+  EventFile file(directory, 1);
+  file.add_text("run/a", 2, "| b |");
+  std::vector<std::string> const messages = messages_of(slurp(only_file(directory)));
+  ASSERT_EQ(messages.size(), 3U);
+  using namespace std::string_literals;
+  // Value: tag = 1, tensor = 8, metadata = 9; TensorProto: dtype = 1 (DT_STRING = 7), tensor_shape
+  // = 2 (no dimension), string_val = 8; SummaryMetadata: plugin_data = 1; PluginData: plugin_name
+  // = 1. Written down from summary.proto, tensor.proto and types.proto.
+  EXPECT_EQ(messages[2].substr(9),
+            "\x10\x02\x2a\x20\x0a\x1e\x0a\x05run/a"s
+            "\x42\x0b\x08\x07\x12\x00\x42\x05| b |"s
+            "\x4a\x08\x0a\x06\x0a\x04text"s);
+}
+
 TEST(EventFile, LaterFilesComeLaterWhateverTheClockSays) {
   std::string const directory = fresh_directory("clock");
   // Written when the clock was ahead. Readers sort by name.
