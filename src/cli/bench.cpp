@@ -41,6 +41,7 @@ Registry<Subject> const kSubjects{
         {"conv", {bench_conv, Uses::devices_together, {"grid", "batch", "channels", "repeats"}}},
         {"reference", {bench_reference, Uses::device, {"grid", "field"}}},
         {"io", {bench_io, Uses::host, {"grid", "batch", "samples", "repeats"}}},
+        {"network", {bench_network, Uses::devices_together, {"repeats"}}},
     }};
 
 BenchResult measure(Invocation const& call, Subject const& subject) {
@@ -81,7 +82,7 @@ int bench(Invocation const& call) {
   auto const result = measure(call, subject);
   if (call.comm.rank() == 0) {
     auto const text = line(result.members) + "\n";
-    std::fputs(text.c_str(), stdout);
+    std::fputs((result.table + text).c_str(), stdout);
     if (call.has("json")) write_file_atomically(call.flags.at("json"), text);
   }
   call.comm.agree_on_error(result.problem);

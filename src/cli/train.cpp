@@ -43,10 +43,10 @@ void forget_run(std::string const& directory) {
   std::filesystem::remove(checkpoint_path(directory));
   std::filesystem::remove(best_path(directory));
   std::filesystem::remove_all(std::filesystem::path(stage_path(directory, 0)).parent_path());
-  // And what evaluate made of them.
+  // And what evaluate and --trace made of them.
   static std::regex const made(
       "report(_\\d+)?\\.html|evaluation(_train)?(_\\d+)?\\.(json|csv)|compare(_train)?(_\\d+)?\\."
-      "csv");
+      "csv|trace\\.json");
   std::vector<std::filesystem::path> pages;
   for (auto const& entry : std::filesystem::directory_iterator(directory)) {
     bool const is_file = entry.is_regular_file();
@@ -212,6 +212,7 @@ int run_train(Invocation const& call) {
     log = log_options(config);
   });
   if (call.has("fresh")) options.restart = Restart::fresh;
+  options.trace_steps = call.count("trace").value_or(0);
   DeviceChoice place(device_options(config), call.comm);
   options.device = place.device();
   make_family(family_options(config));
@@ -236,14 +237,15 @@ int run_train(Invocation const& call) {
   log_info("training on " + resources + ", " + place.comm().transport());
   show_levels(options, call.comm);
   if (!call.comm.any(holds_finished_run(options))) {
-    auto const outline = outline_training(options, call.config, place, call.comm, memory);
+    auto const outline = outline_training(options, config, place, call.comm, memory);
     for (auto const& [name, text] : outline.lines) log_info(name + ": " + text);
     warn(outline.warnings);
     options.summary = to_markdown(outline);
   }
   TrainSummary const summary = train_within(memory, options, place.comm());
   if (call.comm.rank() == 0) {
-    std::printf("\n%s%s", stage_table(summary.rows).c_str(), time_table(summary).c_str());
+    std::printf("\n%s%s%s", stage_table(summary.rows).c_str(), time_table(summary).c_str(),
+                waiting_text(summary.waiting).c_str());
     if (summary.finished) {
       auto const done = options.directory + "/DONE";
       if (!std::filesystem::exists(done)) write_file_atomically(done, resources + "\n");
@@ -266,6 +268,8 @@ Command train_command() {
   return {"train",
           "train along a resolution cycle (mpirun -n N for N processes)",
           {{"fresh", "", "start over even if the run directory holds a run"},
+           {"trace", "N",
+            "the first N steps of each stage as trace.json in the run directory, for Perfetto"},
            {"dry-run", "", "print path, budgets, predicted time and memory; train nothing"}},
           run_train};
 }

@@ -109,6 +109,11 @@ void RunRecord::add(MetricRow const& row, std::int64_t global_step) {
   scalar("held_out/energy_norm_error/" + row.grid, row.energy_norm_error_mean);
 }
 
+void RunRecord::add_waiting(std::vector<double> const& shares, std::int64_t global_step) {
+  for (std::size_t rank = 0; rank < shares.size(); ++rank)
+    events_->file.add_scalar(format("waited/process_%zu", rank), global_step, shares[rank]);
+}
+
 std::string RunRecord::save() const {
   auto text = metrics_to_csv(rows_);
   write_file_atomically(directory_ + "/metrics.csv", text);

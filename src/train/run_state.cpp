@@ -191,6 +191,10 @@ void RunState::add_errors(HeldOutErrors const& errors) {
   }
 }
 
+void RunState::add_waiting(std::vector<double> const& shares) {
+  if (record_) record_->add_waiting(shares, position_.global_step);
+}
+
 /// Ranks update their weights each for itself. **Collective**.
 void RunState::tell_of_drift() {
   if (drift_told_) return;

@@ -47,6 +47,7 @@ class RunState {
   void add_loss(StepResult const& result);
   /// Adds held-out figures and keeps the weights if they are the best so far at the finest grid.
   void add_errors(HeldOutErrors const& errors);
+  void add_waiting(std::vector<double> const& shares);
   /// @param optimizer  state of the method of the stage in progress; empty between stages
   void save(NamedTensors const& optimizer);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/train/trainer.hpp"
 
+#include "voxcycle/comm/clocked_communicator.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/memory.hpp"
@@ -15,6 +16,7 @@
 #include "voxcycle/train/run_directory.hpp"
 #include "voxcycle/train/stage_budget.hpp"
 #include "voxcycle/train/step_clock.hpp"
+#include "voxcycle/train/step_trace.hpp"
 
 #include <optional>
 #include <utility>
@@ -73,6 +75,7 @@ class Trainer {
   void leave(StageSetup const& setup, Stepper& stepper);
   StepResult step(StageSetup const& setup, Stepper& stepper, double progress);
   void record(StageSetup const& setup, StepResult const& result);
+  void look_back(StageSetup const& setup, StepResult const& result, double seconds);
   void evaluate(StageSetup const& setup, MayStop may_stop);
   void save(Stepper& stepper);
 
@@ -90,7 +93,7 @@ class Trainer {
   }
 
   TrainOptions const& o_;
-  Communicator const& comm_;
+  ClockedCommunicator comm_;
   TrainingData data_;
   RunState state_;
   CheckpointHeader& at_;                     ///< where the run stands
@@ -100,6 +103,8 @@ class Trainer {
   StopSignal stop_;
   DataWatch data_watch_;
   StepClock step_clock_;
+  WaitingCount waiting_;
+  StepTrace trace_;
   Timer since_checkpoint_;
   std::int64_t session_steps_ = 0;
   bool gained_ = false;  ///< see TrainSummary
@@ -112,14 +117,16 @@ Trainer::Trainer(TrainOptions const& options, Communicator const& comm)
     : o_(options),
       comm_(comm),
       data_(options),
-      state_(options, comm, plan_stages(options.path, options.levels)),
+      state_(options, comm_, plan_stages(options.path, options.levels)),
       at_(state_.position()),
-      reducer_(comm, state_.network().parameters(), options.reduction),
+      reducer_(comm_, state_.network().parameters(), options.reduction),
       progress_line_(comm.rank() == 0 ? StatusLine::Visible::yes : StatusLine::Visible::no),
       stop_(comm.rank() > 0    ? nullptr
             : comm.size() == 1 ? kStopAnswer
                                : kStopAnswerOfMany),
-      data_watch_(static_cast<bool>(options.fresh_samples)) {
+      data_watch_(static_cast<bool>(options.fresh_samples)),
+      waiting_(comm_),
+      trace_(comm_, options.trace_steps, options.directory + "/trace.json") {
   bool const finished = holds_finished_run(o_);
   require_agreement(comm_, {{"run directory", o_.directory},
                             {Fingerprint::kThreads, std::to_string(at::get_num_threads())},
@@ -158,9 +165,12 @@ TrainSummary Trainer::run() {
       while (progress(setup.budget) < 1.0 && !has_stalled(state_.gaps(), stage.plan.stall) &&
              stepper->stopped().empty()) {
         double const before = progress(setup.budget);
+        comm_.start_clock();
+        Timer const timer;
         StepResult const result = step(setup, *stepper, before);  // batch, gradient, update
         record(setup, result);
         Votes const votes = vote();
+        look_back(setup, result, timer.seconds());
         bool const ended = !stepper->stopped().empty();  // no checkpoint knows that
         if (ended || evaluation_due(stage, before, progress(setup.budget))) {
           evaluate(setup, ended ? MayStop::no : MayStop::yes);
@@ -176,7 +186,9 @@ TrainSummary Trainer::run() {
       stopped = true;
     }
   }
-  return {at_.finished, gained_, at_.seconds, times_, evaluation_, checkpoint_, state_.rows()};
+  trace_.write();
+  return {at_.finished, gained_,     at_.seconds,   times_,
+          evaluation_,  checkpoint_, state_.rows(), waiting_.total()};
 }
 
 StageSetup Trainer::set_up(Stage const& stage) {
@@ -201,6 +213,7 @@ void Trainer::enter(StageSetup const& setup, Stepper& stepper) {
   step_clock_.begin_stage(plan.batch * plan.grid.voxel_count());
   if (at_.step > 0) step_clock_.agree_on(at_.stage_seconds / static_cast<double>(at_.step));
   data_watch_.begin_stage();
+  trace_.begin_stage();
   since_checkpoint_.restart();
 }
 
@@ -256,6 +269,15 @@ void Trainer::record(StageSetup const& setup, StepResult const& result) {
   });
 }
 
+/// Who waited for whom. @param seconds  since the clock of collective calls was started
+void Trainer::look_back(StageSetup const& setup, StepResult const& result, double seconds) {
+  auto const calls = comm_.stop_clock();
+  waiting_.add(seconds, calls);
+  trace_.add(
+      format("%s step %ld", setup.stage.plan.grid.label().c_str(), static_cast<long>(at_.step)),
+      seconds, result.times, calls);
+}
+
 /// @return the votes of all ranks, whose clocks then are rank 0's
 Votes Trainer::vote() {
   Votes const votes = count_votes(comm_, {.stop = asked_to_stop(),
@@ -294,6 +316,7 @@ void Trainer::evaluate(StageSetup const& setup, MayStop may_stop) {
   gained_ = true;
   at_.evaluation_due = false;
   clock(checkpoint_, [&] { state_.add_errors(errors); });  // may keep the best weights
+  state_.add_waiting(waiting_.recent());
   progress_line_.finish();
   log_info(format("%s after %ld steps: relative L2 %s, energy gap %s, energy-norm error %s",
                   grid.label().c_str(), static_cast<long>(at_.step),

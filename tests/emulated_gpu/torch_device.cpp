@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What torch asks a device type for besides operators: current device and stream, pinned memory,
 // versions.
+#include <chrono>
+
 #include "memory.hpp"
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
@@ -10,6 +12,8 @@
 
 namespace voxcycle::emulated_gpu {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 c10::DeviceIndex current() {
   return static_cast<c10::DeviceIndex>(current_device());
@@ -38,8 +42,20 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
   }
   c10::Stream getDefaultStream(c10::Device device) const override { return getStream(device); }
   c10::Stream exchangeStream(c10::Stream stream) const override { return stream; }
-  void record(void** /*event*/, c10::Stream const& /*stream*/, c10::DeviceIndex /*device*/,
-              c10::EventFlag /*flag*/) const override {}
+  /// Work is done at once: an event is a time.
+  void record(void** event, c10::Stream const& /*stream*/, c10::DeviceIndex /*device*/,
+              c10::EventFlag /*flag*/) const override {
+    if (*event == nullptr) *event = new Clock::time_point;
+    *static_cast<Clock::time_point*>(*event) = Clock::now();
+  }
+  void destroyEvent(void* event, c10::DeviceIndex /*device*/) const noexcept override {
+    delete static_cast<Clock::time_point*>(event);
+  }
+  double elapsedTime(void* first, void* second, c10::DeviceIndex /*device*/) const override {
+    return std::chrono::duration<double, std::milli>(*static_cast<Clock::time_point*>(second) -
+                                                     *static_cast<Clock::time_point*>(first))
+        .count();
+  }
   void block(void* /*event*/, c10::Stream const& /*stream*/) const override {}
   bool queryEvent(void* /*event*/) const override { return true; }
   c10::DeviceIndex deviceCount() const noexcept override {

@@ -39,6 +39,7 @@ struct BenchOptions {
 struct BenchResult {
   Json members;
   std::string problem{};
+  std::string table{};  ///< for people, above the line
 };
 
 /// Energy and gradient against a copy of the same bytes, u and nu read, gradient written, on the
@@ -64,5 +65,10 @@ BenchResult bench_reference(BenchOptions const& options);
 /// against writing and reading a file of the same bytes plainly. The files are in the page cache by
 /// then: reading shows what the program adds, not what the disk gives.
 BenchResult bench_io(BenchOptions const& options);
+
+/// All-reduces of 8 B to 64 MiB over what connects the processes in training, against copies in the
+/// memory where the messages are and, between machines, the fastest link of rank 0's.
+/// **Collective**.
+BenchResult bench_network(BenchOptions const& options);
 
 }  // namespace voxcycle

@@ -14,6 +14,7 @@
 #include "voxcycle/train/fingerprint.hpp"
 #include "voxcycle/train/run_record.hpp"
 #include "voxcycle/train/train_step.hpp"
+#include "voxcycle/train/waiting.hpp"
 
 #include <cstdint>
 #include <string>
@@ -104,6 +105,7 @@ struct TrainOptions {
   bool keep_stages = false;          ///< stages/NN.h5: averaged weights at the end of each stage
   Callback<void(StepView const&)> after_step;  ///< called on every rank, may be empty
   std::int64_t stop_after_steps = 0;  ///< stop with a checkpoint after so many steps; 0: never
+  std::int64_t trace_steps = 0;       ///< first steps of each stage in trace.json; 0: no such file
 
   bool operator==(TrainOptions const&) const = default;
 };
@@ -116,6 +118,7 @@ struct TrainSummary {
   double evaluation = 0.0;        ///< seconds of held-out evaluations, of this session
   double checkpoint = 0.0;        ///< seconds of writing weights and state, of this session
   std::vector<MetricRow> rows{};  ///< rank 0 only
+  Waiting waiting{};              ///< of this session
 };
 
 /// Trains along the cycle, evaluates on held-out samples, writes metrics.csv, TensorBoard events

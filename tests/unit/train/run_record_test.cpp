@@ -53,6 +53,7 @@ TEST(RunRecord, WritesTheCsvAndAnEventFile) {
   std::filesystem::remove_all(directory);
   RunRecord record(directory, {}, "a summary");
   for (auto const& row : two_rows()) record.add(row, row.step);
+  record.add_waiting({0.25, 0.0}, 20);
   record.save();
   EXPECT_EQ(read_file(directory + "/metrics.csv"), metrics_to_csv(two_rows()));
   int events = 0;
@@ -62,7 +63,8 @@ TEST(RunRecord, WritesTheCsvAndAnEventFile) {
       // A curve a grid: of the two errors of a step that ends a stage TensorBoard shows one.
       auto const content = read_file(entry.path().string());
       for (auto const* tag : {"train/loss", "held_out/rel_l2/16^3", "held_out/energy_gap/16^3",
-                              "held_out/energy_norm_error/16^3", "run/summary", "a summary"}) {
+                              "held_out/energy_norm_error/16^3", "run/summary", "a summary",
+                              "waited/process_0", "waited/process_1"}) {
         EXPECT_NE(content.find(tag), std::string::npos) << tag;
       }
       EXPECT_EQ(content.find("/8^3"), std::string::npos) << "that row holds no error";
