@@ -9,9 +9,11 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/study/ensemble_plan.hpp"
 #include "voxcycle/train/agreement.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <string_view>
 
@@ -222,6 +224,14 @@ int run_command_line(std::vector<std::string> const& arguments, Communicator con
   VOXCYCLE_REQUIRE(command.name == "ablate" || (study.vary.empty() && study.cases.empty()),
                    command.name << " cannot use a config with [vary] or [case.NAME] (they describe "
                                    "many runs). Use voxcycle ablate, or remove these sections.");
+  constexpr std::array of_ensembles{"generate", "train", "evaluate", "solve", "info"};
+  bool const knows_ensembles =
+      std::find(of_ensembles.begin(), of_ensembles.end(), command.name) != of_ensembles.end();
+  VOXCYCLE_REQUIRE(knows_ensembles || (!is_ensemble(invocation.config) && study.members.empty()),
+                   command.name << " is for one training, and this config describes an ensemble "
+                                   "(ensemble.members, [member.K]). Use a member's own, "
+                                << member_directory(invocation.config.text("run.directory"), 1)
+                                << "/config.cfg, or leave these out.");
   set_threads(invocation.config.integer("run.threads", 0, 4096), comm);
   return command.run(invocation);
 }

@@ -7,16 +7,29 @@
 #include "voxcycle/comm/device_choice.hpp"
 #include "voxcycle/config/memory_check.hpp"
 #include "voxcycle/config/options.hpp"
+#include "voxcycle/core/stop_signal.hpp"
+#include "voxcycle/study/ensemble_plan.hpp"
+
+#include <set>
+#include <string>
 
 namespace voxcycle {
 namespace {
 
+/// Of an ensemble what each of its members reads.
 int generate(Invocation const& call) {
   DeviceChoice const place(device_options(call.config), call.comm);
-  auto const data = dataset_options(call.config);
-  auto const result =
-      generate_shards(data, call.comm, place.device(), memory_frame(call.config, call.comm).limit);
-  return status_of(result, data.directory, call.comm);
+  auto const limit = memory_frame(call.config, call.comm).limit;
+  StopSignal const stop;  // from the first shard to the last one
+  GenerateResult all{.complete = true};
+  std::set<std::string> done;
+  for (auto const& run : plan_ensemble(call.config)) {
+    if (!all.complete || !done.insert(data_fingerprint(run.config)).second) continue;
+    auto const one = generate_shards(dataset_options(run.config), call.comm, place.device(), limit);
+    all.made += one.made;
+    all.complete = one.complete;
+  }
+  return status_of(all, call.config.text("data.directory"), call.comm);
 }
 
 }  // namespace

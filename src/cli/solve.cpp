@@ -11,6 +11,8 @@
 #include "voxcycle/io/field_file.hpp"
 #include "voxcycle/io/vtkhdf_file.hpp"
 #include "voxcycle/solver/solver.hpp"
+#include "voxcycle/study/ensemble_plan.hpp"
+#include "voxcycle/train/run_directory.hpp"
 
 #include <cmath>
 #include <cstdio>
@@ -104,9 +106,30 @@ std::optional<at::Tensor> source_field(Invocation const& call, Grid3 const& grid
   return tensor_of(std::move(field));
 }
 
-/// The checkpoint of --model, "none" for none.
+/// What --model names, "none" for none.
 std::string model_file(Invocation const& call) {
   return text_of(call, "model", "none");
+}
+
+/// The checkpoints of --model: of a run directory its own, of an ensemble's those of its members.
+std::vector<std::string> checkpoints_of(Invocation const& call) {
+  auto const model = model_file(call);
+  if (model == "none") return {};
+  if (!std::filesystem::is_directory(model)) return {model};
+  auto const own = checkpoint_path(model);
+  auto const config_file = model + "/config.cfg";
+  if (std::filesystem::exists(own)) return {own};
+  Config config;
+  if (std::filesystem::exists(config_file)) config.read_file(config_file);
+  VOXCYCLE_REQUIRE(is_ensemble(config),
+                   "--model " << model
+                              << " is a directory that holds neither a run with a checkpoint nor "
+                                 "an ensemble. Name one, or a checkpoint.");
+  std::vector<std::string> all;
+  for (auto const& member : plan_ensemble(config)) {
+    all.push_back(checkpoint_path(member_directory(model, member.number)));
+  }
+  return all;
 }
 
 SolverOptions solver_options(Invocation const& call) {
@@ -133,7 +156,14 @@ SolverOptions solver_options(Invocation const& call) {
       throw Error((call.has("bc") ? "--bc: " : "problem.boundary: ") + std::string(problem.what()));
     }
   }
-  if (file != "none") options.model = load_model(file);
+  for (auto const& checkpoint : checkpoints_of(call)) {
+    auto const model = load_model(checkpoint);
+    if (options.model == nullptr) {
+      options.model = model;
+    } else {
+      options.more_members.push_back(model);
+    }
+  }
   return options;
 }
 
@@ -154,9 +184,10 @@ void require_usage(Invocation const& call) {
   VOXCYCLE_REQUIRE(!call.has("certify") || !call.has("compare"),
                    "--certify stops before the solve that --compare compares. Leave one out.");
   std::vector<InputFile> inputs;
-  for (std::string const input : {"nu", "f", "model"}) {
+  for (std::string const input : {"nu", "f"}) {
     if (call.has(input)) inputs.emplace_back("--" + input, call.flags.at(input));
   }
+  for (auto const& checkpoint : checkpoints_of(call)) inputs.emplace_back("--model", checkpoint);
   require_outputs_of(call, {"out", "json"}, inputs);
   VOXCYCLE_REQUIRE(!call.has("out") || call.flags.at("out").ends_with(".vtkhdf"),
                    "--out " << call.flags.at("out")
@@ -169,6 +200,7 @@ void require_usage(Invocation const& call) {
 Solution solve_from_lift(SolverOptions options, Solver const& solver, at::Tensor const& nu,
                          Grid3 const& grid, std::optional<at::Tensor> const& f) {
   options.model = nullptr;
+  options.more_members.clear();
   options.boundary = solver.boundary();
   return Solver(options).solve(nu, grid, f);
 }
@@ -178,15 +210,17 @@ void write_files(Invocation const& call, SolveReport& report, at::Tensor const& 
   std::vector<std::string> written;
   if (call.has("out")) {
     auto const path = call.flags.at("out");
-    write_solution(path, {.grid = s.grid,
-                          .u = values_of(s.u),
-                          .nu = call.has("with-nu") ? values_of(nu) : std::span<double const>(),
-                          .converged = s.converged,
-                          .relative_residual = s.relative_residual,
-                          .origin = report.origin,
-                          .figures = {{"iterations", s.iterations},
-                                      {"tolerance", report.tolerance},
-                                      {"error_estimate", s.error_estimate}}});
+    write_solution(
+        path, {.grid = s.grid,
+               .u = values_of(s.u),
+               .nu = call.has("with-nu") ? values_of(nu) : std::span<double const>(),
+               .spread = s.start.spread ? values_of(s.start.deviation) : std::span<double const>(),
+               .converged = s.converged,
+               .relative_residual = s.relative_residual,
+               .origin = report.origin,
+               .figures = {{"iterations", s.iterations},
+                           {"tolerance", report.tolerance},
+                           {"error_estimate", s.error_estimate}}});
     written.push_back(path);
   }
   if (call.has("png")) {
@@ -256,7 +290,9 @@ Command solve_command() {
             "FILE:a,b,c:type (shape as stored)"},
            {"axes", "xyz", "what the axes of stored arrays are, first index first, e.g. zyx"},
            {"spacing", "HX,HY,HZ", "edges of a voxel (default: the file's, else longest edge 1)"},
-           {"model", "FILE", "checkpoint of a network to start from (default: none)"},
+           {"model", "FILE",
+            "checkpoint of a network to start from (default: none), or a run directory; of an "
+            "ensemble's the start is the members' mean, and --out holds their spread"},
            {"precision", "KIND", "the network's, bf16 or f32 (default: as it was trained)"},
            {"tol", "T",
             "relative residual to reach (default: 1e-8), and an error proven to be below 1e-4 "

@@ -51,6 +51,10 @@ std::string solve_text(SolveReport const& report) {
     text += line("network", format_seconds(s.seconds.network) + " (" + report.network + ", " +
                                 precision_name(s.start.precision) + where + ")");
   }
+  if (s.start.spread) {
+    text += line("spread", format_percent(*s.start.spread) +
+                               " of the mean's size (standard deviation over the members)");
+  }
   text += line("setup", format_seconds(s.seconds.setup) + " (multigrid)");
   text += line("estimate", format_seconds(s.seconds.estimate));
   if (s.bounds) {
@@ -131,6 +135,7 @@ std::string solve_json(SolveReport const& report) {
     members["start_relative_residual"] = s.start.relative_residual;
     members["start_error_estimate"] = s.start.from_network ? Json(s.start.error_estimate) : Json();
   }
+  if (s.start.spread) members["network_spread"] = *s.start.spread;
   if (report.from_lift) {
     members["iterations_from_lift"] = report.from_lift->iterations;
     members["seconds_from_lift"] = report.from_lift->seconds.multigrid;

@@ -39,10 +39,9 @@ std::string devices_line(std::vector<std::string> const& names, bool on_gpus) {
   return join(texts);
 }
 
-std::string transport_line(Communicator const& host, Communicator const& chosen, bool on_gpus) {
-  if (host.size() == 1) return "none, one process";
-  bool const through_host = on_gpus && &chosen == &host;
-  return chosen.transport() + (through_host ? ", through the host's memory" : "");
+std::string transport_line(Communicator const& comm, bool through_host) {
+  if (comm.size() == 1) return "none, one process";
+  return comm.transport() + (through_host ? ", through the host's memory" : "");
 }
 
 /// A data set, with its size on each grid.
@@ -122,13 +121,12 @@ void add_disk(TrainingOutline& outline, std::string const& directory, double nee
 
 }  // namespace
 
-TrainingOutline outline_training(TrainOptions const& options, Config const& config,
-                                 DeviceChoice& place, Communicator const& comm,
-                                 std::vector<MemoryPlan> const& memory) {
+TrainingOutline outline_training(Training const& training, DeviceChoice const& place,
+                                 Communicator const& comm) {
+  auto const& [config, options, log, memory] = training;
   bool const on_gpus = options.device.is_cuda();
   auto const machines = machines_of(comm);
   auto const devices = comm.all_gather_text(place.name());
-  auto const transport = transport_line(comm, place.comm(), on_gpus);
   if (comm.rank() != 0) return {};
   TrainingOutline outline;
   auto const add = [&](char const* name, std::string const& text) {
@@ -138,7 +136,7 @@ TrainingOutline outline_training(TrainOptions const& options, Config const& conf
                    ", " + build_info::compiler + ", torch " + TORCH_VERSION);
   add("machines", machines_line(machines));
   add("devices", devices_line(devices, on_gpus));
-  add("transport", transport);
+  add("transport", transport_line(comm, place.through_host()));
   add("precision", config.text("train.precision") + ", sums " + config.text("train.reduction"));
   auto const data = dataset_options(config);
   add_data(outline, options, data);

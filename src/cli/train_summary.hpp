@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/comm/device_choice.hpp"
-#include "voxcycle/config/config.hpp"
-#include "voxcycle/train/memory.hpp"
-#include "voxcycle/train/trainer.hpp"
-
 #include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "cli/train_run.hpp"
 
 namespace voxcycle {
 
@@ -20,11 +17,10 @@ struct TrainingOutline {
   std::vector<std::string> warnings;
 };
 
-/// @param memory  a plan a stage
+/// @param training  after require_sound
 /// @return empty on ranks other than 0. **Collective**.
-TrainingOutline outline_training(TrainOptions const& options, Config const& config,
-                                 DeviceChoice& place, Communicator const& comm,
-                                 std::vector<MemoryPlan> const& memory);
+TrainingOutline outline_training(Training const& training, DeviceChoice const& place,
+                                 Communicator const& comm);
 /// As a table for TensorBoard.
 std::string to_markdown(TrainingOutline const& outline);
 

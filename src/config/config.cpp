@@ -75,7 +75,9 @@ void Config::assign(std::string const& name, std::string const& value, ConfigKey
   if (name.starts_with(kVary)) {
     set_alternatives(name.substr(kVary.size()), value);
   } else if (name.starts_with(kCase)) {
-    set_in_case(name.substr(kCase.size()), value);
+    set_in_case(kCase, name.substr(kCase.size()), value);
+  } else if (name.starts_with(kMember)) {
+    set_in_case(kMember, name.substr(kMember.size()), value);
   } else if (auto const now = current_key(name, value)) {
     auto& key = const_cast<ConfigKey&>(find(*now));
     key.value = value;

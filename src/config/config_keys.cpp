@@ -274,6 +274,14 @@ std::vector<ConfigKey> all_config_keys() {
        "share of lbfgs.batch that the next iteration looks at, too, and learns curvature from, (0, "
        "1)"},
 
+      {"ensemble.members", "1",
+       "networks that are trained, each a run of its own in run.directory/member_K; member K has "
+       "the seed run.seed + K - 1 and what the section [member.K] says. evaluate and solve give "
+       "their mean and spread"},
+      {"ensemble.at_once", "1",
+       "members trained side by side, each by a group of the processes; 1: one after the other, "
+       "each by all of them"},
+
       {"ablate.directory", "runs/ablation", "where a study's runs and its report go"},
       {"ablate.jobs", "1",
        "runs at once, >= 1; they share this process's threads (run.threads: of one process)"},
@@ -310,7 +318,8 @@ bool is_fingerprint_key(std::string const& name) {
                               "train.recompute",
                               "run.graph"};
   // What cycle.batch_is says stands in cycle.batch then: with_global_batches.
-  return !name.starts_with("ablate.") && !name.starts_with("log.") && name != "cycle.batch_is" &&
+  return !name.starts_with("ablate.") && !name.starts_with("ensemble.") &&
+         !name.starts_with("log.") && name != "cycle.batch_is" &&
          std::find(places.begin(), places.end(), name) == places.end();
 }
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sections of a configuration that make it a study: [vary] and [case.NAME].
+// The sections of a configuration that make it a study or an ensemble: [vary], [case.NAME] and
+// [member.K].
 #include "voxcycle/config/config_study.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <set>
 #include <sstream>
@@ -19,11 +22,41 @@ std::string trimmed(std::string const& text) {
   return text.substr(begin, text.find_last_not_of(blank) + 1 - begin);
 }
 
-/// Every run has a directory of its own, and the study's own keys are common to all.
+/// Every run has a directory of its own, and the study's own keys are common to all. Members are
+/// trained by the same processes, which begin to compute before the first of them.
 void require_of_a_run(std::string const& key, std::string const& section) {
-  VOXCYCLE_REQUIRE(key != "run.directory" && !key.starts_with("ablate."),
+  constexpr std::array common{"run.threads",  "run.device",      "run.memory_limit",
+                              "train.layout", "train.precision", "train.reduction"};
+  VOXCYCLE_REQUIRE(
+      !section.starts_with(kMember) || std::find(common.begin(), common.end(), key) == common.end(),
+      key << " cannot stand in [" << section
+          << "] (it says how the processes compute, which train all members). Set it "
+             "once, outside.");
+  bool const of_study = key.starts_with("ablate.") || key.starts_with("ensemble.");
+  VOXCYCLE_REQUIRE(key != "run.directory" && !of_study,
                    key << " cannot stand in [" << section
                        << "] (it belongs to the study, not to one run). Set it once, outside.");
+}
+
+bool is_name_of_case(std::string const& name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '-';
+  });
+}
+
+/// As dump writes it: no two names are one number.
+bool is_number_of_member(std::string const& name) {
+  auto const number = parse_number<std::int64_t>(name);
+  return number && *number >= 1 && std::to_string(*number) == name;
+}
+
+std::string dump_sections(std::string_view kind, std::vector<ConfigCase> const& sections) {
+  std::string text;
+  for (auto const& one : sections) {
+    text += "\n[" + std::string(kind) + one.name + "]\n";
+    for (auto const& [key, value] : one.settings) text += key + " = " + value + "\n";
+  }
+  return text;
 }
 
 }  // namespace
@@ -49,11 +82,14 @@ std::string dump_study(ConfigStudy const& study) {
       text += "\n";
     }
   }
-  for (auto const& one : study.cases) {
-    text += "\n[" + std::string(kCase) + one.name + "]\n";
-    for (auto const& [key, value] : one.settings) text += key + " = " + value + "\n";
-  }
-  return text;
+  return text + dump_sections(kCase, study.cases) + dump_sections(kMember, study.members);
+}
+
+void require_not_overridden(Config const& config, std::string const& key,
+                            std::string const& section) {
+  VOXCYCLE_REQUIRE(!config.overridden(key), "--" << key << " has no effect: " << key
+                                                 << " stands in [" << section << "]. Give --"
+                                                 << section << '.' << key << " instead.");
 }
 
 void Config::set_alternatives(std::string const& written, std::string const& values) {
@@ -77,29 +113,34 @@ void Config::set_alternatives(std::string const& written, std::string const& val
   }
 }
 
-ConfigCase& Config::add_case(std::string const& name) {
-  bool const plain = !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '_' || c == '-';
-  });
-  VOXCYCLE_REQUIRE(plain, "[case." << name << "]: '" << name
-                                   << "' is no name of a case. Use letters, digits, _ and -.");
-  auto const found = std::find_if(study_.cases.begin(), study_.cases.end(),
-                                  [&](auto const& one) { return one.name == name; });
-  if (found != study_.cases.end()) return *found;
-  study_.cases.push_back({name, {}});
-  return study_.cases.back();
+ConfigCase& Config::add_case(std::string_view kind, std::string const& name) {
+  bool const is_case = kind == kCase;
+  VOXCYCLE_REQUIRE(!is_case || is_name_of_case(name),
+                   "[case." << name << "]: '" << name
+                            << "' is no name of a case. Use letters, digits, _ and -.");
+  VOXCYCLE_REQUIRE(
+      is_case || is_number_of_member(name),
+      "[member." << name << "]: '" << name
+                 << "' is no number of a member. Give one from 1 to ensemble.members.");
+  auto& all = is_case ? study_.cases : study_.members;
+  auto const found =
+      std::find_if(all.begin(), all.end(), [&](auto const& one) { return one.name == name; });
+  if (found != all.end()) return *found;
+  all.push_back({name, {}});
+  return all.back();
 }
 
-void Config::set_in_case(std::string const& name_and_key, std::string const& value) {
+void Config::set_in_case(std::string_view kind, std::string const& name_and_key,
+                         std::string const& value) {
   auto const dot = name_and_key.find('.');
-  VOXCYCLE_REQUIRE(dot != std::string::npos, "case." << name_and_key
-                                                     << " names no key. Write [case.NAME] and keys "
-                                                        "as section.key = value below it.");
-  auto& one = add_case(name_and_key.substr(0, dot));
+  VOXCYCLE_REQUIRE(dot != std::string::npos, kind << name_and_key << " names no key. Write ["
+                                                  << (kind == kCase ? "case.NAME" : "member.K")
+                                                  << "] and keys as section.key = value below it.");
+  auto& one = add_case(kind, name_and_key.substr(0, dot));
   auto const current = current_key(name_and_key.substr(dot + 1), value);
   if (!current) return;
   auto const& key = *current;
-  auto const section = std::string(kCase) + one.name;
+  auto const section = std::string(kind) + one.name;
   find(key, section);
   require_of_a_run(key, section);
   auto const same = std::find_if(one.settings.begin(), one.settings.end(),
@@ -117,10 +158,12 @@ void Config::read_case_names(std::string const& text) {
   std::set<std::string> names;
   for (std::string line; std::getline(in, line);) {
     line = trimmed(line.substr(0, line.find('#')));
-    if (!line.starts_with("[" + std::string(kCase)) || !line.ends_with("]")) continue;
-    auto const& name = add_case(line.substr(1 + kCase.size(), line.size() - 2 - kCase.size())).name;
-    VOXCYCLE_REQUIRE(names.insert(name).second,
-                     line << " stands there twice. Give one of them another name.");
+    for (auto const kind : {kCase, kMember}) {
+      if (!line.starts_with("[" + std::string(kind)) || !line.ends_with("]")) continue;
+      add_case(kind, line.substr(1 + kind.size(), line.size() - 2 - kind.size()));
+      VOXCYCLE_REQUIRE(names.insert(line).second,
+                       line << " stands there twice. Give one of them another name.");
+    }
   }
 }
 

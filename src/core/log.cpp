@@ -116,6 +116,7 @@ void log_error(std::string_view text) {
 }
 
 void log_to_file(LogOptions const& options) {
+  logger().sinks().resize(1);  // stderr
   if (own_rank == 0 || options.mode == LogMode::collect) {
     add_file(options.file, Missing::make, spdlog::level::info);
     return;
@@ -126,13 +127,17 @@ void log_to_file(LogOptions const& options) {
   }
 }
 
-void log_set_rank(int rank, int size) {
+void log_set_group_rank(int rank) {
   own_rank = rank;
+  logger().sinks().front()->set_level(rank == 0 ? spdlog::level::info : spdlog::level::warn);
+}
+
+void log_set_rank(int rank, int size) {
   if (size > 1) {
     own_prefix = "rank " + std::to_string(rank) + ": ";
     logger().set_pattern("[%H:%M:%S] %^[%l]%$ " + own_prefix + "%v");
   }
-  if (rank != 0) logger().sinks().front()->set_level(spdlog::level::warn);
+  log_set_group_rank(rank);
 }
 
 std::string log_library_version() {

@@ -40,7 +40,10 @@ extern "C" void request_stop(int number) {
 }  // namespace
 
 StopSignal::StopSignal(char const* text) {
-  if (alive++ > 0) return;
+  if (alive++ > 0) {
+    if (answer == nullptr) answer = text;
+    return;
+  }
   stop_requested = 0;
   interrupted = 0;
   answer = text;

@@ -10,9 +10,8 @@
 
 namespace voxcycle {
 
-Evaluation evaluate_network(Communicator const& comm, Network& network,
-                            HeldOutSamples const& samples, HeldOutOptions const& options) {
-  auto const errors = evaluate_held_out(comm, network, samples, options);
+Evaluation evaluation_of(HeldOutErrors const& errors, HeldOutSamples const& samples,
+                         HeldOutOptions const& options) {
   Evaluation result;
   result.grid = samples.grid.label();
   result.precision = precision_name(options.dtype);
@@ -27,6 +26,11 @@ Evaluation evaluate_network(Communicator const& comm, Network& network,
   result.energy_gap_mean = errors.energy_gap.mean().item<double>();
   result.energy_norm_error_mean = errors.energy_norm_error.mean().item<double>();
   return result;
+}
+
+Evaluation evaluate_network(Communicator const& comm, Network& network,
+                            HeldOutSamples const& samples, HeldOutOptions const& options) {
+  return evaluation_of(evaluate_held_out(comm, network, samples, options), samples, options);
 }
 
 std::vector<SampleErrors> worst_first(std::vector<SampleErrors> samples) {

@@ -67,7 +67,9 @@ void write_contents(hdf5::File& file, SolutionFile const& solution) {
                                        {extents[2], extents[1], extents[0]}),
                    field, extents);
   };
-  write("/PointData/u", solution.u, {grid.nodes(0), grid.nodes(1), grid.nodes(2)});
+  std::array const nodes{grid.nodes(0), grid.nodes(1), grid.nodes(2)};
+  write("/PointData/u", solution.u, nodes);
+  if (!solution.spread.empty()) write("/PointData/spread", solution.spread, nodes);
   if (!solution.nu.empty()) write("/CellData/nu", solution.nu, n);
 }
 

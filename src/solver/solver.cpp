@@ -5,8 +5,11 @@
 #include "voxcycle/core/device_timer.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/memory.hpp"
+#include "voxcycle/core/text.hpp"
+#include "voxcycle/poisson/boundary.hpp"
 #include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/solver/error_estimate.hpp"
+#include "voxcycle/solver/member_spread.hpp"
 #include "voxcycle/solver/multigrid_pcg.hpp"
 #include "voxcycle/solver/quick_estimate.hpp"
 #include "voxcycle/solver/residual.hpp"
@@ -50,6 +53,7 @@ struct Solver::Impl {
   explicit Impl(SolverOptions options_in);
   at::Tensor lifted(Equation const& e) const;
   double shifted_energy(Equation const& e, at::Tensor const& u) const;
+  at::Tensor predicted(Equation const& e, SolveStart& s) const;
   std::optional<at::Tensor> start(Equation const& e, Solution& s) const;
   void certify(Equation const& e, Multigrid const& cycle, at::Tensor const& u, Solution& s) const;
   void solve(Equation const& e, Multigrid const& cycle, std::optional<at::Tensor> from,
@@ -59,7 +63,7 @@ struct Solver::Impl {
 
   SolverOptions options;
   Boundary boundary;
-  std::optional<NetworkStart> network;
+  std::vector<NetworkStart> networks;  ///< the members, where there are several
   std::string name = "none";
 };
 
@@ -74,21 +78,28 @@ Solver::Impl::Impl(SolverOptions options_in) : options(std::move(options_in)) {
                    "a solver computes on the CPU or a GPU, not on " << options.device.str() << '.');
   if (options.device.is_cuda()) require_cuda();
   Boundary usual;
+  VOXCYCLE_REQUIRE(options.model != nullptr || options.more_members.empty(),
+                   "members without a model have no mean. Give the first one as the model.");
+  std::vector<std::shared_ptr<Model>> models = options.more_members;
   if (options.model != nullptr) {
-    network.emplace(options.model, options.device, options.precision);
+    models.insert(models.begin(), options.model);
     name = options.model->name;
+    if (models.size() > 1) name = format("mean of %zu, the first: ", models.size()) + name;
     usual = options.model->boundary;
   }
+  for (auto const& model : models) networks.emplace_back(model, options.device, options.precision);
   boundary = options.boundary.value_or(usual);
   for (Face const& face : boundary.faces) {
     VOXCYCLE_REQUIRE(face.kind != FaceKind::dirichlet || std::isfinite(face.value),
                      "the boundary '" << to_string(boundary) << "' has a value that is not finite. "
                                       << "Give numbers.");
   }
-  VOXCYCLE_REQUIRE(!network || boundary == usual,
-                   options.model->file << " was trained for the boundary '" << to_string(usual)
-                                       << "', not for '" << to_string(boundary)
-                                       << "'. Solve without a model, or train one for it.");
+  for (auto const& model : models) {
+    VOXCYCLE_REQUIRE(boundary == model->boundary,
+                     model->file << " was trained for the boundary '" << to_string(model->boundary)
+                                 << "', not for '" << to_string(boundary)
+                                 << "'. Solve without a model, or train one for it.");
+  }
 }
 
 at::Tensor Solver::Impl::lifted(Equation const& e) const {
@@ -100,14 +111,31 @@ double Solver::Impl::shifted_energy(Equation const& e, at::Tensor const& u) cons
   return energy_of(e, from_datum(u, boundary));
 }
 
+/// The network's solution, of several members their mean, whose spread goes into `s`. Undefined
+/// where one has none.
+at::Tensor Solver::Impl::predicted(Equation const& e, SolveStart& s) const {
+  s.precision = networks.front().precision();
+  std::vector<at::Tensor> fields;
+  for (auto const& network : networks) {
+    Grid3 const grid = network.network_grid(e.problem.grid);
+    if (!s.network_grid || grid.voxels < s.network_grid->voxels) s.network_grid = grid;
+    fields.push_back(network(e));
+    if (!fields.back().defined()) return {};
+  }
+  if (fields.size() == 1) return fields.front();
+  auto together = spread_of_members(fields);
+  set_dirichlet_values(together.mean, e.problem.grid, boundary);  // a mean is rounded
+  s.spread = together.relative().item<double>();
+  s.deviation = together.deviation.cpu()[0][0];
+  return together.mean;
+}
+
 /// The network's solution if there is one that is better than the lift. By Ritz, of two fields the
 /// one with the lower energy has the smaller energy-norm error.
 std::optional<at::Tensor> Solver::Impl::start(Equation const& e, Solution& s) const {
-  if (!network) return {};
+  if (networks.empty()) return {};
   DeviceTimer const timer(e.nu.device().index());
-  s.start.network_grid = network->network_grid(e.problem.grid);
-  s.start.precision = network->precision();
-  at::Tensor const u = (*network)(e);
+  at::Tensor const u = predicted(e, s.start);
   s.start.failed = !u.defined();
   // By energies; false also for what is not a number.
   s.start.from_network = u.defined() && shifted_energy(e, u) < shifted_energy(e, lifted(e));

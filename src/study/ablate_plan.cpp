@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/study/ablate_plan.hpp"
 
+#include "voxcycle/config/config_study.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
@@ -103,18 +104,13 @@ void require_distinct_keys(ConfigStudy const& study) {
 }
 
 /// A value given with the command would lose against those of the study.
-void require_not_overridden(Config const& config) {
-  auto const require = [&](std::string const& key, std::string const& in, std::string const& cure) {
-    VOXCYCLE_REQUIRE(!config.overridden(key), "--" << key << " has no effect: " << key
-                                                   << " stands in [" << in << "]. Give --" << cure
-                                                   << '.' << key << " instead.");
-  };
+void require_study_not_overridden(Config const& config) {
   for (auto const& alternatives : config.study().vary) {
-    require(alternatives.key, "vary", "vary");
+    require_not_overridden(config, alternatives.key, "vary");
   }
   for (auto const& one : config.study().cases) {
-    for (auto const& [key, value] : one.settings) {
-      require(key, "case." + one.name, "case." + one.name);
+    for (auto const& setting : one.settings) {
+      require_not_overridden(config, setting.first, "case." + one.name);
     }
   }
 }
@@ -138,7 +134,7 @@ std::vector<PlannedRun> plan_study(Config const& config) {
                    "the config describes no study. Add a section [vary] with lines like "
                    "'run.seed = 1 | 2', or sections [case.NAME]; configs/ablation.cfg is one.");
   require_distinct_keys(study);
-  require_not_overridden(config);
+  require_study_not_overridden(config);
   require_baseline(config.text("ablate.baseline"), study.cases);
   auto const cases = study.cases.empty() ? std::vector<ConfigCase>{{}} : study.cases;
   auto const processes = config.integer("ablate.processes", 1, 1 << 20);

@@ -3,7 +3,6 @@
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
-#include "voxcycle/train/checkpoint.hpp"
 
 #include <filesystem>
 #include <system_error>
@@ -26,6 +25,18 @@ bool holds_finished_run(TrainOptions const& options) {
   auto const path = checkpoint_path(options.directory);
   return options.restart == Restart::resume && std::filesystem::exists(path) &&
          CheckpointReader(path).header().finished;
+}
+
+void require_same_run(TrainOptions const& options, CheckpointHeader const& there) {
+  auto const differing = first_difference(there.fingerprint, options.fingerprint);
+  if (!differing) return;
+  std::string cure = "Choose another run.directory";
+  if (differing->key == Fingerprint::kThreads && differing->there && differing->now) {
+    cure = "Sums depend on the number of threads: set run.threads = " + *differing->there +
+           ", or start as many processes as then (cores are shared out to them)";
+  }
+  throw Error(options.directory + " holds a run of another config (" + differing->text() + "). " +
+              cure + ", or start over with --fresh.");
 }
 
 void require_start(TrainOptions const& options) {

@@ -20,21 +20,6 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// @throws Error naming the first key in which the fingerprints of a directory's run and of this
-/// one differ.
-void require_same_fingerprint(std::string const& directory, Fingerprint const& there,
-                              Fingerprint const& now) {
-  auto const differing = first_difference(there, now);
-  if (!differing) return;
-  std::string cure = "Choose another run.directory";
-  if (differing->key == Fingerprint::kThreads && differing->there && differing->now) {
-    cure = "Sums depend on the number of threads: set run.threads = " + *differing->there +
-           ", or start as many processes as then (cores are shared out to them)";
-  }
-  throw Error(directory + " holds a run of another config (" + differing->text() + "). " + cure +
-              ", or start over with --fresh.");
-}
-
 std::int64_t finest_level(std::vector<Stage> const& stages) {
   std::int64_t finest = 0;
   for (auto const& stage : stages) finest = std::max(finest, stage.level);
@@ -64,7 +49,7 @@ void RunState::open() {
   std::string const path = checkpoint_path(o_.directory);
   if (o_.restart == Restart::resume && std::filesystem::exists(path)) {
     resumed_.emplace(path);
-    require_same_fingerprint(o_.directory, resumed_->header().fingerprint, o_.fingerprint);
+    require_same_run(o_, resumed_->header());
     position_ = resumed_->header();
     restore_weights(*resumed_);
     if (position_.finished) {

@@ -56,6 +56,8 @@ class DeviceChoice {
   /// What connects the processes there. **Collective** the first time: commands that exchange
   /// nothing between GPUs need not wait for NCCL.
   Communicator const& comm();
+  /// Whether GPUs exchange by way of the host's memory.
+  bool through_host() const { return device_.is_cuda() && !by_nccl_; }
   /// Memory of the GPU for this process alone, bytes; 0 on a CPU.
   std::int64_t memory() const { return memory_; }
   /// For people, e.g. "GPU 0 (NVIDIA H100)" or "the CPU".

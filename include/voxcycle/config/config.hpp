@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,16 +30,18 @@ struct ConfigAlternatives {
   std::vector<std::string> values;
 };
 
-/// One section [case.NAME]: settings that belong together.
+/// One section [case.NAME] of a study, or [member.K] of an ensemble: settings that belong together.
 struct ConfigCase {
   std::string name;
   std::vector<std::pair<std::string, std::string>> settings;  ///< key, value
 };
 
-/// What a study varies; see plan_study in include/voxcycle/study/ablate_plan.hpp.
+/// What a study varies (see plan_study in include/voxcycle/study/ablate_plan.hpp), and what members
+/// of an ensemble have of their own (plan_ensemble in include/voxcycle/study/ensemble_plan.hpp).
 struct ConfigStudy {
   std::vector<ConfigAlternatives> vary;
   std::vector<ConfigCase> cases;
+  std::vector<ConfigCase> members;  ///< named by their numbers
 };
 
 /// The resolved configuration: defaults, then an INI file, then `--section.key value` pairs. Values
@@ -52,7 +55,8 @@ class Config {
   /// Reads an INI file ([section], key = value, # comments). @throws Error for a missing file, a
   /// line that is none of these, or an unknown key, naming the nearest valid ones.
   void read_file(std::string const& path);
-  /// As on the command line. Sets one key; "vary.KEY" and "case.NAME.KEY" add to the study instead.
+  /// As on the command line. Sets one key; "vary.KEY", "case.NAME.KEY" and "member.K.KEY" add to
+  /// the study instead.
   /// @throws Error for an unknown key, naming the nearest valid ones.
   void set(std::string const& name, std::string const& value);
 
@@ -78,7 +82,7 @@ class Config {
   /// "4:64, 8:64" as a map.
   std::map<std::int64_t, std::int64_t> integer_map(std::string const& name) const;
 
-  /// Empty unless the config has the sections [vary] or [case.NAME].
+  /// Empty unless the config has the sections [vary], [case.NAME] or [member.K].
   ConfigStudy const& study() const { return study_; }
   void forget_study() { study_ = {}; }
 
@@ -98,8 +102,10 @@ class Config {
   /// @param section  where the key was read if not at its own place, e.g. "vary"
   ConfigKey const& find(std::string const& name, std::string const& section = "") const;
   void set_alternatives(std::string const& name, std::string const& values);
-  ConfigCase& add_case(std::string const& name);
-  void set_in_case(std::string const& name_and_key, std::string const& value);
+  /// @param kind  kCase or kMember
+  ConfigCase& add_case(std::string_view kind, std::string const& name);
+  void set_in_case(std::string_view kind, std::string const& name_and_key,
+                   std::string const& value);
   void read_case_names(std::string const& text);
 
   std::vector<ConfigKey> keys_;

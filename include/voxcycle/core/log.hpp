@@ -24,13 +24,17 @@ struct LogOptions {
   std::string file = "log.txt";
 };
 
-/// Appends all later lines to files as well. Each line is written as a whole, under a lock, so that
-/// the processes of several machines may share a file: its lines are in the order of their writing.
+/// Appends all later lines to files as well, and no more to earlier files. Each line is written as
+/// a whole, under a lock, so that the processes of several machines may share a file: its lines are
+/// in the order of their writing.
 /// @throws Error if this rank has a file to write and cannot
 void log_to_file(LogOptions const& options);
 
 /// Prefixes lines with the rank and mutes info lines of ranks other than 0 on stderr.
 void log_set_rank(int rank, int size);
+/// The rank within the group of processes that trains: who tells info lines, and whose files lines
+/// go into. Lines have the prefix of log_set_rank.
+void log_set_group_rank(int rank);
 
 /// Version of the logging library, for `voxcycle info`.
 std::string log_library_version();

@@ -14,7 +14,7 @@ namespace voxcycle {
 class StopSignal {
  public:
   /// @param text  written to standard error when the first request comes, null: nothing; it has to
-  ///              outlive this
+  ///              outlive all. Within the life of one without a text this one's is written
   explicit StopSignal(char const* text = nullptr);
   ~StopSignal();
   StopSignal(StopSignal const&) = delete;

@@ -28,6 +28,10 @@ struct Evaluation {
   std::optional<Comparison> comparison;  ///< with classical solvers, if measured
 };
 
+/// What the errors of all samples say together.
+Evaluation evaluation_of(HeldOutErrors const& errors, HeldOutSamples const& samples,
+                         HeldOutOptions const& options);
+
 /// **Collective**. Each rank reads the samples that it works on.
 Evaluation evaluate_network(Communicator const& comm, Network& network,
                             HeldOutSamples const& samples, HeldOutOptions const& options);

@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <ATen/core/Tensor.h>
 
@@ -25,6 +26,9 @@ struct Model;
 
 struct SolverOptions {
   std::shared_ptr<Model> model{};  ///< trained network; none: multigrid alone
+  /// The other members of an ensemble with `model`: a solve starts from the mean of all members'
+  /// solutions.
+  std::vector<std::shared_ptr<Model>> more_members{};
   /// Conditions on the six faces; default: the model's, else 1 at x-, 0 at x+, zero flux elsewhere.
   std::optional<Boundary> boundary{};
   /// Relative residual |b - K u| / |b - K lift|, [1e-14, 1). A solve goes on beyond it until its
@@ -65,6 +69,9 @@ struct SolveStart {
   /// Of the relative energy-norm error of the network's solution: measured against the solution
   /// found, or as one of certify.
   double error_estimate = 0.0;
+  std::optional<double> spread{};  ///< of an ensemble's members: |deviation| / |mean|
+  /// Of an ensemble: standard deviation over the members, [nx+1, ny+1, nz+1], float64.
+  at::Tensor deviation{};
 };
 
 /// A solution and what is known of it.

@@ -2,6 +2,7 @@
 // The files of a run.
 #pragma once
 
+#include "voxcycle/train/checkpoint.hpp"
 #include "voxcycle/train/trainer.hpp"
 
 #include <string>
@@ -17,6 +18,9 @@ std::string stage_path(std::string const& directory, int stage);
 
 /// Whether the options' directory holds a run that ended, to be taken up: nothing is left to train.
 bool holds_finished_run(TrainOptions const& options);
+/// @throws Error naming the first key in which the directory's run, whose header is given, and this
+/// one differ.
+void require_same_run(TrainOptions const& options, CheckpointHeader const& there);
 /// @throws Error unless TrainOptions::start is empty or holds a finished run.
 void require_start(TrainOptions const& options);
 

@@ -96,5 +96,30 @@ TEST(ConfigStudy, RefusesWhatBelongsToTheStudyAndWhatIsTwice) {
   EXPECT_THAT(error_of("[case]\na = 1\n"), HasSubstr("names no key"));
 }
 
+TEST(ConfigStudy, MembersOfAnEnsembleHaveSectionsToo) {
+  auto config = config_of("[ensemble]\nmembers = 3\n[member.2]\ntrain.loss = energy\n[member.3]\n");
+  ASSERT_EQ(config.study().members.size(), 2U);
+  EXPECT_EQ(config.study().members[0].name, "2");
+  EXPECT_THAT(config.study().members[0].settings, ElementsAre(Pair("train.loss", "energy")));
+  EXPECT_TRUE(config.study().members[1].settings.empty());
+  EXPECT_TRUE(config.study().cases.empty());
+  EXPECT_EQ(config_of(config.dump()).dump(), config.dump());
+  config.set("member.2.train.loss", "residual");
+  EXPECT_THAT(config.study().members[0].settings, ElementsAre(Pair("train.loss", "residual")));
+  config.forget_study();
+  EXPECT_TRUE(config.study().members.empty());
+
+  EXPECT_THAT(error_of("[member.a]\ntrain.loss = energy\n"), HasSubstr("no number of a member"));
+  EXPECT_THAT(error_of("[member.02]\n"), HasSubstr("no number of a member"));
+  EXPECT_THAT(error_of("[member.0]\n"), HasSubstr("no number of a member"));
+  EXPECT_THAT(error_of("[member]\na = 1\n"), HasSubstr("[member.K]"));
+  EXPECT_THAT(error_of("[member.1]\ntrain.los = energy\n"), HasSubstr("'train.los' in [member.1]"));
+  EXPECT_THAT(error_of("[member.1]\nensemble.members = 2\n"),
+              HasSubstr("cannot stand in [member.1]"));
+  EXPECT_THAT(error_of("[member.1]\nrun.threads = 2\n"),
+              HasSubstr("says how the processes compute"));
+  EXPECT_THAT(error_of("[member.1]\n[member.1]\n"), HasSubstr("stands there twice"));
+}
+
 }  // namespace
 }  // namespace voxcycle

@@ -69,6 +69,17 @@ TEST(VtkhdfFile, ZIsTheSlowestAxisInTheFile) {
   EXPECT_EQ(plain.grid.name(), "2x3x4");
 }
 
+TEST(VtkhdfFile, HoldsTheSpreadOfAnEnsemble) {
+  Example const example;
+  auto const path = fresh_directory("vtkhdf") + "/spread.vtkhdf";
+  write_solution(path, {.grid = example.grid, .u = example.u, .spread = example.u});
+  std::filesystem::copy_file(path, path + ".h5");
+  auto const of = [&](std::string const& name) {
+    return read_voxel_field(path + ".h5:/VTKHDF/PointData/" + name).values;
+  };
+  EXPECT_EQ(of("spread"), of("u"));
+}
+
 TEST(VtkhdfFile, RefusesWhatIsNoImage) {
   Example const example;
   auto const path = example.save("a.vtkhdf");

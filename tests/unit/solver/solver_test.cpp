@@ -154,6 +154,34 @@ TEST(Solver, StartsFromTheNetworkWhereThatIsBetter) {
   EXPECT_EQ(bad.start.relative_residual, 1.0);
 }
 
+TEST(Solver, StartsFromTheMeanOfAnEnsemble) {
+  auto const one = load_model(checkpoint("one.h5", 0.01));
+  auto const other = load_model(checkpoint("other.h5", 0.04));
+  auto const start_of = [](Solver const& solver) { return solver.certify(layers(16)); };
+  at::Tensor const a = start_of(Solver({.model = one})).u;
+  at::Tensor const b = start_of(Solver({.model = other})).u;
+  EXPECT_GT(distance(a, b), 1e-3);
+  Solver const solver({.model = one, .more_members = {other}, .tolerance = 1e-10});
+  EXPECT_THAT(solver.model(), HasSubstr("mean of 2"));
+  auto const s = start_of(solver);
+  EXPECT_LT(distance(s.u, (a + b) / 2.0), tight);
+  at::Tensor const deviation = (a - b).abs() / std::sqrt(2.0);
+  EXPECT_LT(distance(s.start.deviation, deviation), tight);
+  EXPECT_NEAR(s.start.spread.value_or(0.0), (deviation.norm() / s.u.norm()).item<double>(), tight);
+  auto const solved = solver.solve(layers(16));
+  EXPECT_TRUE(solved.converged && solved.start.from_network);
+  EXPECT_LT(distance(solved.u, layered_solution(16)), 1e-8);
+  EXPECT_FALSE(start_of(Solver({.model = one})).start.spread);
+
+  auto const third = load_model(
+      checkpoint("third.h5", 0.01, "run.seed", "1", 0.0, "2, 0, flux, flux, flux, flux"));
+  EXPECT_THAT(
+      [&] {
+        Solver({.model = one, .more_members = {other, third}});
+      },
+      ThrowsMessage<Error>(HasSubstr("third.h5 was trained for the boundary '2, 0,")));
+}
+
 TEST(Solver, UnitsOfTheCoefficientDoNotMatterToTheNetwork) {
   at::Tensor const nu = layers(16) + 0.25 * at::rand({16, 16, 16}, at::kDouble);
   at::Tensor const f = at::rand({16, 16, 16}, at::kDouble);
