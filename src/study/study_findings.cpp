@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace voxcycle {
 namespace {
@@ -31,14 +32,18 @@ std::string sentence_of(Study const& study, StudyGroup const& group) {
   auto const within = " in " + format_seconds(group.seconds.mean) + ".";
   if (reached == 0) return group.label + " does not reach " + target + within;
   if (reached < runs) {
-    return format("Of %zu runs of %s, %zu reach ", runs, group.label.c_str(), reached) + target +
-           within;
+    return format("Of %zu runs of %s, %zu %s ", runs, group.label.c_str(), reached,
+                  reached == 1 ? "reaches" : "reach") +
+           target + within;
   }
-  auto const& [mean, low, high] = group.speedup;
+  auto [mean, low, high] = group.speedup;
   if (!std::isfinite(mean)) return "";
+  bool const later = mean < 1.0;
+  if (later) mean = 1.0 / mean, low = 1.0 / std::exchange(high, 1.0 / low);
   auto text = group.label + " reaches " + target + format(" %.1f", mean);
   if (runs > 1) text += format(" (%.1f to %.1f)", low, high);
-  return text + (study.target > 0 ? " times sooner than " + group.baseline : " times sooner") + ".";
+  text += later ? " times later" : " times sooner";
+  return text + (study.target > 0 ? " than " + group.baseline : "") + ".";
 }
 
 }  // namespace

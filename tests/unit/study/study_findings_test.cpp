@@ -20,6 +20,15 @@ TEST(Findings, SayHowMuchSoonerACycleIs) {
   EXPECT_THAT(doubts_of(study, groups), IsEmpty());
 }
 
+TEST(Findings, SayHowMuchLaterACycleIs) {
+  auto study = two_cases();
+  for (std::size_t const k : {1, 3}) {
+    for (auto& point : study.runs[k].curve) point.seconds *= 10.0;
+  }
+  EXPECT_THAT(findings_of(study, groups_of(study)),
+              ElementsAre(HasSubstr(" 1.6 (1.3 to 2.0) times later.")));
+}
+
 TEST(Findings, SayNothingOfATargetThatIsMetBeforeTraining) {
   auto study = two_cases();
   study.target = 1.0;  // direct is there before its first step
@@ -34,9 +43,10 @@ TEST(Findings, SayWhereTheyMissTheTargetAndWhereStepsDidHarm) {
   auto& cycle = study.runs[3];
   for (std::size_t k = 2; k < cycle.curve.size(); ++k) cycle.curve[k].rel_l2 = 0.2;
   auto const groups = groups_of(study);
-  EXPECT_THAT(findings_of(study, groups),
-              ElementsAre("Of 2 runs of cycle, 1 reach the relative L2 error at which direct ends "
-                          "(10.00 %) in 34.0 s."));
+  EXPECT_THAT(
+      findings_of(study, groups),
+      ElementsAre("Of 2 runs of cycle, 1 reaches the relative L2 error at which direct ends "
+                  "(10.00 %) in 34.0 s."));
   EXPECT_THAT(
       doubts_of(study, groups),
       ElementsAre(HasSubstr("cycle ended above the error with which it began on 16^3 (1 of 2 "
