@@ -155,7 +155,8 @@ void require_acquaintance(Command const& command) {
 /// @throws Error naming the first option that differs.
 void require_same_call(Invocation const& call, Command const& command) {
   Fingerprint options;
-  for (auto const& [key, value] : call.config.values().entries()) {
+  auto const settings = call.config.values();
+  for (auto const& [key, value] : settings.entries()) {
     // Machines may have less memory, and the same data elsewhere; threads are compared by train.
     bool const of_machine = key == "run.memory_limit" || key == "run.threads" ||
                             (key == "data.directory" && command.name != "generate");

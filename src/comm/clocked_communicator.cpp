@@ -3,6 +3,7 @@
 
 #include "voxcycle/core/timer.hpp"
 
+#include <cstdlib>
 #include <utility>
 
 #include <ATen/ATen.h>
@@ -125,6 +126,11 @@ std::unique_ptr<Communicator> ClockedCommunicator::split(int number) const {
 
 void ClockedCommunicator::barrier() const {
   clock_->time("barrier", {}, [&] { comm_.barrier(); });
+}
+
+void ClockedCommunicator::abort(int code) const noexcept {
+  comm_.abort(code);
+  std::abort();  // compilers do not take a virtual function's word for not returning
 }
 
 }  // namespace voxcycle

@@ -13,13 +13,13 @@ namespace voxcycle {
 namespace {
 
 /// A line of the table: whose errors these are.
-struct Row {
+struct NamedErrors {
   std::string name;
   Evaluation const& errors;
 };
 
-std::vector<Row> rows_of(EnsembleEvaluation const& e) {
-  std::vector<Row> rows;
+std::vector<NamedErrors> rows_of(EnsembleEvaluation const& e) {
+  std::vector<NamedErrors> rows;
   for (std::size_t k = 0; k < e.members.size(); ++k) {
     rows.push_back({"member " + std::to_string(k + 1), e.members[k]});
   }

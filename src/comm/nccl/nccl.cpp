@@ -48,7 +48,7 @@ struct Library {
   }
 };
 
-ncclDataType_t datatype_of(at::Tensor const& values) {
+ncclDataType_t nccl_type_of(at::Tensor const& values) {
   switch (values.scalar_type()) {
     case at::kLong:
       return ncclInt64;
@@ -65,7 +65,7 @@ ncclDataType_t datatype_of(at::Tensor const& values) {
   }
 }
 
-ncclRedOp_t operation_of(ReduceOperation operation) {
+ncclRedOp_t nccl_operation_of(ReduceOperation operation) {
   switch (operation) {
     case ReduceOperation::sum:
       return ncclSum;
@@ -139,7 +139,7 @@ class NcclCommunicator final : public Communicator {
     if (values.is_cpu()) return host_.broadcast(values, root);
     c10::DeviceGuard const guard(values.device());
     library_.check(library_.broadcast(values.data_ptr(), values.data_ptr(), count_of(values),
-                                      datatype_of(values), root, comm_, stream_of(current())),
+                                      nccl_type_of(values), root, comm_, stream_of(current())),
                    "ncclBroadcast");
   }
 
@@ -150,7 +150,7 @@ class NcclCommunicator final : public Communicator {
     at::Tensor gathered = at::empty(shape, values.options());
     c10::DeviceGuard const guard(values.device());
     library_.check(library_.all_gather(values.data_ptr(), gathered.data_ptr(), count_of(values),
-                                       datatype_of(values), comm_, stream_of(current())),
+                                       nccl_type_of(values), comm_, stream_of(current())),
                    "ncclAllGather");
     return gathered;
   }
@@ -207,10 +207,10 @@ class NcclCommunicator final : public Communicator {
   void reduce(at::Tensor const& values, ReduceOperation operation,
               DeviceStream const& queue) const {
     c10::DeviceGuard const guard(values.device());
-    library_.check(
-        library_.all_reduce(values.data_ptr(), values.data_ptr(), count_of(values),
-                            datatype_of(values), operation_of(operation), comm_, stream_of(queue)),
-        "ncclAllReduce");
+    library_.check(library_.all_reduce(values.data_ptr(), values.data_ptr(), count_of(values),
+                                       nccl_type_of(values), nccl_operation_of(operation), comm_,
+                                       stream_of(queue)),
+                   "ncclAllReduce");
   }
 
   std::unique_ptr<Communicator> owned_;
