@@ -78,7 +78,7 @@ class Info(harness.Case):
         dump = self.succeed("--dump-config").out
         sections = re.findall(r"^\[(\w+)\]$", dump, re.M)
         self.assertEqual(sections, ["run", "log", "problem", "data", "cycle", "network", "train", "lbfgs",
-                                    "ablate"])
+                                    "ensemble", "ablate"])
         # Each key has its meaning in the line above.
         keys = re.findall(r"^(#.*\n)?(\w+) =", dump, re.M)
         self.assertGreater(len(keys), 30)

@@ -41,9 +41,10 @@ TEST(TrainSummary, AStageHasItsBatchRatesAndMemory) {
             "time not known yet (train --dry-run predicts it)");
   // Coarser levels at three tenths; four processes double rates by the square root.
   all.rate_scaling = RateScaling::sqrt;
-  EXPECT_EQ(line(all, 1, 4, 0.0),
-            "16^3, 60.0 s, batch 8 in 4 micro-batches, muon at rate 0.02 (levels trained before: "
-            "0.006), 3.0 MiB per process");
+  EXPECT_EQ(
+      line(all, 1, 4, 0.0),
+      "16^3, 1 min 00 s, batch 8 in 4 micro-batches, muon at rate 0.02 (levels trained before: "
+      "0.006), 3.0 MiB per process");
   all.levels[0].optimizer = kLbfgs;
   EXPECT_THAT(line(all, 0, 1, 0.0), HasSubstr("lbfgs, 3.0 MiB"));
 }

@@ -84,7 +84,7 @@ TEST(Ensemble, MeanSpreadAndErrorsAreThoseByHand) {
 }
 
 TEST(Ensemble, ErrorsThatCancelMakeTheMeanWorthItsCost) {
-  auto const e = evaluated({0.1, -0.2, 0.4, -0.1});  // mean 0.05
+  auto const e = evaluated({0.1, -0.15, 0.4, -0.15});  // mean 0.05
   auto const f = figures_of(e);
   EXPECT_EQ(f.best, 0U);
   EXPECT_NEAR(f.over_members, 0.25, kRounding);
