@@ -64,7 +64,7 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
        micro_batches_of_rank(variant.batch, options.micro_batch_size, process_grid_.groups(),
                              process_grid_.group())) {
     data_.nu.push_back(pinned(at::exp(at::randn(grid.voxel_shape(micro_batch.size()), random))));
-    if (options.source.kind == SourceKind::sampled) {
+    if (options.source.varies()) {
       data_.f.push_back(pinned(at::randn(data_.nu.back().sizes(), random)));
     }
     if (needs_reference(options.loss)) {

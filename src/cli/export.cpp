@@ -32,7 +32,7 @@ void write_sample(std::string const& path, Invocation const& call, Model const& 
   Grid3 const grid = model.grids.back();
   ShardSet shards(shard_directory(call.config.text("data.directory"), "held_out", grid));
   HeldOutSet const set = read_held_out(shards, 0, std::min(kSamples, shards.samples()));
-  bool const sampled = model.source.kind == SourceKind::sampled;
+  bool const sampled = model.source.varies();
   VOXCYCLE_REQUIRE(set.f.defined() == sampled,
                    "the shards in " << call.config.text("data.directory")
                                     << (sampled ? " lack" : " have")
@@ -69,7 +69,7 @@ int export_model(Invocation const& call) {
   write_file_atomically(out, archive);
   std::printf("written: %s (%s), TorchScript: u = model(%s)\n", out.c_str(),
               format_bytes(static_cast<double>(archive.size())).c_str(),
-              model.source.kind == SourceKind::sampled ? "nu, f" : "nu");
+              model.source.varies() ? "nu, f" : "nu");
   if (call.has("sample")) write_sample(call.flags.at("sample"), call, model);
   return 0;
 }

@@ -8,6 +8,7 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/tensor_values.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/field/formula.hpp"
 #include "voxcycle/io/field_file.hpp"
 #include "voxcycle/io/vtkhdf_file.hpp"
 #include "voxcycle/solver/solver.hpp"
@@ -42,13 +43,18 @@ std::string text_of_either(Invocation const& call, char const* flag, char const*
   return call.config.given(key) ? call.config.text(key) : "";
 }
 
-/// The source, a number or a file; "" for none.
+/// The source, a number, a file or a formula; "" for none.
 std::string source_text(Invocation const& call) {
   auto const text = text_of_either(call, "f", "problem.source");
   VOXCYCLE_REQUIRE(text != "sampled",
-                   "a sampled source is one of training. Give that of your field: --f NUMBER or "
-                   "--f FILE.");
+                   "a sampled source is one of training. Give that of your field: --f NUMBER, "
+                   "--f FILE or --f FORMULA.");
   return text;
+}
+
+/// A file of the name goes before.
+bool is_formula_of_source(std::string const& text) {
+  return !std::filesystem::exists(text) && is_formula(text);
 }
 
 /// The axes given are those of the files that do not tell themselves. Where all do, reading says
@@ -56,7 +62,8 @@ std::string source_text(Invocation const& call) {
 VoxelFieldOptions field_options(Invocation const& call, std::string const& location) {
   VoxelFieldOptions options{.axes = text_of(call, "axes", "xyz")};
   auto const source = source_text(call);
-  bool const is_file = !source.empty() && !parse_number<double>(source);
+  bool const is_file =
+      !source.empty() && !parse_number<double>(source) && !is_formula_of_source(source);
   bool const of_another = !has_own_axes(call.flags.at("nu")) || (is_file && !has_own_axes(source));
   if (has_own_axes(location) && of_another) options.axes = "xyz";
   if (call.has("spacing")) options.spacing = parse_spacing("--spacing", call.flags.at("spacing"));
@@ -87,13 +94,17 @@ void require_same_spacing(std::string const& location, VoxelField const& f, Grid
   }
 }
 
-/// --f NUMBER|FILE (or problem.source); nothing for 0.
+/// --f NUMBER|FILE|FORMULA (or problem.source); nothing for 0.
 std::optional<at::Tensor> source_field(Invocation const& call, Grid3 const& grid) {
   auto const text = source_text(call);
   if (text.empty()) return {};
   if (auto const value = parse_number<double>(text)) {
     if (*value == 0.0) return {};
     return at::full({}, *value, at::kDouble);
+  }
+  if (is_formula_of_source(text)) {
+    auto const values = formula_values(text, grid);
+    return at::tensor(values, at::kDouble).view(at::IntArrayRef(grid.voxels.data(), 3));
   }
   auto const options = field_options(call, text);
   // Without a name it would be nu.
@@ -298,8 +309,9 @@ Command solve_command() {
             "relative residual to reach (default: 1e-8), and an error proven to be below 1e-4 "
             "where rounding lets it"},
            {"iterations", "N", "most iterations (default: 500)"},
-           {"f", "NUMBER|FILE",
-            "source (or problem.source; default: 0); of FILE.vtkhdf the cell array f"},
+           {"f", "NUMBER|FILE|FORMULA",
+            "source (or problem.source; default: 0); of FILE.vtkhdf the cell array f; a formula "
+            "in x, y, z, which --spacing scales, such as 8*sin(pi*x)"},
            {"bc", "A,B,...", "faces x-, x+, y-, y+, z-, z+: a value or flux (or problem.boundary)"},
            {"certify", "",
             "stop after bounding the error of the network's solution (without one, the lift's)"},

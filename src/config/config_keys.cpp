@@ -91,8 +91,9 @@ std::vector<ConfigKey> all_config_keys() {
        "edges of the box along x, y, z in units of the longest; voxels are cubes, so that every "
        "level must have a whole number of them along each edge"},
       {"problem.source", to_string(train.source),
-       "right-hand side f: a number (constant), or 'sampled' (smooth, random, another one for each "
-       "sample, seen by the network)"},
+       "right-hand side f: a number (constant), 'sampled' (smooth, random, another one for each "
+       "sample), or a formula in x, y, z, in units of the box's longest edge, such as "
+       "8*sin(pi*x) (muParser's notation); the network sees f that is not constant"},
 
       {"data.directory", data.directory, "where the shards are: <split>/<grid>/shard-*.h5"},
       {"data.family", family.name, "coefficient family: " + join(family_names())},

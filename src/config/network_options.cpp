@@ -100,7 +100,7 @@ NetworkOptions network_options(Config const& config) {
   auto cycle_levels = config.integers("cycle.levels", 1, kMaxLevel);
   cycle_levels.erase(std::unique(cycle_levels.begin(), cycle_levels.end()), cycle_levels.end());
   NetworkOptions options{.name = config.text("network.name"),
-                         .inputs = source_of(config).kind == SourceKind::sampled ? 2 : 1,
+                         .inputs = source_of(config).varies() ? 2 : 1,
                          .channels = config.integer_map("network.channels"),
                          .norm = parse_norm(config.text("network.norm")),
                          .smoothing = static_cast<int>(config.integer("network.smoothing", 0, 16)),

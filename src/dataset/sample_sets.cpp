@@ -40,7 +40,7 @@ ShardInfo problem_info(DatasetOptions const& options, std::string const& split, 
   info.grid = grid;
   info.boundary = to_string(options.boundary);
   info.source = to_string(options.source);
-  info.has_source = options.source.kind == SourceKind::sampled;
+  info.has_source = options.source.varies();
   info.has_reference = split == "held_out" || options.train_references;
   if (info.has_reference) info.reference_tolerance = options.reference_tolerance;
   return info;

@@ -2,6 +2,7 @@
 #include "voxcycle/dataset/sample_source.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/field/formula.hpp"
 #include "voxcycle/field/source.hpp"
 
 namespace voxcycle {
@@ -57,8 +58,13 @@ ShardSample make_sample(CoefficientFamily const& family, ShardInfo const& info, 
   sample.nu.resize(static_cast<std::size_t>(info.grid.voxel_count()));
   family.evaluate(sample.omega, info.grid, sample.nu);
   if (info.has_source) {
-    sample.f.resize(sample.nu.size());
-    sample_source(info.seed, index, info.grid, sample.f);
+    auto const source = parse_source(info.source);
+    if (source.kind == SourceKind::formula) {
+      sample.f = formula_values(source.formula, info.grid);
+    } else {
+      sample.f.resize(sample.nu.size());
+      sample_source(info.seed, index, info.grid, sample.f);
+    }
   }
   return sample;
 }

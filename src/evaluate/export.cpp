@@ -90,7 +90,7 @@ std::string metadata_of(ExportOptions const& options) {
 }  // namespace
 
 std::string export_network(Network const& network, ExportOptions const& options) {
-  bool const sampled = options.source.kind == SourceKind::sampled;
+  bool const sampled = options.source.varies();
   auto const model = script_module(
       {.name = sampled ? "ModelOfNuAndF" : "ModelOfNu",
        .attributes = {{"network", script_module(network, script_frame(options))._ivalue()},

@@ -5,6 +5,7 @@
 #include "voxcycle/core/exact_math.hpp"
 #include "voxcycle/core/random.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/field/formula.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,7 +16,8 @@
 namespace voxcycle {
 namespace {
 
-constexpr int kModes = 3;  // an axis
+constexpr int kModes = 3;               // an axis
+constexpr std::int64_t kSizeGrid = 32;  // on which the size of a formula is found
 /// Keeps the coefficients apart from all else that is drawn from the seed.
 constexpr std::uint64_t kStream = 0x736f75726365U;
 
@@ -60,16 +62,33 @@ std::vector<double> coefficients(std::uint64_t seed, std::int64_t index) {
 
 Source parse_source(std::string_view text) {
   if (text == "sampled") return {SourceKind::sampled, 0.0};
-  auto const value = parse_number<double>(text);
-  VOXCYCLE_REQUIRE(value && std::isfinite(*value),
-                   "source '" << text
-                              << "' is neither a finite number nor 'sampled'. Write the "
-                                 "constant value of f, 0 for none, or sampled.");
-  return {SourceKind::constant, *value == 0.0 ? 0.0 : *value};  // no -0
+  if (auto const value = parse_number<double>(text); value && std::isfinite(*value)) {
+    return {SourceKind::constant, *value == 0.0 ? 0.0 : *value};  // no -0
+  }
+  std::string const formula(text);
+  try {
+    require_formula(formula);
+  } catch (Error const& problem) {
+    throw Error("source '" + formula +
+                "' is neither a finite number nor 'sampled' nor a formula. Write the constant "
+                "value of f, 0 for none, sampled, or a formula such as 8*sin(pi*x). (" +
+                problem.what() + ")");
+  }
+  return {.kind = SourceKind::formula, .formula = formula};
+}
+
+double source_size(Source const& source) {
+  if (source.kind == SourceKind::constant) return std::abs(source.value);
+  if (source.kind == SourceKind::sampled) return source_rms;
+  double squares = 0.0;
+  auto const values = formula_values(source.formula, Grid3::cube(kSizeGrid));
+  for (double const value : values) squares += value * value;
+  return std::sqrt(squares / static_cast<double>(values.size()));
 }
 
 std::string to_string(Source const& source) {
   if (source.kind == SourceKind::sampled) return "sampled";
+  if (source.kind == SourceKind::formula) return source.formula;
   return shortest_text(source.value);
 }
 

@@ -37,7 +37,7 @@ struct SmoothFunction : torch::autograd::Function<SmoothFunction> {
 
 double solution_size(Boundary const& boundary, Source const& source) {
   constexpr double of_unit_source = 1.0 / 8.0;
-  double const f = source.kind == SourceKind::sampled ? source_rms : std::abs(source.value);
+  double const f = source_size(source);
   double low = std::numeric_limits<double>::infinity(), high = -low;
   for (Face const& face : boundary.faces) {
     if (face.kind != FaceKind::dirichlet) continue;

@@ -9,13 +9,13 @@ namespace voxcycle {
 
 SourceTerm::SourceTerm(Grid3 const& grid, Source const& source, at::Device device)
     : grid_(grid), source_(source) {
-  if (source_.kind != SourceKind::constant || source_.is_zero()) return;
+  if (source_.varies() || source_.is_zero()) return;
   load_ = load_of_source(source_.value, grid_).to(device);
 }
 
 std::optional<at::Tensor> SourceTerm::load(at::Tensor const& f, at::ScalarType type) const {
   if (source_.is_zero()) return std::nullopt;
-  if (source_.kind == SourceKind::constant) return load_.to(type);
+  if (!source_.varies()) return load_.to(type);
   return load_of_source(f, grid_);
 }
 

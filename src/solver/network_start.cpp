@@ -29,11 +29,11 @@ double unit_of(at::Tensor const& nu) {
 }
 
 /// What to multiply f by, and u with it, where u is linear in f: networks know sources of
-/// source_rms. A power of two, 1 near it.
-double gain_of(at::Tensor const& f) {
+/// `size`. A power of two, 1 near it.
+double gain_of(at::Tensor const& f, double size) {
   double const rms = f.norm().item<double>() / std::sqrt(static_cast<double>(f.numel()));
   bool const sound = rms > 0.0 && std::isfinite(rms);
-  return sound ? std::exp2(std::round(std::log2(source_rms / rms))) : 1.0;
+  return sound ? std::exp2(std::round(std::log2(size / rms))) : 1.0;
 }
 
 double longest_edge(Grid3 const& grid) {
@@ -43,8 +43,8 @@ double longest_edge(Grid3 const& grid) {
 /// Whether nu has a unit that the network knows: of the family, or by a source of one value beside
 /// unequal ones on the boundary.
 bool has_unit(Model const& model) {
-  bool const by_source = model.source.kind == SourceKind::constant && model.source.value != 0.0 &&
-                         model.boundary.has_different_values();
+  bool const by_source =
+      !model.source.varies() && model.source.value != 0.0 && model.boundary.has_different_values();
   return by_source || model.has_unit;
 }
 
@@ -92,9 +92,9 @@ NetworkStart::SeenSource NetworkStart::seen_source(Equation const& e, double uni
   bool const linear = !model_->boundary.has_different_values();
   double const scale = longest_edge(e.problem.grid) * longest_edge(e.problem.grid) / unit;
   double const value = e.constant * scale;
-  if (trained.kind == SourceKind::sampled) {
+  if (trained.varies()) {
     at::Tensor const f = e.f.defined() ? e.f * scale : at::full_like(e.nu, value);
-    double const gain = linear ? gain_of(f) : 1.0;
+    double const gain = linear ? gain_of(f, source_size(trained)) : 1.0;
     return {(gain == 1.0 ? f : f * gain).to(at::kFloat), gain};
   }
   bool const uniform = !e.f.defined();

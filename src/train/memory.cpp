@@ -73,7 +73,7 @@ class RehearsedStage {
  private:
   void keep(std::int64_t bytes) { kept_.push_back(at::empty({bytes}, of(at::kByte))); }
   at::TensorOptions of(at::ScalarType type) const { return at::device(o_.device).dtype(type); }
-  bool has_source() const { return o_.source.kind == SourceKind::sampled; }
+  bool has_source() const { return o_.source.varies(); }
   bool searches() const { return plan_.optimizer == kLbfgs; }
   std::int64_t pair_bytes() const { return o_.dtype == at::kDouble ? 16 : 8; }
   LocalBatch batch() const;

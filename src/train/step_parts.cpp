@@ -86,7 +86,7 @@ std::vector<LossInput> local_inputs(BatchContext const& c, ForwardContext const&
   if (micro_batches.empty()) {
     at::Tensor const none = at::empty(c.grid.voxel_shape(0), type);
     micro_batches.push_back(
-        {{}, none, c.source == SourceKind::sampled ? none : at::Tensor(), {}, {}, {}});
+        {{}, none, c.source == SourceKind::constant ? at::Tensor() : none, {}, {}, {}});
   }
   return micro_batches;
 }

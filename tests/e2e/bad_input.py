@@ -102,7 +102,7 @@ class CommandLine(Refusal):
             ("network.adaptation", "maybe", "deepen, no"),
             ("problem.boundary", "1, 0", "6"),
             ("problem.boundary", "1, nan, flux, flux, flux, flux", "problem.boundary"),
-            ("problem.source", "x", ["problem.source", "sampled"]),
+            ("problem.source", "w", ["problem.source", "sampled"]),
             ("problem.source", "inf", "problem.source"),
             ("data.modes", "7", "<= 6"),
             ("data.train_references", "maybe", "no, yes"),

@@ -109,6 +109,10 @@ class Figures(Solve):
         again = self.solve(ones, "--bc", "flux, flux, 0, 0, flux, flux", "--f", f,
                            "--spacing", "0.25, 0.5, 0.125", "--tol", "1e-12")
         self.assertEqual(again["flow_into_faces"], figures["flow_into_faces"])
+        by_formula = self.solve(ones, "--bc", "flux, flux, 0, 0, flux, flux", "--f", "12*x",
+                                "--spacing", "0.25, 0.5, 0.125", "--tol", "1e-12")  # 12 in the mean
+        for flow in by_formula["flow_into_faces"][2:4]:
+            self.assertAlmostEqual(flow, 2 * figures["flow_into_faces"][2], delta=AGREEMENT)
         again = self.solve(ones, "--problem.boundary", "flux, flux, 0, 0, flux, flux",
                            "--problem.source", "6", "--spacing", "0.25, 0.5, 0.125", "--tol",
                            "1e-12")
@@ -231,6 +235,7 @@ class Refusals(Solve):
             (("--nu", nu, "--iterations", "0"), ["--iterations"]),
             (("--nu", nu, "--bc", "1, 0"), ["--bc", "6"]),
             (("--nu", nu, "--f", big), ["big.npy", "8x8x8", "4x4x4"]),
+            (("--nu", nu, "--f", "1/(x-x)"), ["1/(x-x)", "not finite"]),
             (("--nu", nu, "--f", "1", "--bc", "flux, flux, flux, flux, flux, flux"),
              ["no solution"]),
             (("--nu", nu, "--model", "none.h5"), ["none.h5 does not exist"]),

@@ -66,6 +66,7 @@ VENDORS = [
     vendor(r"zlib\.h", "io"),
     vendor(r"fftw3.*\.h", "solver"),
     vendor(r"boost/random(/.*|\.hpp)", "field"),
+    vendor(r"muParser\.h", "field"),
     vendor(r"boost/program_options(/.*|\.hpp)", "config cli"),
     vendor(r"nlohmann/json\.hpp", "core", "core"),
     vendor(r"boost/version\.hpp", "cli"),

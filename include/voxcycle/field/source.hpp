@@ -12,14 +12,18 @@ namespace voxcycle {
 
 enum class SourceKind {
   constant,  ///< f has one value everywhere in every sample
-  sampled    ///< every sample has a smooth random f of its own (sample_source)
+  sampled,   ///< every sample has a smooth random f of its own (sample_source)
+  formula    ///< f is a function of the place, the same one in every sample (formula_values)
 };
 
 /// Right-hand side f of -div(nu grad u) = f, constant within a voxel.
 struct Source {
   SourceKind kind = SourceKind::constant;
-  double value = 0.0;  ///< of a constant source
+  double value = 0.0;     ///< of a constant source
+  std::string formula{};  ///< of a source by formula
 
+  /// Whether f differs from voxel to voxel: samples then hold it, and the network sees it.
+  bool varies() const { return kind != SourceKind::constant; }
   bool is_zero() const { return kind == SourceKind::constant && value == 0.0; }
   bool operator==(Source const&) const = default;
 };
@@ -28,7 +32,11 @@ struct Source {
 /// two faces of value 0 makes a parabola of height 1.
 constexpr double source_rms = 8.0;
 
-/// Parses a finite number or "sampled". @throws Error for anything else.
+/// A typical |f|: of a sampled source source_rms, of a formula the root of its mean square on the
+/// unit cube.
+double source_size(Source const& source);
+
+/// Parses a finite number, "sampled" or a formula in x, y and z. @throws Error for anything else.
 Source parse_source(std::string_view text);
 /// The inverse of parse_source.
 std::string to_string(Source const& source);

@@ -39,7 +39,7 @@ struct BatchContext {
   Grid3 grid;
   at::ScalarType dtype;  ///< of convolutions
   std::int64_t micro_batch_size;
-  SourceKind source = SourceKind::constant;                    ///< sampled: the network sees f, too
+  SourceKind source = SourceKind::constant;  ///< of another the network sees f, too
   at::MemoryFormat layout = at::MemoryFormat::ChannelsLast3d;  ///< see ForwardContext
   bool recompute = false;                                      ///< see ForwardContext
 };

@@ -56,6 +56,17 @@ TEST(SampleSource, FreshSamplesHaveTheBytesOfStoredOnes) {
   }
 }
 
+TEST(SampleSource, AFormulaIsTheSameInAllSamples) {
+  auto family = family_of("kl");
+  ShardInfo info = info_of(*family, 2);
+  info.source = "x + 2*y";
+  auto const samples = fresh_samples(std::move(family), info, 0);
+  auto const a = samples->read(0, ReadReference::no), b = samples->read(1, ReadReference::no);
+  EXPECT_NE(a.nu, b.nu);
+  EXPECT_EQ(a.f, b.f);
+  EXPECT_FLOAT_EQ(a.f[0], 3.0F / 12) << "at the first voxel's centre";
+}
+
 TEST(SampleSource, SamplesAndTheirSourcesDiffer) {
   auto family = family_of("kl");
   auto const info = info_of(*family, 2);

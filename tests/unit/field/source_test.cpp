@@ -33,14 +33,23 @@ TEST(Source, TextAndBack) {
   EXPECT_EQ(to_string(Source{}), "0");
   EXPECT_EQ(parse_source("-2.5").value, -2.5);
   EXPECT_FALSE(parse_source("sampled").is_zero());
-  for (char const* text : {"0", "-2.5", "0.1", "1e+100", "sampled"}) {
+  for (char const* text : {"0", "-2.5", "0.1", "1e+100", "sampled", "8*sin(pi*x)"}) {
     EXPECT_EQ(to_string(parse_source(text)), text);
   }
-  for (char const* text : {"", "nan", "inf", "1 ", "1x", "samples"}) {
+  EXPECT_TRUE(parse_source("x").varies());
+  EXPECT_FALSE(parse_source("3").varies());
+  for (char const* text : {"", "nan", "inf", "1x", "samples", "x +"}) {
     EXPECT_THAT([&] { parse_source(text); },
                 ThrowsMessage<Error>(HasSubstr("neither a finite number nor 'sampled'")))
         << text;
   }
+}
+
+TEST(Source, Size) {
+  EXPECT_EQ(source_size(parse_source("-2.5")), 2.5);
+  EXPECT_EQ(source_size(parse_source("sampled")), source_rms);
+  // At midpoints the mean square of a sine's whole period is 1/2.
+  EXPECT_NEAR(source_size(parse_source("3*sin(2*pi*y)")), 3 * std::sqrt(0.5), 1e-6);
 }
 
 TEST(Source, IsAFunctionOfSeedAndIndex) {
