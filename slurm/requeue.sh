@@ -6,6 +6,11 @@
 # a node failure (--requeue), it goes on from the last checkpoint, at most train.checkpoint_seconds
 # and a step old.
 
+# SITE: what the program was built with, where that has to be loaded.
+# module load gcc openmpi hdf5
+# SITE: the network between nodes, where MPI or NCCL would take another.
+# export OMPI_MCA_btl_tcp_if_include=ib0 NCCL_SOCKET_IFNAME=ib0
+
 voxcycle=${VOXCYCLE:-build/release/voxcycle}
 # How processes are started; mpirun works, too: VOXCYCLE_LAUNCHER=mpirun
 read -ra launcher <<<"${VOXCYCLE_LAUNCHER:-srun --mpi=pmix}"
@@ -37,6 +42,10 @@ preempted() {
 # ended before it could.
 run_or_requeue() {
   local status=0 asked=no child guard
+  if [[ -z $job ]]; then
+    echo "$0 works inside a job. Submit it: sbatch $0 CONFIG" >&2
+    return 2
+  fi
   "$@" &
   child=$!
   # A job that its time limit ends does not come back by itself.
