@@ -46,10 +46,12 @@ run_or_requeue() {
     echo "$0 works inside a job. Submit it: sbatch $0 CONFIG" >&2
     return 2
   fi
+  trap 'asked=yes' USR1 # the child does not run yet
   "$@" &
   child=$!
   # A job that its time limit ends does not come back by itself.
   trap 'asked=yes; kill -USR1 "$child"; (sleep 45; scontrol requeue "$job") & guard=$!' USR1
+  [[ $asked == no ]] || kill -USR1 $$
   # A trapped signal ends wait early.
   wait "$child" || status=$?
   while kill -0 "$child" 2>/dev/null; do

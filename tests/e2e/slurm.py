@@ -11,7 +11,8 @@ from pathlib import Path
 
 import harness
 
-REQUEUE = Path(__file__).resolve().parents[2] / "slurm/requeue.sh"
+SCRIPTS = Path(__file__).resolve().parents[2] / "slurm"
+REQUEUE = SCRIPTS / "requeue.sh"
 
 # Ends with the status named once it is asked to stop; with none it goes on to its own end.
 PROGRAM = """#!/usr/bin/env bash
@@ -79,6 +80,17 @@ class Slurm(harness.Case):
         self.assertEqual(self.job("0", "0", **preempted), (0, False))
         before = {**preempted, "PREEMPTED": "2026-01-01T03:04:05"}  # an earlier start
         self.assertEqual(self.job("0", "1", **before), (1, False))
+
+    def test_outside_of_slurm_nothing_starts(self):
+        (self.scratch / "slurm").symlink_to(SCRIPTS)
+        outside = {name: value for name, value in os.environ.items() if not name.startswith("SLURM")}
+        for name in ("train", "generate", "scale"):
+            done = subprocess.run(
+                ["bash", f"slurm/{name}.sbatch", "small.cfg"], cwd=self.scratch, capture_output=True, text=True,
+                env={**outside, "VOXCYCLE": "./program", "VOXCYCLE_LAUNCHER": "env"})
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(f"Submit it: sbatch slurm/{name}.sbatch CONFIG", done.stderr)
+            self.assertFalse((self.scratch / "started").exists())
 
     def test_only_srun_is_told_of_the_cores_of_a_process(self):
         for launcher, told in (("srun --mpi=pmix", "4"), ("mpirun", "none")):
