@@ -34,7 +34,7 @@ cp "$build/voxcycle" "$build/tests/gpu_tests" "$bundle/bin/"
 cp -L "$(command -v orterun)" "$bundle/bin/mpirun"
 cp -L "$(command -v orted)" "$bundle/bin/"
 cp "$source_root/tests/gpu/run_all.sh" "$bundle/bin/"
-cp "$here/environment.sh" "$here/stoppable.sh" "$here/voxcycle" "$here/run_gpu_tests" "$bundle/"
+cp "$here/environment.sh" "$here/stoppable.sh" "$here/orted.sh" "$here/voxcycle" "$here/run_gpu_tests" "$bundle/"
 cp -r "$source_root/configs" "$source_root/LICENSE" "$bundle/"
 
 # ---- Open MPI's plugins --------------------------------------------------------------------------
