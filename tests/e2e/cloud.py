@@ -117,12 +117,21 @@ class Cloud(harness.Case):
         for link in ("lo", "eth0"):
             sh("ip", "-n", name, "link", "set", link, "up")
         self.names.append(f"10.99.0.{number} {name}")
-        configuration = self.keys / name
-        configuration.write_text(
+        (self.keys / name).write_text(
             f"{settings}\nHostKey {self.keys}/host\nAuthorizedKeysFile {self.keys}/user.pub\nStrictModes no\n"
             f"PidFile none\nUsePAM no\nPermitRootLogin prohibit-password\n")
-        self.background(self.on(name, "sh", "-c", f"{before} && exec /usr/sbin/sshd -D -f {configuration}"))
+        self.boot(name, before)
+
+    def boot(self, name, before="true"):
+        daemon = f"{before} && exec /usr/sbin/sshd -D -f {self.keys / name}"
+        self.background(self.on(name, "sh", "-c", daemon))
         harness.wait_for(lambda: self.listens(name, 22), 10)
+
+    def lose(self, name):
+        """What a machine does whose power fails."""
+        for process in subprocess.run(["ip", "netns", "pids", name], capture_output=True, text=True,
+                                      check=True).stdout.split():
+            os.kill(int(process), signal.SIGKILL)
 
     def on(self, name, *command):
         return ["ip", "netns", "exec", name, "unshare", "--uts", "sh", "-c",
@@ -172,16 +181,25 @@ class Cloud(harness.Case):
         self.wait_until(server, lambda: self.listens(name, 80))
         return notice, server
 
-    def test_a_preempted_training_goes_on(self):
+    def test_a_lost_and_preempted_training_goes_on(self):
         for name in ("one", "two"):
             self.host(name)
         self.replace("/etc/hosts", "\n".join(self.names) + "\n")
         generated = self.launch(["one", "two"], "generate", "--config", "small.cfg").wait(MOST_SECONDS)
         self.assertEqual(generated.status, 0, generated.text)
-        notice, server = self.offer("aws", "two")
 
         training = self.launch(["one", "two"], "train", "--config", "small.cfg")
         self.wait_until(training, lambda: self.steps_done() >= 2, MOST_SECONDS)
+        self.lose("two")
+        lost = training.wait(MOST_SECONDS)
+        self.assertEqual(lost.status, harness.STOPPED, lost.text)
+        self.assertIn("start: two was lost", lost.err)
+        self.boot("two")
+        reached = self.steps_done()
+
+        notice, server = self.offer("aws", "two")
+        training = self.launch(["one", "two"], "train", "--config", "small.cfg")
+        self.wait_until(training, lambda: self.steps_done() >= reached + 2, MOST_SECONDS)
         # However fast it trains, the notice comes in its midst.
         ranks = self.ranks()
         self.assertEqual(len(ranks), 2)
