@@ -135,7 +135,7 @@ if [[ -f ${voxcycle%/*}/bundle.txt ]]; then
   # shellcheck source=src/bundle/environment.sh
   . "${voxcycle%/*}/environment.sh"
   # The libraries of the bundle are not ssh's.
-  options+=(--mca plm_rsh_agent "env -u LD_LIBRARY_PATH ssh" --mca orte_launch_agent "$bundle/orted")
+  options+=(--mca plm_rsh_agent "env -u LD_LIBRARY_PATH ssh" --mca orte_launch_agent "$bundle/orted.sh")
 fi
 if ((EUID == 0)); then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
 # Ranks hold several threads each, and a waiting rank gives its core to the others.

@@ -42,7 +42,7 @@ export PATH=$bundle/bin:$PATH
 export OPAL_PREFIX=$bundle OPAL_SYSCONFDIR=$bundle/etc HWLOC_PLUGINS_PATH=$bundle/etc
 export PMIX_LIBDIR=$bundle/lib
 # Without ssh Open MPI starts processes on this machine alone, if told so.
-if ! type -P ssh rsh >/dev/null; then export OMPI_MCA_plm=${OMPI_MCA_plm:-isolated}; fi
+if ! type -P ssh >/dev/null && ! type -P rsh >/dev/null; then export OMPI_MCA_plm=${OMPI_MCA_plm:-isolated}; fi
 if ((EUID == 0)); then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
