@@ -134,6 +134,7 @@ options=()
 if [[ -f ${voxcycle%/*}/bundle.txt ]]; then
   # shellcheck source=src/bundle/environment.sh
   . "${voxcycle%/*}/environment.sh"
+  [[ $bundle != *' '* ]] || fail "MPI starts no daemons from a path with a blank: $bundle. Move the bundle."
   # The libraries of the bundle are not ssh's.
   options+=(--mca plm_rsh_agent "env -u LD_LIBRARY_PATH ssh" --mca orte_launch_agent "$bundle/orted.sh")
 fi

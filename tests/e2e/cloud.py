@@ -11,14 +11,16 @@ import shutil
 import signal
 import subprocess
 import sys
+import unittest.mock
 from pathlib import Path
 
+import bundle
 import harness
 
 CLOUD = Path(__file__).resolve().parents[2] / "slurm/cloud"
 APART = ["unshare", "--mount", "--net", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc"]
 IN_NAMESPACES = "VOXCYCLE_TEST_IN_NAMESPACES"
-STEPS = 40
+STEPS = 24
 MOST_SECONDS = 120  # of a start, a busy machine included
 VENDORS = ("aws", "google", "azure")
 
@@ -147,12 +149,12 @@ class Cloud(harness.Case):
                                  capture_output=True, text=True, check=True).stdout
         return f":{port:04X} 00000000:0000 0A" in sockets
 
-    def launch(self, hosts, *arguments, head="one"):
-        """slurm/cloud/start.sh, under way on `head`."""
+    def launch(self, hosts, *arguments, program=None):
+        """slurm/cloud/start.sh, under way on `one`."""
         (self.scratch / "hosts.txt").write_text("# the machines\n\n" + "".join(
             f"{name} slots=1\n" for name in hosts))
         path = f"{Path(harness.MPIEXEC).parent}:{os.environ['PATH']}"
-        return self.background(self.on(head, "env", f"PATH={path}", f"VOXCYCLE={harness.BINARY}",
+        return self.background(self.on("one", "env", f"PATH={path}", f"VOXCYCLE={program or harness.BINARY}",
                                        CLOUD / "start.sh", "hosts.txt", *arguments))
 
     def refuse(self, hosts, *expected, status):
@@ -254,6 +256,20 @@ class Cloud(harness.Case):
                     r"old has another build \(voxcycle 9\.9\.9, commit 123456789abc\) than one \(voxcycle ",
                     "also-two and two are one machine", r"the clock of late is -(99|1\d\d) s from",
                     r"bare cannot run voxcycle \(.*(No such file|not found).*\)\.", status=1)
+
+    def test_a_bundle_runs_where_no_mpi_is_installed(self):
+        made = self.scratch / "bundle"
+        sh(CLOUD.parents[1] / "src/bundle/make.sh", Path(harness.BINARY).resolve().parent, made)
+        self.host("one")
+        daemon = Path(shutil.which("orted")).resolve()
+        torch = bundle.torch_of(harness.BINARY)
+        self.host("two", f"mount --bind /dev/null {daemon}", f"SetEnv VOXCYCLE_TORCH_WHEEL={torch}")
+        self.replace("/etc/hosts", "\n".join(self.names) + "\n")
+        told = {"VOXCYCLE_TORCH_WHEEL": str(torch)}
+        with unittest.mock.patch.dict(os.environ, told):
+            result = self.launch(["one", "two"], "info", program=made / "voxcycle").wait(MOST_SECONDS)
+        self.assertEqual(result.status, 0, result.text)
+        self.assertRegex(result.out, "processes +2, MPI")
 
     def test_each_cloud_gives_its_notice(self):
         self.host("one")
