@@ -3,8 +3,8 @@
 any Slurm that is there."""
 
 import ctypes
-import getpass
 import os
+import pwd
 import shutil
 import signal
 import socket
@@ -89,7 +89,7 @@ class Cluster:
         key.touch(0o600)
         key.write_bytes(os.urandom(128))
         (self.root / "slurm.conf").write_text(CONFIG.format(
-            root=self.root, host=socket.gethostname().split(".")[0], user=getpass.getuser(),
+            root=self.root, host=socket.gethostname().split(".")[0], user=pwd.getpwuid(os.getuid()).pw_name,
             ports=free_ports(1 + len(NODES)), cpus=CPUS))
         (self.root / "gres.conf").write_text("Name=gpu File=/dev/null\n")
         if not Path("/sys/fs/cgroup/cgroup.controllers").exists():
