@@ -69,10 +69,9 @@ Source parse_source(std::string_view text) {
   try {
     require_formula(formula);
   } catch (Error const& problem) {
-    throw Error("source '" + formula +
-                "' is neither a finite number nor 'sampled' nor a formula. Write the constant "
-                "value of f, 0 for none, sampled, or a formula such as 8*sin(pi*x). (" +
-                problem.what() + ")");
+    throw Error(std::string("source ") + problem.what() +
+                " Write the constant value of f, 0 for none, sampled, or a formula such as "
+                "8*sin(pi*x).");
   }
   return {.kind = SourceKind::formula, .formula = formula};
 }

@@ -40,7 +40,7 @@ TEST(Source, TextAndBack) {
   EXPECT_FALSE(parse_source("3").varies());
   for (char const* text : {"", "nan", "inf", "1x", "samples", "x +"}) {
     EXPECT_THAT([&] { parse_source(text); },
-                ThrowsMessage<Error>(HasSubstr("neither a finite number nor 'sampled'")))
+                ThrowsMessage<Error>(HasSubstr("is no formula in x, y and z")))
         << text;
   }
 }
