@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/bench/step_trial.hpp"
+#include "voxcycle/comm/clocked_communicator.hpp"
 #include "voxcycle/comm/largest.hpp"
 #include "voxcycle/config/memory_check.hpp"
 #include "voxcycle/config/options.hpp"
@@ -7,10 +8,13 @@
 #include "voxcycle/core/memory.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/train/slow_precision.hpp"
+#include "voxcycle/train/waiting.hpp"
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/measure.hpp"
@@ -30,7 +34,10 @@ struct Contender {
   double first_loss = 0.0;
   OperatorCounts counts{};  ///< of the last warm-up
   StepTimes parts{};
-  double seconds = 0.0;  ///< median
+  double seconds = 0.0;      ///< median
+  double in_calls = 0.0;     ///< seconds of this process in collective calls, of all steps
+  double all_seconds = 0.0;  ///< of these steps
+  std::unique_ptr<WaitingCount> waiting{};
 };
 
 GradientMode parse_reduction(std::string const& name) {
@@ -65,19 +72,43 @@ std::int64_t rounds_of(BenchOptions const& o, StepTrial& trial) {
   return -largest_of(o.comm, -std::clamp<std::int64_t>(fitting, 1, bench_repeats(o)));
 }
 
-void take_turns(std::vector<Contender>& contenders, std::int64_t rounds, Communicator const& comm) {
+/// @param clocked  what the contenders compute with
+void take_turns(std::vector<Contender>& contenders, std::int64_t rounds, Communicator const& comm,
+                ClockedCommunicator& clocked) {
   auto const round = [&] {
     std::vector<double> seconds;
     for (auto& contender : contenders) {
       comm.barrier();
+      clocked.start_clock();
       StepResult result;
       seconds.push_back(seconds_of([&] { result = contender.trial->step(); }));
+      auto const calls = clocked.stop_clock();
       contender.parts += result.times;
+      contender.waiting->add(seconds.back(), calls);
+      for (auto const& call : calls) contender.in_calls += call.seconds;
+      contender.all_seconds += seconds.back();
     }
     return seconds;
   };
   auto const seconds = medians(rounds, round, /*warm_ups=*/0);
   for (std::size_t k = 0; k < contenders.size(); ++k) contenders[k].seconds = seconds[k];
+}
+
+/// What sums over processes take of a step, means over the processes.
+struct SumShares {
+  double waiting = 0.0;   ///< for the last of them to come
+  double exchange = 0.0;  ///< and then for the data
+};
+
+/// **Collective**.
+SumShares sum_shares(Contender const& contender, Communicator const& comm) {
+  auto const waited = contender.waiting->recent();
+  if (waited.empty()) return {};
+  at::Tensor sums = at::tensor({contender.in_calls, contender.all_seconds}, at::kDouble);
+  comm.all_reduce(sums, ReduceOperation::sum);
+  double const all = std::accumulate(waited.begin(), waited.end(), 0.0);
+  double const waiting = all / static_cast<double>(waited.size());
+  return {waiting, sums[0].item<double>() / sums[1].item<double>() - waiting};
 }
 
 /// The most that this process held there so far.
@@ -110,6 +141,18 @@ std::string add_profile(BenchOptions const& o, StepTrial& trial, Json& members) 
   return {};
 }
 
+/// Those of the run's own data, as train reads them.
+Mixture training_samples(TrainOptions const& options, Grid3 const& grid) {
+  std::vector<std::unique_ptr<SampleSource>> sets;
+  sets.push_back(options.fresh_samples
+                     ? options.fresh_samples(grid)
+                     : stored_samples(shard_directory(options.data, "train", grid)));
+  return {
+      std::move(sets),
+      {1.0},
+      {.seed = options.seed, .block = options.sample_block, .augmentation = options.augmentation}};
+}
+
 /// The plan of the grid's level, else of the finest one.
 LevelPlan const& level_at(TrainOptions const& options, Grid3 const& grid) {
   auto const found = std::find_if(options.levels.begin(), options.levels.end(),
@@ -124,8 +167,10 @@ struct StepBytes {
 };
 
 /// All that take turns, each with its first steps behind it.
+/// @param comm  what they compute with
 std::vector<Contender> contenders_of(BenchOptions const& o, TrainOptions const& options,
-                                     Grid3 const& grid, std::int64_t batch, StepBytes& bytes) {
+                                     Grid3 const& grid, std::int64_t batch,
+                                     Communicator const& comm, StepBytes& bytes) {
   MemoryFrame const frame = memory_frame(o.config, o.comm, o.device_memory);
   auto const memory = trial_memory(o.comm, frame);
   LevelPlan level{.grid = grid, .batch = batch, .optimizer = level_at(options, grid).optimizer};
@@ -137,8 +182,9 @@ std::vector<Contender> contenders_of(BenchOptions const& o, TrainOptions const& 
     auto const planned =
         require_memory(chosen, level, memory, frame.limit, "a step at " + grid.label());
     StepTrial::Variant const variant{batch, level.optimizer, chosen.reduction, level.recompute};
-    contenders.push_back(
-        {prefix, std::make_unique<StepTrial>(chosen, grid, variant, o.device_comm)});
+    contenders.push_back({prefix, std::make_unique<StepTrial>(chosen, grid, variant, comm)});
+    if (o.reads_samples) contenders.back().trial->read(training_samples(options, grid));
+    contenders.back().waiting = std::make_unique<WaitingCount>(o.comm);
     warm_up(contenders.back());
     if (contenders.size() > 1) return;
     bytes = {planned.bytes, largest_of(o.comm, peak_bytes(o.device))};
@@ -162,10 +208,11 @@ BenchResult bench_step(BenchOptions const& o) {
   require_spatial(options, grid, o.comm.size());
   std::int64_t const batch = o.batch.value_or(8);
   StepBytes bytes;
-  auto contenders = contenders_of(o, options, grid, batch, bytes);
+  ClockedCommunicator clocked(o.device_comm);
+  auto contenders = contenders_of(o, options, grid, batch, clocked, bytes);
   auto const& first = contenders.front();
   std::int64_t const rounds = rounds_of(o, *first.trial);
-  take_turns(contenders, rounds, o.comm);
+  take_turns(contenders, rounds, o.comm, clocked);
 
   auto members = Json::object({{"bench", "step"},
                                {"grid", grid.level()},
@@ -184,6 +231,9 @@ BenchResult bench_step(BenchOptions const& o) {
     for (auto const& [part, seconds] : contender.parts.named()) {
       add(contender.prefix + part + "_share", seconds / contender.parts.total());
     }
+    auto const [waiting, exchange] = sum_shares(contender, o.comm);
+    add(contender.prefix + "waiting_share", waiting);
+    add(contender.prefix + "exchange_share", exchange);
   }
   if (o.reductions.size() == 2) add("ratio", first.seconds / contenders[1].seconds);
   if (o.with_baseline) add("speedup", contenders.back().seconds / first.seconds);

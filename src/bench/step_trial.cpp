@@ -3,9 +3,13 @@
 
 #include "voxcycle/comm/device_choice.hpp"
 #include "voxcycle/core/memory.hpp"
+#include "voxcycle/core/timer.hpp"
 #include "voxcycle/grid/micro_batches.hpp"
 #include "voxcycle/network/network.hpp"
 #include "voxcycle/train/parameter_groups.hpp"
+
+#include <limits>
+#include <utility>
 
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
@@ -34,6 +38,7 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
                      Communicator const& comm)
     : options_(timed(options, variant)),
       grid_(grid),
+      batch_(variant.batch),
       process_grid_(ProcessGrid(comm, options.slabs).on(grid)),
       network_(network_on_device(options, grid)),
       averaged_(*network_, make_network(options.network, network_->problems())),
@@ -77,9 +82,27 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
   }
 }
 
+void StepTrial::read(Mixture samples) {
+  prefetch_.emplace(
+      std::move(samples),
+      PrefetchOptions{
+          .batch = batch_,
+          .micro_batch_size = options_.micro_batch_size,
+          .steps = std::numeric_limits<std::int64_t>::max(),
+          .ranks = process_grid_.groups(),
+          .rank = process_grid_.group(),
+          .references = needs_reference(options_.loss) ? ReadReference::yes : ReadReference::no,
+          .pinned = options_.device.is_cuda()});
+}
+
 StepResult StepTrial::step() {
   use_reproducible_convolutions(options_.reduction == GradientMode::exact);
-  return steps_.step(data_, 1e-4);
+  Timer const timer;
+  if (prefetch_) data_ = prefetch_->next();
+  double const waited = timer.seconds();
+  StepResult result = steps_.step(data_, 1e-4);
+  if (prefetch_) result.times.data = waited;
+  return result;
 }
 
 std::int64_t StepTrial::parameters() const {

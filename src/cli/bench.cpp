@@ -36,7 +36,7 @@ Registry<Subject> const kSubjects{
         {"step",
          {bench_step,
           Uses::devices_together,
-          {"grid", "batch", "reduction", "no-baseline", "profile", "repeats"}}},
+          {"grid", "batch", "reduction", "no-baseline", "profile", "read", "repeats"}}},
         {"loss", {bench_loss, Uses::device, {"grid", "batch", "repeats"}}},
         {"conv", {bench_conv, Uses::devices_together, {"grid", "batch", "channels", "repeats"}}},
         {"reference", {bench_reference, Uses::device, {"grid", "field"}}},
@@ -58,6 +58,7 @@ BenchResult measure(Invocation const& call, Subject const& subject) {
       .repeats = call.count("repeats"),
       .reductions = split_list(call.text("reduction", "exact")),
       .with_baseline = !call.has("no-baseline"),
+      .reads_samples = call.has("read"),
       .profile = call.text("profile"),
       .field = call.text("field")};
   if (place) {
@@ -102,6 +103,7 @@ Command bench_command() {
        {"reduction", "LIST", "step: exact, fast or exact,fast (side by side)"},
        {"no-baseline", "",
         "step: no step in float32 (on a CPU in torch's default layout) beside it"},
+       {"read", "", "step: the training samples, read as in training, instead of random fields"},
        {"profile", "FILE",
         "step: events of one more step for Perfetto; shares of time in the line"},
        {"samples", "N", "io: of the shard (default: 32)"},

@@ -15,18 +15,29 @@
 namespace voxcycle {
 namespace {
 
+ScalePart part_of(Invocation const& call) {
+  bool const submits = call.has("submit"), reports = call.has("report");
+  VOXCYCLE_REQUIRE(
+      !reports || !(submits || call.has("fresh")),
+      "--report shows what is measured, and --submit and --fresh measure. Choose one.");
+  return submits ? ScalePart::submit : reports ? ScalePart::report : ScalePart::measure;
+}
+
 int run_scale(Invocation const& call) {
   VOXCYCLE_REQUIRE(call.comm.size() == 1,
                    "scale starts its processes itself. Call it without mpirun.");
   require_outputs_of(call, {"json"});
   ScaleOptions options{.grid = call.count("grid"),
                        .batch = call.count("batch"),
-                       .rounds = call.count("rounds").value_or(2),
                        .in_space = call.has("space"),
-                       .cores = cores()};
+                       .cores = cores(),
+                       .part = part_of(call),
+                       .fresh = call.has("fresh")};
+  options.repeats = call.count("repeats").value_or(options.repeats);
   if (call.has("processes")) {
     options.processes = parse_process_counts("--processes", call.text("processes"));
   }
+  if (call.has("model")) options.network = call.text("model");
   if (call.has("launcher")) options.launcher = call.text("launcher");
   auto const report = scale(call.config, options);
   std::fputs(report.text.c_str(), stdout);
@@ -39,17 +50,23 @@ int run_scale(Invocation const& call) {
 Command scale_command() {
   return {
       "scale",
-      "strong and weak scaling of a training step, or its scaling in space, on random fields",
+      "strong and weak scaling of a training step, or its scaling in space, as one page",
       {{"processes", "LIST", "numbers of processes (default: 1,2,4,... up to the cores)"},
        {"grid", "N", "voxels along the longest edge (default: the finest level of the cycle)"},
        {"batch", "N", "global batch; of weak scaling on the first number (default: the level's)"},
-       {"rounds", "N", "times that each is measured, in turn; the faster counts (default: 2)"},
+       {"repeats", "N", "times that each is measured, by turns (default: 3)"},
        {"space", "",
         "instead: the batch on all processes together, each with a slab of every sample "
         "(run.spatial_processes)"},
+       {"model", "NETWORK",
+        "predict up to 4096 processes on a network: LATENCY,BANDWIDTH in microseconds and GB/s, or "
+        "a file of bench network --json"},
+       {"submit", "", "submit a Slurm job (slurm/scale.sbatch) for each number instead"},
+       {"report", "", "only write the page, from the measurements that are there"},
+       {"fresh", "", "measure anew what is there already"},
        {"launcher", "TEXT", "how to start {} processes (default: mpirun -n {} ...; '': none)",
         Empty::allowed},
-       {"json", "FILE", "where the figures go"}},
+       {"json", "FILE", "where the figures go as well"}},
       run_scale};
 }
 

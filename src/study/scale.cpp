@@ -3,36 +3,30 @@
 
 #include "voxcycle/config/memory_check.hpp"
 #include "voxcycle/config/options.hpp"
+#include "voxcycle/core/atomic_file.hpp"
+#include "voxcycle/core/build_info.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/json.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/grid/micro_batches.hpp"
 #include "voxcycle/study/runner.hpp"
-#include "voxcycle/study/scale_plan.hpp"
+#include "voxcycle/study/scale_model.hpp"
+#include "voxcycle/train/memory.hpp"
 
 #include <algorithm>
-#include <fstream>
+#include <cstdlib>
+#include <filesystem>
 #include <map>
-#include <set>
+#include <optional>
 
+#include "study/scale_report.hpp"
+#include "study/scale_study.hpp"
+#include "study/scale_submit.hpp"
 #include <ATen/Parallel.h>
 
 namespace voxcycle {
 namespace {
-
-std::vector<std::int64_t> process_counts(ScaleOptions const& options) {
-  auto counts = options.processes;
-  if (counts.empty()) {
-    for (int count = 1; count <= options.cores; count *= 2) counts.push_back(count);
-  }
-  for (std::size_t k = 1; k < counts.size(); ++k) {
-    VOXCYCLE_REQUIRE(counts[k] > counts[k - 1],
-                     "--processes: '" << counts[k] << "' is no larger number of processes than the "
-                                      << "one before. Give rising numbers from 1, e.g. 1,2,4.");
-  }
-  return counts;
-}
 
 /// Of each process: run.threads, else this machine's cores shared out to the most processes; with a
 /// launcher of the user's, who knows the machines, this process's own number.
@@ -43,151 +37,232 @@ int threads_of(Config const& config, ScaleOptions const& options, std::int64_t m
   return static_cast<int>(std::max<std::int64_t>(1, options.cores / most));
 }
 
-Json rows_json(std::vector<ScaleRow> const& rows) {
-  auto all = Json::array();
-  for (auto const& row : rows) {
-    all.push_back(Json::object({{"processes", row.run.processes},
-                                {"batch", row.run.batch},
-                                {"processes_a_sample", row.run.together},
-                                {"seconds", row.time.seconds},
-                                {"reduction_share", row.time.reduction},
-                                {"speedup", row.speedup},
-                                {"efficiency", row.efficiency}}));
-  }
-  return all;
-}
-
-/// A table of the result: its title, its name in JSON, and its runs.
-struct ScaleTable {
-  char const* title;
-  char const* name;
-  std::vector<ScaleRun> runs;
-};
-
-/// @throws Error unless the processes of every run can share out samples of the grid.
-std::vector<ScaleTable> tables_of(ScaleOptions const& options, TrainOptions const& training,
-                                  Grid3 const& grid, std::int64_t batch) {
-  Slabs const& slabs = training.slabs;
-  auto processes = process_counts(options);
-  if (!options.in_space) {
-    int const together = slabs.processes(grid);
-    for (auto const count : processes) {
-      VOXCYCLE_REQUIRE(count % together == 0,
-                       "run.spatial_processes = " << together
-                                                  << " needs multiples of it in --processes, not "
-                                                  << count << '.');
-    }
-    return {
-        {"strong scaling: the same batch", "strong", strong_scaling(processes, batch, together)},
-        {"weak scaling: the same samples per process", "weak",
-         weak_scaling(processes, batch, together)}};
-  }
-  if (options.processes.empty()) {
-    std::erase_if(processes, [&](std::int64_t count) {
-      return grid.voxels[0] % (2 * count) != 0;  // nobody asked for them
-    });
-  }
-  for (auto const count : processes) {
-    auto together = training;
-    together.slabs.count = static_cast<int>(count);
-    VOXCYCLE_REQUIRE(count == 1 || together.slabs.cut(grid),
-                     "--space: grids of " << grid.label()
-                                          << " are not shared out (run.spatial_above = "
-                                          << slabs.above << "). Give a larger --grid.");
-    require_spatial(together, grid, count);
-  }
-  return {{"space: the same batch, all processes together on each sample", "space",
-           space_scaling(processes, batch)}};
-}
-
 /// Steps of one size, timed by `voxcycle bench step`.
 class TimedSteps {
  public:
-  TimedSteps(Config const& config, std::string launcher, int threads, std::int64_t grid)
-      : runs_(config, ".scale", std::move(launcher), threads), grid_(grid) {}
+  TimedSteps(Config const& config, ScalePlan const& plan, std::string launcher, int threads)
+      : runs_(config, ".scale-" + std::to_string(plan.counts.front()), std::move(launcher),
+              threads),
+        plan_(plan),
+        threads_(threads) {}
 
-  ScaleTime time(ScaleRun const& run) {
+  /// Adds a turn to what was measured.
+  void time(ScaleRun const& run, MeasuredRun& measured) const {
     auto const name = format("%ld-processes-batch-%ld", static_cast<long>(run.processes),
                              static_cast<long>(run.batch));
     auto const json = runs_.file(name + ".json");
-    runs_.run(
-        name + ".log", run.processes,
-        {"bench", "step", "--grid", std::to_string(grid_), "--batch", std::to_string(run.batch),
-         "--no-baseline", "--run.spatial_processes", std::to_string(run.together), "--json", json});
-    std::ifstream file(json);
-    auto const step = Json::parse(file);
+    std::vector<std::string> arguments{"bench",
+                                       "step",
+                                       "--grid",
+                                       std::to_string(plan_.level.grid.level()),
+                                       "--batch",
+                                       std::to_string(run.batch),
+                                       "--no-baseline",
+                                       "--run.spatial_processes",
+                                       std::to_string(run.together),
+                                       "--json",
+                                       json};
+    if (plan_.reads_samples) arguments.emplace_back("--read");
+    runs_.run(name + ".log", run.processes, arguments);
+    auto const step = Json::parse(read_file(json));
     require_started(step.at("processes").get<std::int64_t>(), run.processes);
-    step.at("device").get_to(device_);
-    return {step.at("seconds_median").get<double>(), step.at("reduction_share").get<double>()};
+    auto const number = [&](char const* member) { return step.at(member).get<double>(); };
+    measured.turns.push_back({number("seconds_median"), number("waiting_share"),
+                              number("exchange_share"), number("data_share")});
+    measured.settings.insert(step.at("device").get<std::string>() +
+                             format(", %d %s per process, voxcycle %s, commit %s", threads_,
+                                    threads_ == 1 ? "thread" : "threads", build_info::version,
+                                    build_info::commit));
   }
-
-  /// Where the last one was.
-  std::string const& device() const { return device_; }
 
  private:
   ScratchRuns runs_;
-  std::int64_t grid_;
-  std::string device_;
+  ScalePlan const& plan_;
+  int threads_;
 };
 
-/// The best of some rounds of all runs.
-std::map<ScaleRun, ScaleTime> measure(std::vector<ScaleTable> const& tables, std::int64_t rounds,
-                                      TimedSteps& steps) {
-  std::set<ScaleRun> measured;  // what is in several lists counts once
-  for (auto const& table : tables) measured.insert(table.runs.begin(), table.runs.end());
-  std::map<ScaleRun, ScaleTime> times;
-  for (std::int64_t round = 1; round <= rounds; ++round) {
-    for (auto const& run : measured) {
-      log_info(format("round %ld of %ld: %s, batch %ld", static_cast<long>(round),
-                      static_cast<long>(rounds), process_count_text(run.processes).c_str(),
-                      static_cast<long>(run.batch)));
-      auto const time = steps.time(run);
-      auto const [best, added] = times.emplace(run, time);
-      if (time.seconds < best->second.seconds) best->second = time;
+std::size_t turns_of(std::map<ScaleRun, MeasuredRun> const& measured, ScaleRun const& run) {
+  auto const found = measured.find(run);
+  return found == measured.end() ? 0 : found->second.turns.size();
+}
+
+/// By turns, so that what else the machine does meets all runs alike. Each is kept at once, and
+/// what is there already is not measured again.
+void measure(std::vector<ScaleRun> const& wanted, Config const& config, ScalePlan const& plan,
+             ScaleOptions const& options, std::map<ScaleRun, MeasuredRun>& measured) {
+  auto const turns = static_cast<std::size_t>(options.repeats);
+  std::size_t there = 0;
+  for (auto const& run : wanted) there += std::min(turns, turns_of(measured, run));
+  if (there > 0) {
+    log_info(format("%zu of %zu measurements are in %s already; --fresh makes all anew", there,
+                    turns * wanted.size(), plan.directory.c_str()));
+  }
+  TimedSteps const steps(config, plan, options.launcher.value_or(kLauncher),
+                         threads_of(config, options, plan.counts.back()));
+  for (std::size_t turn = 1; turn <= turns; ++turn) {
+    for (auto const& run : wanted) {
+      if (turns_of(measured, run) >= turn) continue;
+      log_info(format("turn %zu of %zu: %s, batch %ld", turn, turns,
+                      process_count_text(run.processes).c_str(), static_cast<long>(run.batch)));
+      steps.time(run, measured[run]);
+      write_measured(plan.directory, run, measured[run]);
     }
   }
-  return times;
+}
+
+/// A job for each number of processes that lacks turns. @return a line a job
+std::string submit(std::vector<ScaleRun> const& wanted, Config const& config, ScalePlan const& plan,
+                   ScaleOptions const& options, std::map<ScaleRun, MeasuredRun> const& measured) {
+  auto const path = plan.directory + "/config.cfg";
+  write_file_atomically(path, config.dump());
+  std::vector<std::string> arguments{path, "--repeats", std::to_string(options.repeats)};
+  if (options.in_space) arguments.emplace_back("--space");
+  if (options.network) arguments.insert(arguments.end(), {"--model", *options.network});
+  std::string text;
+  for (auto const count : plan.counts) {
+    bool const lacks = std::any_of(wanted.begin(), wanted.end(), [&](ScaleRun const& run) {
+      return run.processes == count &&
+             turns_of(measured, run) < static_cast<std::size_t>(options.repeats);
+    });
+    if (!lacks) continue;
+    text += process_count_text(count) + ": job " + submit_scale(plan.directory, count, arguments) +
+            "\n";
+  }
+  return text.empty() ? text : text + "when they have ended: voxcycle scale --report\n\n";
+}
+
+/// The first number of processes computing, and what a step sums.
+std::optional<StepModel> model_of(ScalePlan const& plan, ScaleOptions const& options,
+                                  std::vector<ScaleRun> const& computing, ScaleTimes const& times) {
+  if (!options.network) return {};
+  StepModel model{.network = parse_network(*options.network),
+                  .micro_batch_size = plan.training.micro_batch_size};
+  model.seconds = computing_seconds(computing, times, model.micro_batch_size);
+  if (model.seconds.empty()) return {};
+  auto level = plan.level;
+  level.batch = plan.batch;
+  auto const sums = predict_memory(plan.training, level, {.ranks = 2});
+  model.sums = {{sums.gradient_sums, sums.gradient_bytes},
+                {sums.statistics_sums, sums.statistics_bytes}};
+  return model;
+}
+
+std::vector<std::string> warnings_of(ScalePlan const& plan, ScaleOptions const& options,
+                                     ScaleStudy const& study) {
+  std::vector<std::string> warnings;
+  if (options.part == ScalePart::measure && !options.launcher &&
+      plan.counts.back() > options.cores) {
+    warnings.push_back(
+        format("%ld processes share %d cores of this machine: their efficiency says "
+               "nothing of machines with a core each.",
+               static_cast<long>(plan.counts.back()), options.cores));
+  }
+  if (study.settings.size() > 1) {
+    warnings.emplace_back(
+        "Not everything was measured alike: efficiencies compare machines, threads or programs, "
+        "too (see \"on\").");
+  }
+  if (options.network && !study.model) {
+    warnings.push_back("There is no prediction: not all that " + process_count_text(plan.first) +
+                       " must compute for it is measured yet.");
+  }
+  auto const micro = plan.training.micro_batch_size;
+  auto const micro_batches = micro_batch_count(plan.batch, micro);
+  std::int64_t largest = 0;
+  for (auto const& table : study.tables) {
+    for (auto const& row : table.rows) {
+      largest = std::max(largest, row.run.processes / row.run.together);
+    }
+  }
+  if (micro_batches < largest) {
+    warnings.push_back(format(
+        "A batch of %ld has %ld micro-batches of %ld samples (train.micro_batch_size): in strong "
+        "scaling more processes than micro-batches have nothing to do.",
+        static_cast<long>(plan.batch), static_cast<long>(micro_batches), static_cast<long>(micro)));
+  }
+  return warnings;
+}
+
+/// All that is measured.
+ScaleStudy study_of(Config const& config, ScalePlan const& plan, ScaleOptions const& options,
+                    std::vector<PlannedTable> const& tables, std::vector<ScaleRun> const& computing,
+                    std::map<ScaleRun, MeasuredRun> const& measured) {
+  ScaleStudy study{.grid = plan.level.grid.label(),
+                   .level = plan.level.grid.level(),
+                   .repeats = options.repeats,
+                   .input = *plan.study.value("samples"),
+                   .config = config.dump()};
+  ScaleTimes times;
+  for (auto const& [run, what] : measured) {
+    times[run] = what.turns;
+    study.settings.insert(what.settings.begin(), what.settings.end());
+  }
+  study.model = model_of(plan, options, computing, times);
+  std::vector<PlannedTable> more;
+  if (study.model) more = tables_of(plan, options.in_space, predicted_processes(plan.first));
+  for (std::size_t k = 0; k < tables.size(); ++k) {
+    ScaleTable table{tables[k].title, tables[k].name, scale_rows(tables[k].runs, times), {}, {}};
+    if (study.model) {
+      std::vector<ScaleRun> runs;
+      for (auto const& row : table.rows) runs.push_back(row.run);
+      table.beside = predict(runs, *study.model);
+      table.predicted = predict(more[k].runs, *study.model);
+    }
+    study.tables.push_back(std::move(table));
+  }
+  study.warnings = warnings_of(plan, options, study);
+  return study;
+}
+
+/// @throws Error unless there is room for the processes.
+void require_places(ScalePlan const& plan, ScaleOptions const& options) {
+  auto const most = plan.counts.back();
+  require_room(options.launcher.value_or(kLauncher), most);
+  auto const* const tasks = std::getenv("SLURM_NTASKS");
+  auto const slots = parse_number<std::int64_t>(tasks == nullptr ? "" : tasks);
+  VOXCYCLE_REQUIRE(!options.launcher || !slots || most <= *slots,
+                   "--processes: this job has " << *slots << " tasks, too few for " << most
+                                                << " processes. Submit it with --ntasks=" << most
+                                                << '.');
+}
+
+/// @throws Error for a prediction of what it knows nothing of.
+void require_predictable(ScalePlan const& plan, ScaleOptions const& options) {
+  bool const shared = options.in_space || plan.training.slabs.processes(plan.level.grid) > 1;
+  VOXCYCLE_REQUIRE(!options.network || !shared,
+                   "--model is for processes that share out the batch, and here they share out "
+                   "samples. Leave it out, or --space and run.spatial_processes.");
 }
 
 }  // namespace
 
 ScaleReport scale(Config const& config, ScaleOptions const& options) {
-  auto const training = train_options(with_global_batches(config, process_counts(options).front()));
-  auto const& finest = training.levels.back();
-  auto const grid = level_grid(config, options.grid.value_or(finest.grid.level()));
-  auto const batch = options.batch.value_or(finest.batch);
-  auto const tables = tables_of(options, training, grid, batch);
-  auto const& last = tables.front().runs.back();
-  auto const launcher = options.launcher.value_or(kLauncher);
-  require_room(launcher, last.processes);
-  int const threads = threads_of(config, options, last.processes);
-  TimedSteps steps(config, launcher, threads, grid.level());
-  auto const times = measure(tables, options.rounds, steps);
-
-  std::string text =
-      format("training step at %s on %s, %d %s per process, the faster of %ld rounds\n",
-             grid.label().c_str(), steps.device().c_str(), threads,
-             threads == 1 ? "thread" : "threads", static_cast<long>(options.rounds));
-  auto members = Json::object({{"grid", grid.level()},
-                               {"device", steps.device()},
-                               {"threads", threads},
-                               {"rounds", options.rounds}});
-  for (auto const& table : tables) {
-    auto const rows = scale_rows(table.runs, times);
-    text += "\n" + scale_table(table.title, rows);
-    members[table.name] = rows_json(rows);
+  if (options.network) parse_network(*options.network);
+  auto const plan = plan_of(config, options);
+  require_predictable(plan, options);
+  auto const computing =
+      options.network ? computing_runs(plan.first, plan.batch, plan.training.micro_batch_size)
+                      : std::vector<ScaleRun>{};
+  auto measured = options.fresh ? std::map<ScaleRun, MeasuredRun>{} : read_measured(plan.directory);
+  auto const tables = [&] { return tables_of(plan, options.in_space, all_counts(plan, measured)); };
+  auto const wanted = wanted_runs(plan, tables(), computing);
+  if (options.part == ScalePart::measure) require_places(plan, options);
+  if (options.fresh) std::filesystem::remove_all(plan.directory);
+  begin_scale_study(plan.directory, plan.study);
+  std::string text;
+  if (options.part == ScalePart::measure) {
+    measure(wanted, config, plan, options, measured);
+    measured = read_measured(plan.directory);  // and what others did meanwhile
+  } else if (options.part == ScalePart::submit) {
+    text = submit(wanted, config, plan, options, measured);
   }
-  if (options.in_space) text += "\nsums: without planes of neighbours and gathered levels\n";
-  auto const micro_batches = micro_batch_count(batch, training.micro_batch_size);
-  if (micro_batches < last.processes / last.together) {
-    text += format(
-        "\na batch of %ld has %ld micro-batches of %ld samples (train.micro_batch_size): more "
-        "processes "
-        "than micro-batches have nothing to do\n",
-        static_cast<long>(batch), static_cast<long>(micro_batches),
-        static_cast<long>(training.micro_batch_size));
-  }
-  return {text, document(members)};
+  auto const study = study_of(config, plan, options, tables(), computing, measured);
+  for (auto const& warning : study.warnings) log_warning(warning);
+  auto const json = scale_json(study);
+  write_file_atomically(plan.directory + "/scale.html", render_scale(study));
+  write_file_atomically(plan.directory + "/scale.json", json);
+  return {text + scale_text(study) + "written: " + plan.directory + "/scale.html, scale.json\n",
+          json};
 }
 
 }  // namespace voxcycle

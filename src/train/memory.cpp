@@ -140,7 +140,7 @@ void RehearsedStage::step(MemoryPlan& made) {
     constexpr std::int64_t vectors = 8;
     keep(value_count(trained) * (o_.lbfgs.pairs * pair_bytes() / memory_.ranks + vectors * 8));
   }
-  std::int64_t const before = comm_.summed_bytes();
+  std::int64_t const bytes_before = comm_.summed_bytes(), sums_before = comm_.sums();
   BatchContext const context{.process_grid = process_grid_,
                              .network = *network_,
                              .loss = *loss_,
@@ -156,8 +156,10 @@ void RehearsedStage::step(MemoryPlan& made) {
   } else {
     train_step({context, *optimizer, averaged_, plan_.batch}, now, /*rate=*/0.0);
   }
-  made.statistics_bytes = comm_.summed_bytes() - before;
+  made.statistics_bytes = comm_.summed_bytes() - bytes_before;
+  made.statistics_sums = comm_.sums() - sums_before;
   made.gradient_bytes = of_gradients.summed_bytes();
+  made.gradient_sums = of_gradients.sums();
 }
 
 void RehearsedStage::checkpoint() {

@@ -30,8 +30,9 @@ struct BenchOptions {
   std::optional<std::int64_t> repeats{};  ///< rounds, in each of which all that is compared runs
   std::vector<std::string> reductions{"exact"};  ///< of the step: "exact", "fast" or both
   bool with_baseline = true;                     ///< of the step
-  std::string profile{};                         ///< file for events of one more step; "": none
-  std::string field{};                           ///< only fields whose names begin so
+  bool reads_samples = false;  ///< of the step: the training samples, instead of random fields
+  std::string profile{};       ///< file for events of one more step; "": none
+  std::string field{};         ///< only fields whose names begin so
 };
 
 /// One line for other programs, and what went wrong after everything in it was measured: "" or a

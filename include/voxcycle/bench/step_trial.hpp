@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/dataset/prefetch.hpp"
 #include "voxcycle/train/stage_steps.hpp"
 #include "voxcycle/train/trainer.hpp"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 namespace voxcycle {
 
@@ -25,6 +27,8 @@ class StepTrial {
   StepTrial(TrainOptions const& options, Grid3 const& grid, Variant const& variant,
             Communicator const& comm);
 
+  /// From now on a step waits for its batch of these, which are read ahead as in training.
+  void read(Mixture samples);
   /// One step at a rate that changes little, by convolutions as reproducible as the variant's
   /// reduction. **Collective**.
   StepResult step();
@@ -34,6 +38,7 @@ class StepTrial {
  private:
   TrainOptions options_;  ///< with the variant's
   Grid3 grid_;
+  std::int64_t batch_;
   ProcessGrid process_grid_;
   std::shared_ptr<Network> network_;
   AveragedWeights averaged_;
@@ -42,6 +47,7 @@ class StepTrial {
   std::unique_ptr<Loss> loss_;
   StageSteps steps_;
   LocalBatch data_;
+  std::optional<Prefetcher> prefetch_;
 };
 
 }  // namespace voxcycle

@@ -30,11 +30,14 @@ class RehearsedCommunicator final : public Communicator {
 
   /// Put into sums so far.
   std::int64_t summed_bytes() const { return summed_bytes_; }
+  /// How often.
+  std::int64_t sums() const { return sums_; }
 
  private:
   int size_;
   int part_size_;
   mutable std::int64_t summed_bytes_ = 0;
+  mutable std::int64_t sums_ = 0;
 };
 
 }  // namespace voxcycle

@@ -2,6 +2,8 @@
 // What voxcycle scale measures, and what the times say.
 #pragma once
 
+#include "voxcycle/study/study.hpp"
+
 #include <cstdint>
 #include <map>
 #include <string>
@@ -9,7 +11,7 @@
 
 namespace voxcycle {
 
-/// A measurement: training steps of a global batch on so many processes.
+/// Training steps of a global batch on so many processes.
 struct ScaleRun {
   std::int64_t processes = 1;
   std::int64_t batch = 1;
@@ -17,17 +19,27 @@ struct ScaleRun {
   auto operator<=>(ScaleRun const&) const = default;
 };
 
-struct ScaleTime {
-  double seconds = 0.0;    ///< of a step
-  double reduction = 0.0;  ///< share of sums over processes in it
+/// A run measured once: a step, and the shares of it, means over the processes, that are no
+/// computing.
+struct ScaleTurn {
+  double seconds = 0.0;
+  double waiting = 0.0;   ///< at sums over processes, for the last one to come
+  double reducing = 0.0;  ///< for these sums themselves
+  double input = 0.0;     ///< for samples
+  double computing() const { return 1.0 - waiting - reducing - input; }
+  bool operator==(ScaleTurn const&) const = default;
 };
+
+using ScaleTimes = std::map<ScaleRun, std::vector<ScaleTurn>>;
 
 /// One line of the result.
 struct ScaleRow {
   ScaleRun run;
-  ScaleTime time;
-  double speedup = 0.0;     ///< samples a second, relative to the first line
-  double efficiency = 0.0;  ///< speedup by the ratio of processes; 1 is ideal
+  std::vector<ScaleTurn> turns;
+  Spread seconds;  ///< over the turns
+  ScaleTurn mean;
+  double speedup = 0.0;  ///< samples a second, relative to the first line: mean over the turns
+  Spread efficiency;     ///< speedup by the ratio of processes, 1 is ideal; over the turns
 };
 
 /// Strong scaling: the same batch on every number of processes (rising, without repetition).
@@ -42,9 +54,9 @@ std::vector<ScaleRun> weak_scaling(std::vector<std::int64_t> const& processes, s
 /// The same batch, all processes together on each of its samples.
 std::vector<ScaleRun> space_scaling(std::vector<std::int64_t> const& processes, std::int64_t batch);
 
-/// What the times say, beside the first run of the list.
-std::vector<ScaleRow> scale_rows(std::vector<ScaleRun> const& runs,
-                                 std::map<ScaleRun, ScaleTime> const& times);
+/// What the times say, beside the first run of the list that has some; runs without are left out.
+/// A turn is compared with the first run's turn of the same number, the next in time.
+std::vector<ScaleRow> scale_rows(std::vector<ScaleRun> const& runs, ScaleTimes const& times);
 
 /// A line a run, under `title`.
 std::string scale_table(std::string const& title, std::vector<ScaleRow> const& rows);

@@ -29,6 +29,8 @@ struct MemoryPlan {
   Rehearsal::LargestTensor largest;   ///< that an operation sees
   std::int64_t gradient_bytes = 0;    ///< that a rank puts into the sum of gradients per step
   std::int64_t statistics_bytes = 0;  ///< and into other sums
+  std::int64_t gradient_sums = 0;     ///< all-reduces that the former go into
+  std::int64_t statistics_sums = 0;   ///< and the latter
   std::int64_t parameters = 0;        ///< of the network
 };
 

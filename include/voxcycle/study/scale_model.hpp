@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Steps on more processes than there are, predicted.
+#pragma once
+
+#include "voxcycle/study/scale_plan.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace voxcycle {
+
+/// A message of n bytes takes latency + n / bandwidth.
+struct NetworkSpeed {
+  double latency = 0.0;    ///< seconds
+  double bandwidth = 0.0;  ///< bytes a second, that a process sends and receives at the same time
+};
+
+/// "LATENCY,BANDWIDTH" in microseconds and GB/s, e.g. "1.5,12", or what `bench network --json`
+/// wrote. @throws Error for what is neither, or numbers that are not positive.
+NetworkSpeed parse_network(std::string const& text);
+
+/// Of the cheaper of a ring, 2 (p-1) latency + 2 (p-1)/p n/bandwidth, and recursive doubling,
+/// ceil(log2 p) (latency + n/bandwidth). Source: Thakur, Rabenseifner, Gropp, "Optimization of
+/// collective communication operations in MPICH", Int. J. High Perf. Comput. Appl. 19 (2005).
+double all_reduce_seconds(NetworkSpeed const& network, std::int64_t processes, double bytes);
+
+/// All-reduces of one kind in a step, taken to be of the same size.
+struct StepSums {
+  std::int64_t calls = 0;
+  std::int64_t bytes = 0;  ///< of all
+};
+
+/// What a prediction is made of.
+struct StepModel {
+  NetworkSpeed network;
+  std::vector<StepSums> sums{};              ///< gradients, and statistics with the loss
+  std::int64_t micro_batch_size = 1;         ///< samples a unit
+  std::map<std::int64_t, double> seconds{};  ///< without sums, by units of the process; not empty
+};
+
+/// Units (micro-batches) of the process that has the most.
+std::int64_t units_of(ScaleRun const& run, std::int64_t micro_batch_size);
+
+/// Runs on so many processes whose computing a prediction is made of: `batch`, and batches of which
+/// a process has half as many units, and so on down to one: what it has on twice as many processes.
+std::vector<ScaleRun> computing_runs(std::int64_t processes, std::int64_t batch,
+                                     std::int64_t micro_batch_size);
+
+/// StepModel::seconds of the first of these runs and the others. @return nothing unless all were
+/// measured
+std::map<std::int64_t, double> computing_seconds(std::vector<ScaleRun> const& runs,
+                                                 ScaleTimes const& times,
+                                                 std::int64_t micro_batch_size);
+
+struct PredictedRow {
+  ScaleRun run;
+  std::int64_t units = 0;  ///< of the process that has the most
+  double seconds = 0.0;    ///< of a step
+  double reducing = 0.0;   ///< share of sums in it
+  double speedup = 0.0;    ///< relative to the first line, whose time is predicted, too
+  double efficiency = 0.0;
+};
+
+/// A step takes as long as the process with the most units computes, and then its sums: nothing
+/// overlaps, nobody is late, and messages do not share links.
+std::vector<PredictedRow> predict(std::vector<ScaleRun> const& runs, StepModel const& model);
+
+/// `first` and its doubles up to kMostPredicted.
+std::vector<std::int64_t> predicted_processes(std::int64_t first);
+inline constexpr std::int64_t kMostPredicted = 4096;
+
+}  // namespace voxcycle
