@@ -19,7 +19,7 @@ ScaleTurn mean_of(std::vector<ScaleTurn> const& turns) {
   return mean;
 }
 
-std::string percent(double fraction) {
+std::string in_percent(double fraction) {
   return format("%.1f", 100.0 * fraction);
 }
 
@@ -92,8 +92,8 @@ std::string scale_table(std::string const& title, std::vector<ScaleRow> const& r
         format_seconds(row.seconds.mean).c_str(),
         range(format_seconds(row.seconds.low), format_seconds(row.seconds.high)).c_str(),
         static_cast<double>(row.run.batch) / row.seconds.mean, row.speedup,
-        percent(row.efficiency.mean).c_str(),
-        range(percent(row.efficiency.low), percent(row.efficiency.high)).c_str(),
+        in_percent(row.efficiency.mean).c_str(),
+        range(in_percent(row.efficiency.low), in_percent(row.efficiency.high)).c_str(),
         100.0 * mean.computing(), 100.0 * mean.waiting, 100.0 * mean.reducing, 100.0 * mean.input);
   }
   return text;
