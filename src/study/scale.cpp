@@ -128,7 +128,9 @@ std::string submit(std::vector<ScaleRun> const& wanted, Config const& config, Sc
     text += process_count_text(count) + ": job " + submit_scale(plan.directory, count, arguments) +
             "\n";
   }
-  return text.empty() ? text : text + "when they have ended: voxcycle scale --report\n\n";
+  return text.empty()
+             ? text
+             : text + "when they have ended, --report instead of --submit makes the page\n\n";
 }
 
 /// The first number of processes computing, and what a step sums.

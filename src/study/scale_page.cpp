@@ -114,17 +114,16 @@ std::string predicted_chart(ScaleStudy const& study) {
 
 std::string measured_row(ScaleRow const& row) {
   auto const& [mean, low, high] = row.seconds;
-  return element(
-      "tr", "",
-      cell(count(row.run.processes)) + cell(count(row.run.batch)) +
-          cell(count(static_cast<std::int64_t>(row.turns.size()))) +
-          cell(format_seconds(mean), format_seconds(low) + " – " + format_seconds(high)) +
-          cell(format("%.3g", static_cast<double>(row.run.batch) / mean)) +
-          cell(format("%.2f ×", row.speedup)) +
-          cell(percent(row.efficiency.mean, 1),
-               percent(row.efficiency.low, 1) + " – " + percent(row.efficiency.high, 1)) +
-          cell(percent(row.mean.computing())) + cell(percent(row.mean.waiting)) +
-          cell(percent(row.mean.reducing)) + cell(percent(row.mean.input)));
+  return element("tr", "",
+                 cell(count(row.run.processes)) + cell(count(row.run.batch)) +
+                     cell(count(static_cast<std::int64_t>(row.turns.size()))) +
+                     cell(step_time(mean), step_time(low) + " – " + step_time(high)) +
+                     cell(format("%.3g", static_cast<double>(row.run.batch) / mean)) +
+                     cell(format("%.2f ×", row.speedup)) +
+                     cell(percent(row.efficiency.mean, 1), percent(row.efficiency.low, 1) + " – " +
+                                                               percent(row.efficiency.high, 1)) +
+                     cell(percent(row.mean.computing())) + cell(percent(row.mean.waiting)) +
+                     cell(percent(row.mean.reducing)) + cell(percent(row.mean.input)));
 }
 
 std::string measured_table(ScaleTable const& table) {
@@ -144,7 +143,7 @@ std::string check_table(ScaleTable const& table) {
     double const predicted = table.beside[k].seconds;
     rows += element("tr", "",
                     cell(count(row.run.processes)) + cell(count(row.run.batch)) +
-                        cell(format_seconds(row.seconds.mean)) + cell(format_seconds(predicted)) +
+                        cell(step_time(row.seconds.mean)) + cell(step_time(predicted)) +
                         cell(format("%+.1f %%", 100.0 * (predicted / row.seconds.mean - 1.0))) +
                         cell(percent(row.efficiency.mean, 1)) +
                         cell(percent(table.beside[k].efficiency, 1)));
@@ -160,7 +159,7 @@ std::string predicted_table(ScaleTable const& table) {
   for (auto const& row : table.predicted) {
     rows += element("tr", "",
                     cell(count(row.run.processes)) + cell(count(row.run.batch)) +
-                        cell(count(row.units)) + cell(format_seconds(row.seconds)) +
+                        cell(count(row.units)) + cell(step_time(row.seconds)) +
                         cell(format("%.2f ×", row.speedup)) + cell(percent(row.efficiency, 1)) +
                         cell(percent(row.reducing)));
   }

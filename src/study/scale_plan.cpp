@@ -76,6 +76,10 @@ std::vector<ScaleRow> scale_rows(std::vector<ScaleRun> const& runs, ScaleTimes c
   return rows;
 }
 
+std::string step_time(double seconds) {
+  return seconds < 1.0 ? format_seconds(seconds) : format("%.2f s", seconds);
+}
+
 std::string scale_table(std::string const& title, std::vector<ScaleRow> const& rows) {
   std::string text = title + "\n" +
                      format("%-9s %6s %10s %23s %9s %8s %10s %16s %9s %7s %8s %5s\n", "processes",
@@ -89,8 +93,8 @@ std::string scale_table(std::string const& title, std::vector<ScaleRow> const& r
     text += format(
         "%-9ld %6ld %10s %23s %9.3g %8.2f %8s %% %16s %7.0f %% %5.0f %% %6.0f %% %3.0f %%\n",
         static_cast<long>(row.run.processes), static_cast<long>(row.run.batch),
-        format_seconds(row.seconds.mean).c_str(),
-        range(format_seconds(row.seconds.low), format_seconds(row.seconds.high)).c_str(),
+        step_time(row.seconds.mean).c_str(),
+        range(step_time(row.seconds.low), step_time(row.seconds.high)).c_str(),
         static_cast<double>(row.run.batch) / row.seconds.mean, row.speedup,
         in_percent(row.efficiency.mean).c_str(),
         range(in_percent(row.efficiency.low), in_percent(row.efficiency.high)).c_str(),

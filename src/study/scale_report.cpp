@@ -66,7 +66,7 @@ std::string predicted_table(ScaleTable const& table) {
   for (auto const& row : table.predicted) {
     text += format("%-9ld %8ld %14ld %10s %9.2f %8.1f %% %7.0f %%\n",
                    static_cast<long>(row.run.processes), static_cast<long>(row.run.batch),
-                   static_cast<long>(row.units), format_seconds(row.seconds).c_str(), row.speedup,
+                   static_cast<long>(row.units), step_time(row.seconds).c_str(), row.speedup,
                    100.0 * row.efficiency, 100.0 * row.reducing);
   }
   return text;
@@ -80,8 +80,8 @@ std::string check_table(ScaleTable const& table) {
     auto const& row = table.rows[k];
     double const predicted = table.beside[k].seconds;
     text += format("%-9ld %8ld %10s %10s %8.1f %%\n", static_cast<long>(row.run.processes),
-                   static_cast<long>(row.run.batch), format_seconds(row.seconds.mean).c_str(),
-                   format_seconds(predicted).c_str(), 100.0 * (predicted / row.seconds.mean - 1.0));
+                   static_cast<long>(row.run.batch), step_time(row.seconds.mean).c_str(),
+                   step_time(predicted).c_str(), 100.0 * (predicted / row.seconds.mean - 1.0));
   }
   return text;
 }

@@ -58,6 +58,10 @@ std::vector<ScaleRun> space_scaling(std::vector<std::int64_t> const& processes, 
 /// A turn is compared with the first run's turn of the same number, the next in time.
 std::vector<ScaleRow> scale_rows(std::vector<ScaleRun> const& runs, ScaleTimes const& times);
 
+/// @return e.g. "804 ms", "1.38 s": with more digits than format_seconds, as steps differ by
+/// little.
+std::string step_time(double seconds);
+
 /// A line a run, under `title`.
 std::string scale_table(std::string const& title, std::vector<ScaleRow> const& rows);
 
