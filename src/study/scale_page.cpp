@@ -148,7 +148,7 @@ std::string check_table(ScaleTable const& table) {
                         cell(percent(row.efficiency.mean, 1)) +
                         cell(percent(table.beside[k].efficiency, 1)));
   }
-  return element("h3", "", escape(table.title) + ": predicted beside measured") +
+  return element("h3", "", escape(table.title) + ", predicted beside measured") +
          html::error_table({"processes", "batch", "a step, measured", "a step, predicted", "off by",
                             "efficiency, measured", "efficiency, predicted"},
                            rows);
