@@ -156,9 +156,9 @@ std::string describe_training(TrainOptions options, Config const& config, Commun
                    format_seconds(line.seconds).c_str(), 100.0 * line.seconds / seconds,
                    100.0 * line.work / work);
   }
-  text += format("\npredicted training time %s on %d %s, held-out evaluations not counted\n",
-                 format_seconds(seconds).c_str(), comm.size(),
-                 comm.size() == 1 ? "process" : "processes");
+  text +=
+      format("\npredicted training time %s on %s, held-out evaluations not counted\n",
+             format_seconds(seconds).c_str(), counted(comm.size(), "process", "processes").c_str());
   text +=
       "memory: the most that a process holds; sums: what it adds to sums over processes per step\n";
   if (scaled) text += "* scaled from the next coarser level by voxels, not timed\n";

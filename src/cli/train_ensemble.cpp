@@ -77,9 +77,7 @@ Config limited(Config config, std::int64_t bytes) {
 /// What else can be told before the first step; on one rank.
 void require_shards_and_run(Member const& member) {
   auto const& [config, options, log, memory] = member.training;
-  bool const resumes =
-      options.restart == Restart::resume && fs::exists(checkpoint_path(options.directory));
-  if (resumes) {
+  if (resumes(options)) {
     require_same_run(options, CheckpointReader(checkpoint_path(options.directory)).header());
   }
   if (!holds_finished_run(options)) {

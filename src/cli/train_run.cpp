@@ -27,13 +27,6 @@
 namespace voxcycle {
 namespace {
 
-/// Whether the run directory holds a run to go on with. Its config.cfg and DONE then stay as they
-/// are: the trainer refuses to go on with another config.
-bool resumes(TrainOptions const& options) {
-  return options.restart == Restart::resume &&
-         std::filesystem::exists(checkpoint_path(options.directory));
-}
-
 /// Takes the directory and opens the logs, before anything of an earlier run goes.
 /// @return on rank 0: the directory is this run's alone
 std::unique_ptr<DirectoryLock> prepare_directory(Training const& training,
@@ -56,7 +49,7 @@ std::unique_ptr<DirectoryLock> prepare_directory(Training const& training,
       remove_leftovers(directory, std::chrono::minutes(1));  // reports may be under way
     }
     if (options.restart == Restart::fresh) forget_run(options.directory);
-    if (!resumes(options)) {
+    if (!resumes(options)) {  // else the trainer refuses to go on with another config
       remove_event_files(options.directory);
       write_file_atomically(options.directory + "/config.cfg", config.dump());
       std::filesystem::remove(options.directory + "/DONE");
@@ -114,9 +107,9 @@ void show_gpus(DeviceChoice const& place, Communicator const& comm) {
 Config with_batches_of(Communicator const& comm, Config const& asked) {
   Config config = with_global_batches(asked, comm.size());
   if (comm.rank() == 0 && asked.text("cycle.batch_is") != "global") {
-    log_info(format("cycle.batch_is = %s on %d %s: the global batch is cycle.batch = %s",
-                    asked.text("cycle.batch_is").c_str(), comm.size(),
-                    comm.size() == 1 ? "process" : "processes",
+    log_info(format("cycle.batch_is = %s on %s: the global batch is cycle.batch = %s",
+                    asked.text("cycle.batch_is").c_str(),
+                    counted(comm.size(), "process", "processes").c_str(),
                     config.text("cycle.batch").c_str()));
   }
   return config;
@@ -256,8 +249,8 @@ void forget_run(std::string const& directory) {
 }
 
 std::string resources_text(TrainOptions const& options, Communicator const& comm) {
-  return format("%d %s of %d %s", comm.size(), comm.size() == 1 ? "process" : "processes",
-                at::get_num_threads(), at::get_num_threads() == 1 ? "thread" : "threads") +
+  return counted(comm.size(), "process", "processes") + " of " +
+         counted(at::get_num_threads(), "thread", "threads") +
          (options.device.is_cuda() ? " on GPUs" : "");
 }
 

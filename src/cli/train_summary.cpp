@@ -79,10 +79,9 @@ void add_data(TrainingOutline& outline, TrainOptions const& options, DatasetOpti
 
 /// Of a run that goes on.
 std::map<int, double> known_step_seconds(TrainOptions const& options) {
-  auto const path = checkpoint_path(options.directory);
-  if (options.restart == Restart::fresh || !std::filesystem::exists(path)) return {};
-  return measured_step_seconds(metrics_from_csv(CheckpointReader(path).header().metrics),
-                               options.path);
+  if (!resumes(options)) return {};
+  CheckpointReader const checkpoint(checkpoint_path(options.directory));
+  return measured_step_seconds(metrics_from_csv(checkpoint.header().metrics), options.path);
 }
 
 /// @return steps of all stages

@@ -23,10 +23,6 @@ double clock_now() {
   return std::chrono::duration<double>(now).count();
 }
 
-std::string counted(int count, char const* one, char const* many) {
-  return std::to_string(count) + ' ' + (count == 1 ? one : many);
-}
-
 /// Cores that any of the machine's processes may run on.
 int cores_of(std::string const& host, std::vector<ProcessPlace> const& processes) {
   std::string all;

@@ -51,6 +51,10 @@ std::string format_seconds(double seconds) {
   return format("%ld h %02ld min", long(whole / 3600), long(whole % 3600 / 60));
 }
 
+std::string counted(std::int64_t count, char const* one, char const* many) {
+  return std::to_string(count) + ' ' + (count == 1 ? one : many);
+}
+
 std::string format_bytes(double bytes) {
   char const* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   int unit = 0;

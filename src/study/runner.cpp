@@ -77,7 +77,7 @@ void ScratchRuns::run(std::string const& log, std::int64_t processes,
 }
 
 std::string process_count_text(std::int64_t count) {
-  return std::to_string(count) + (count == 1 ? " process" : " processes");
+  return counted(count, "process", "processes");
 }
 
 }  // namespace voxcycle

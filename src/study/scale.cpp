@@ -70,9 +70,9 @@ class TimedSteps {
     measured.turns.push_back({number("seconds_median"), number("waiting_share"),
                               number("exchange_share"), number("data_share")});
     measured.settings.insert(step.at("device").get<std::string>() +
-                             format(", %d %s per process, voxcycle %s, commit %s", threads_,
-                                    threads_ == 1 ? "thread" : "threads", build_info::version,
-                                    build_info::commit));
+                             format(", %s per process, voxcycle %s, commit %s",
+                                    counted(threads_, "thread", "threads").c_str(),
+                                    build_info::version, build_info::commit));
   }
 
  private:

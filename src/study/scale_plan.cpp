@@ -44,8 +44,8 @@ std::vector<ScaleRun> weak_scaling(std::vector<std::int64_t> const& processes, s
   std::vector<ScaleRun> runs;
   for (auto const count : processes) {
     VOXCYCLE_REQUIRE(batch * count % processes.front() == 0,
-                     "a batch of " << batch << " on " << processes.front()
-                                   << (processes.front() == 1 ? " process" : " processes")
+                     "a batch of " << batch << " on "
+                                   << counted(processes.front(), "process", "processes")
                                    << " has no counterpart on " << count
                                    << ". Give a --batch that the processes share evenly.");
     runs.push_back({count, batch * count / processes.front(), together});

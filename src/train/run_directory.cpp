@@ -21,10 +21,13 @@ std::string stage_path(std::string const& directory, int stage) {
   return directory + format("/stages/%02d.h5", stage + 1);
 }
 
+bool resumes(TrainOptions const& options) {
+  return options.restart == Restart::resume &&
+         std::filesystem::exists(checkpoint_path(options.directory));
+}
+
 bool holds_finished_run(TrainOptions const& options) {
-  auto const path = checkpoint_path(options.directory);
-  return options.restart == Restart::resume && std::filesystem::exists(path) &&
-         CheckpointReader(path).header().finished;
+  return resumes(options) && CheckpointReader(checkpoint_path(options.directory)).header().finished;
 }
 
 void require_same_run(TrainOptions const& options, CheckpointHeader const& there) {

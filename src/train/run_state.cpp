@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 
 #include <ATen/ATen.h>
@@ -46,9 +45,8 @@ RunState::RunState(TrainOptions const& options, Communicator const& comm, std::v
 }
 
 void RunState::open() {
-  std::string const path = checkpoint_path(o_.directory);
-  if (o_.restart == Restart::resume && std::filesystem::exists(path)) {
-    resumed_.emplace(path);
+  if (resumes(o_)) {
+    resumed_.emplace(checkpoint_path(o_.directory));
     require_same_run(o_, resumed_->header());
     position_ = resumed_->header();
     restore_weights(*resumed_);

@@ -21,6 +21,8 @@ std::string format_seconds(double seconds);
 /// @return the ends of a range with so many significant digits, or as many more as tell them apart:
 /// "400", "400.25".
 std::pair<std::string, std::string> format_ends(double low, double high, int digits);
+/// @return e.g. "1 process", "4 processes".
+std::string counted(std::int64_t count, char const* one, char const* many);
 /// @return e.g. "1.5 MiB".
 std::string format_bytes(double bytes);
 

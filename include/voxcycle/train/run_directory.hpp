@@ -16,6 +16,8 @@ std::string best_path(std::string const& directory);
 /// <directory>/stages/01.h5 for stage 0, see TrainOptions::keep_stages.
 std::string stage_path(std::string const& directory, int stage);
 
+/// Whether the options' directory holds a run to go on with.
+bool resumes(TrainOptions const& options);
 /// Whether the options' directory holds a run that ended, to be taken up: nothing is left to train.
 bool holds_finished_run(TrainOptions const& options);
 /// @throws Error naming the first key in which the directory's run, whose header is given, and this

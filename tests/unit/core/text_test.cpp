@@ -86,6 +86,12 @@ TEST(Text, NearestNamesComeFirst) {
               ElementsAre("sittin", "kitty", "sitting"));
 }
 
+TEST(Text, Counts) {
+  EXPECT_EQ(counted(1, "process", "processes"), "1 process");
+  EXPECT_EQ(counted(0, "process", "processes"), "0 processes");
+  EXPECT_EQ(counted(2, "core", "cores"), "2 cores");
+}
+
 TEST(Text, Joins) {
   EXPECT_EQ(join({}), "");
   EXPECT_EQ(join({"a"}), "a");
