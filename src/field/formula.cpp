@@ -14,14 +14,19 @@ namespace {
 
 class Formula {
  public:
+  /// @throws Error, see require_formula
   explicit Formula(std::string const& text) {
     parser_.DefineVar("x", &place_[0]);
     parser_.DefineVar("y", &place_[1]);
     parser_.DefineVar("z", &place_[2]);
     parser_.DefineConst("pi", std::numbers::pi);
-    parser_.SetExpr(text);
+    try {
+      parser_.SetExpr(text);
+      parser_.Eval();  // which reads it
+    } catch (mu::ParserError const& problem) {
+      throw Error("'" + text + "' is no formula in x, y and z: " + problem.GetMsg());
+    }
   }
-  /// @throws mu::ParserError
   double operator()(double x, double y, double z) {
     place_[0] = x, place_[1] = y, place_[2] = z;
     return parser_.Eval();
@@ -35,11 +40,7 @@ class Formula {
 }  // namespace
 
 void require_formula(std::string const& formula) {
-  try {
-    Formula{formula}(0.5, 0.5, 0.5);
-  } catch (mu::ParserError const& problem) {
-    throw Error("'" + formula + "' is no formula in x, y and z: " + problem.GetMsg());
-  }
+  Formula{formula};
 }
 
 bool is_formula(std::string const& text) {
@@ -53,7 +54,6 @@ bool is_formula(std::string const& text) {
 
 std::vector<float> formula_values(std::string const& formula, Grid3 const& grid) {
   require_valid(grid);
-  require_formula(formula);
   Formula value_at(formula);
   std::vector<float> values;
   values.reserve(static_cast<std::size_t>(grid.voxel_count()));
