@@ -234,6 +234,7 @@ BenchResult bench_step(BenchOptions const& o) {
     auto const [waiting, exchange] = sum_shares(contender, o.comm);
     add(contender.prefix + "waiting_share", waiting);
     add(contender.prefix + "exchange_share", exchange);
+    add(contender.prefix + "overlapped_share", contender.trial->overlapped_share());
   }
   if (o.reductions.size() == 2) add("ratio", first.seconds / contenders[1].seconds);
   if (o.with_baseline) add("speedup", contenders.back().seconds / first.seconds);

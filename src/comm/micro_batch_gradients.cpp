@@ -41,7 +41,7 @@ class MicroBatchGradientsOnCpu final : public MicroBatchGradients {
 
   void begin(std::int64_t /*micro-batches*/) override {
     micro_batches_.assign(parameters().size(), {});
-    largest_.assign(parameters().size(), -1);
+    largest_.assign(parameters().size(), 0);
   }
 
   void add(std::size_t parameter, at::Tensor const& gradient) override {
@@ -63,12 +63,12 @@ class MicroBatchGradientsOnCpu final : public MicroBatchGradients {
     });
   }
 
-  at::Tensor exponents() override {
-    at::Tensor result = at::full({std::ssize(parameters())}, untouched, at::kLong);
-    auto* const exponent = result.mutable_data_ptr<std::int64_t>();
-    for (auto const k : touched()) {
-      AT_DISPATCH_FLOATING_TYPES(parameters()[k].scalar_type(), "exponent_above",
-                                 [&] { exponent[k] = exponent_above<scalar_t>(largest_[k]); });
+  at::Tensor exponents(Parts const& parts) override {
+    at::Tensor result = at::empty({std::ssize(parts)}, at::kLong);
+    auto* exponent = result.mutable_data_ptr<std::int64_t>();
+    for (auto const part : parts) {
+      AT_DISPATCH_FLOATING_TYPES(parameters()[part].scalar_type(), "exponent_above",
+                                 [&] { *exponent++ = exponent_above<scalar_t>(largest_[part]); });
     }
     return result;
   }
@@ -77,10 +77,10 @@ class MicroBatchGradientsOnCpu final : public MicroBatchGradients {
     at::Tensor sums =
         at::empty({total_size(parts)}, parameters().front().options().dtype(at::kLong));
     auto* sum = sums.mutable_data_ptr<std::int64_t>();
-    auto const* const unit = units.const_data_ptr<std::int64_t>();
+    auto const* unit = units.const_data_ptr<std::int64_t>();
     for (auto const parameter : parts) {
       std::int64_t const size = parameters()[parameter].numel();
-      double const scale = std::ldexp(1.0, -static_cast<int>(unit[parameter]));
+      double const scale = std::ldexp(1.0, -static_cast<int>(*unit++));
       AT_DISPATCH_FLOATING_TYPES(parameters()[parameter].scalar_type(), "fixed_point_sum", [&] {
         add_up<scalar_t>(micro_batches_[parameter], size, scale, sum);
       });
@@ -89,14 +89,18 @@ class MicroBatchGradientsOnCpu final : public MicroBatchGradients {
     return sums;
   }
 
+  void release(Parts const& parts) override {
+    for (auto const part : parts) micro_batches_[part].clear();
+  }
+
   std::vector<at::Tensor> gradients(at::Tensor const& sums, Parts const& parts,
                                     at::Tensor const& units) override {
-    auto const* const unit = units.const_data_ptr<std::int64_t>();
+    auto const* unit = units.const_data_ptr<std::int64_t>();
     auto const* sum = sums.const_data_ptr<std::int64_t>();
     std::vector<at::Tensor> all;
     for (auto const parameter : parts) {
       at::Tensor const& gradient = all.emplace_back(at::empty_like(parameters()[parameter]));
-      double const quantum = std::ldexp(1.0, static_cast<int>(unit[parameter]));
+      double const quantum = std::ldexp(1.0, static_cast<int>(*unit++));
       AT_DISPATCH_FLOATING_TYPES(gradient.scalar_type(), "to_floating", [&] {
         auto* const x = gradient.mutable_data_ptr<scalar_t>();
         parallel_for(gradient.numel(), 1, [&](std::int64_t begin, std::int64_t end) {
@@ -109,10 +113,6 @@ class MicroBatchGradientsOnCpu final : public MicroBatchGradients {
   }
 
  private:
-  std::int64_t micro_batches_of(std::size_t parameter) const override {
-    return std::ssize(micro_batches_[parameter]);
-  }
-
   template <class T>
   static void add_up(std::vector<at::Tensor> const& micro_batches, std::int64_t size, double scale,
                      std::int64_t* sum) {

@@ -14,8 +14,7 @@ namespace voxcycle {
 /// the local part of exact sums (gradient_reducer.hpp), on the CPU or on a GPU with the same bits.
 class MicroBatchGradients {
  public:
-  /// Exponents of parameters without micro-batches, and with a value that is not finite.
-  static constexpr std::int64_t untouched = std::numeric_limits<std::int64_t>::min();
+  /// Exponent of a parameter with a value that is not finite.
   static constexpr std::int64_t not_finite = std::numeric_limits<std::int64_t>::max();
   static constexpr std::int64_t min_exponent = -900;  ///< so that its power of two is a float64
 
@@ -32,26 +31,20 @@ class MicroBatchGradients {
   virtual void begin(std::int64_t micro_batches) = 0;
   /// One micro-batch's gradient, of the parameter's shape.
   virtual void add(std::size_t parameter, at::Tensor const& gradient) = 0;
-  /// Those that have micro-batches.
-  Parts touched() const {
-    Parts found;
-    for (std::size_t k = 0; k < parameters_.size(); ++k)
-      if (micro_batches_of(k) > 0) found.push_back(k);
-    return found;
-  }
-  /// For each parameter the smallest e >= min_exponent with |x| < 2^e for all its micro-batches'
-  /// values: [parameters] int64, where the parameters are. Nothing waits.
-  virtual at::Tensor exponents() = 0;
+  /// For each of the parts the smallest e >= min_exponent with |x| < 2^e for all its micro-batches'
+  /// values: [parts] int64, where the parameters are. Nothing waits.
+  virtual at::Tensor exponents(Parts const& parts) = 0;
   /// Sums over micro-batches, rounded to nearest term by term, part after part: int64.
-  /// @param units  [parameters] int64, as exponents(): the integers of a parameter are in units of
+  /// @param units  [parts] int64, as exponents(): the integers of a parameter are in units of
   /// 2^units
   virtual at::Tensor sums(Parts const& parts, at::Tensor const& units) = 0;
+  /// Lets the parts' micro-batches go, where they take memory of their own.
+  virtual void release(Parts const& /*parts*/) {}
   /// The parts of `sums` as gradients of their parameters.
   virtual std::vector<at::Tensor> gradients(at::Tensor const& sums, Parts const& parts,
                                             at::Tensor const& units) = 0;
 
  protected:
-  virtual std::int64_t micro_batches_of(std::size_t parameter) const = 0;
   std::vector<at::Tensor> const& parameters() const { return parameters_; }
   std::int64_t total_size(Parts const& parts) const {
     std::int64_t size = 0;

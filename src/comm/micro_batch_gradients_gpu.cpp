@@ -42,18 +42,14 @@ class MicroBatchGradientsOnGpu final : public MicroBatchGradients {
         .copy_(gradient);
   }
 
-  at::Tensor exponents() override {
-    at::Tensor const all =
-        at::full({std::ssize(parameters())}, untouched, options_.dtype(at::kLong));
-    Parts const parts = touched();
-    if (parts.empty()) return all;
-    auto const& segments = segments_of(parts);
+  at::Tensor exponents(Parts const& parts) override {
+    auto const options = options_.dtype(at::kLong);
+    if (!rows_.defined()) return at::full({std::ssize(parts)}, min_exponent, options);
     at::Tensor const largest =
-        magnitudes(fixed_point::on_gpu::largest_patterns(rows_, segments.table));
+        magnitudes(fixed_point::on_gpu::largest_patterns(rows_, segments_of(parts)));
     at::Tensor const above = std::get<1>(at::frexp(largest)).to(at::kLong).clamp_min(min_exponent);
-    at::Tensor const found = above.masked_fill(largest.eq(0.0), min_exponent)
-                                 .masked_fill(largest.isfinite().logical_not(), not_finite);
-    return all.index_copy(0, segments.places, found);
+    return above.masked_fill(largest.eq(0.0), min_exponent)
+        .masked_fill(largest.isfinite().logical_not(), not_finite);
   }
 
   at::Tensor sums(Parts const& parts, at::Tensor const& units) override {
@@ -77,43 +73,34 @@ class MicroBatchGradientsOnGpu final : public MicroBatchGradients {
   }
 
  private:
-  std::int64_t micro_batches_of(std::size_t parameter) const override {
-    return micro_batches_[parameter];
-  }
-
   /// Parts of the parameters and how many micro-batches each has.
   using Key = std::pair<Parts, std::vector<std::int64_t>>;
-  struct Segments {
-    fixed_point::SegmentTable table;  ///< without exponents
-    at::Tensor places;                ///< the parts, on the GPU
-  };
 
-  /// Where the parts lie, on the GPU (fixed_point::Segments). Kept for ever: the host brings them
-  /// once, and what was recorded of a step goes on using them.
-  Segments const& segments_of(Parts const& parts) {
-    auto& segments = segments_[{parts, micro_batches_}];
-    if (segments.places.defined()) return segments;
+  /// Where the parts lie, on the GPU (fixed_point::Segments), without exponents. Kept for ever: the
+  /// host brings them once, and what was recorded of a step goes on using them.
+  fixed_point::SegmentTable const& segments_of(Parts const& parts) {
+    std::vector<std::int64_t> counts;
+    for (auto const part : parts) counts.push_back(micro_batches_[part]);
+    auto& segments = segments_[{parts, counts}];
+    if (segments.values.defined()) return segments;
     at::Tensor table = at::zeros({4, std::ssize(parts)}, at::kLong);
-    at::Tensor places = at::empty({std::ssize(parts)}, at::kLong);
     auto rows = table.accessor<std::int64_t, 2>();
     std::int64_t end = 0;
-    for (std::int64_t k = 0; k < std::ssize(parts); ++k) {
-      auto const part = parts[static_cast<std::size_t>(k)];
-      end += parameters()[part].numel();
-      rows[0][k] = end;
-      rows[1][k] = first_[part];
-      rows[2][k] = micro_batches_[part];
-      places.mutable_data_ptr<std::int64_t>()[k] = static_cast<std::int64_t>(part);
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      auto const column = static_cast<std::int64_t>(k);
+      end += parameters()[parts[k]].numel();
+      rows[0][column] = end;
+      rows[1][column] = first_[parts[k]];
+      rows[2][column] = counts[k];
     }
-    segments = {{table.to(options_.device(), /*non_blocking=*/true), end},
-                places.to(options_.device(), /*non_blocking=*/true)};
+    segments = {table.to(options_.device(), /*non_blocking=*/true), end};
     return segments;
   }
 
   fixed_point::SegmentTable in_units(Parts const& parts, at::Tensor const& units) {
     auto const& segments = segments_of(parts);
-    segments.table.values.select(0, 3).copy_(units.index_select(0, segments.places));
-    return segments.table;
+    segments.values.select(0, 3).copy_(units);
+    return segments;
   }
 
   /// What the largest bit patterns are those of.
@@ -127,7 +114,7 @@ class MicroBatchGradientsOnGpu final : public MicroBatchGradients {
   std::vector<std::int64_t> first_;  ///< of each parameter in a row
   std::int64_t max_micro_batches_ = 1;
   std::vector<std::int64_t> micro_batches_;  ///< added of each parameter
-  std::map<Key, Segments> segments_;
+  std::map<Key, fixed_point::SegmentTable> segments_;
   at::Tensor rows_;  ///< [micro-batches, row_size], from the first gradient on
 };
 

@@ -32,6 +32,8 @@ class StepTrial {
   /// One step at a rate that changes little, by convolutions as reproducible as the variant's
   /// reduction. **Collective**.
   StepResult step();
+  /// GradientReducer::early_share of the newest step.
+  double overlapped_share() const { return reducer_.early_share(); }
   /// Values that a step trains.
   std::int64_t parameters() const;
 

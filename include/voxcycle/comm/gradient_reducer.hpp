@@ -15,9 +15,8 @@
 namespace voxcycle {
 
 enum class GradientMode {
-  exact,  ///< the same bits for any number of ranks
-  fast,   ///< float sums in buckets, on their way while backward runs; depends on the number of
-          ///< ranks
+  exact,  ///< integer sums: the same bits for any number of ranks
+  fast,   ///< float sums, which depend on the number of ranks
 };
 
 /// A sum of gradients is not finite; thrown on all ranks.
@@ -27,8 +26,8 @@ class NotFiniteGradient : public Error {
 };
 
 /// Collects weight gradients micro-batch by micro-batch while backward runs and sums them over all
-/// micro-batches of all ranks. A pass that ends with finish() leaves the summed gradients in the
-/// parameters' grad().
+/// micro-batches of all ranks, in buckets that are on their way while it goes on. A pass that ends
+/// with finish() leaves the summed gradients in the parameters' grad().
 class GradientReducer {
  public:
   /// @param parameters  float32 or float64 leaf tensors, in the same order on all ranks
@@ -45,7 +44,7 @@ class GradientReducer {
   /// finish().
   void add_micro_batch(at::Tensor const& parameter, at::Tensor const& gradient);
   /// Says that this rank has added all its micro-batches of `parameter` (none, if it owns none).
-  /// Every rank closes the same parameters in the same order; fast mode then starts their sums.
+  /// Every rank closes the same parameters in the same order; a full bucket of them sets off.
   /// **Collective**.
   void close(at::Tensor const& parameter);
   /// Sets a gradient that is already summed over all ranks (batch-norm weights).
@@ -59,6 +58,8 @@ class GradientReducer {
   void require_finite() const;
   /// Both of these.
   void finish();
+  /// The share of the newest sums' bytes that set off before sum_up(): 0 to 1.
+  double early_share() const;
 
  private:
   struct Impl;

@@ -65,15 +65,16 @@ TEST(GradientReducer, RefusesGradientsThatAreNotFinite) {
   }
 }
 
-TEST(GradientReducer, FastModeSumsManyParametersOfSeveralTypesInBuckets) {
+/// Twelve parameters in two passes: half a mebibyte or two mebibytes each, so that some share a
+/// bucket and others fill their own.
+void expect_sums_of_many_parameters(GradientMode mode) {
   auto const comm = make_mpi_communicator();
   std::vector<at::Tensor> parameters;
   for (int k = 0; k < 12; ++k) {
-    // Half a mebibyte or two mebibytes each: some share a bucket, others fill their own.
     std::int64_t const size = (k % 3 == 0 ? 1 : 4) << 17;
     parameters.push_back(at::zeros({size}, k % 4 == 3 ? at::kDouble : at::kFloat));
   }
-  GradientReducer reducer(*comm, parameters, GradientMode::fast);
+  GradientReducer reducer(*comm, parameters, mode);
   for (int context = 1; context <= 2; ++context) {
     reducer.begin(2 * comm->size());
     for (std::size_t k = parameters.size(); k-- > 0;) {  // backward goes from last to first
@@ -92,7 +93,17 @@ TEST(GradientReducer, FastModeSumsManyParametersOfSeveralTypesInBuckets) {
           at::full_like(parameters[k], context * owners * (2.0 * double(k) + 1));
       EXPECT_TRUE(at::equal(parameters[k].grad(), expected)) << k;
     }
+    // The last parameter, half a mebibyte of 22.5, does not fill a bucket.
+    EXPECT_DOUBLE_EQ(reducer.early_share(), comm->size() == 1 ? 0.0 : 1.0 - 0.5 / 22.5);
   }
+}
+
+TEST(GradientReducer, FastModeSumsManyParametersOfSeveralTypesInBuckets) {
+  expect_sums_of_many_parameters(GradientMode::fast);
+}
+
+TEST(GradientReducer, ExactModeSumsManyParametersOfSeveralTypesInBuckets) {
+  expect_sums_of_many_parameters(GradientMode::exact);
 }
 
 TEST(GradientReducer, TakesTotalsAsTheyAre) {
