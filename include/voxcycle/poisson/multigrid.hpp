@@ -32,12 +32,12 @@ struct MultigridOptions {
   bool graph = false;
 };
 
-/// A geometric multigrid V-cycle for K(nu) on free nodes, matrix-free on the finest grid: grids are
-/// halved while they are even and have more than 200 nodes (prolongation P, restriction P^T). The
-/// coarsest is solved directly if it has at most 1500 nodes (10^3 voxels), else, say of 25^3 below
-/// 200^3, by a fixed polynomial in K: Chebyshev-Jacobi steps over nearly its whole spectrum, about
-/// two a voxel of its longest axis. One cycle from zero is a symmetric positive definite
-/// approximation of K^-1: a preconditioner, and the error estimate of the loss energy_multigrid.
+/// A geometric multigrid V-cycle for K(nu) on free nodes, matrix-free on the finest grid: grids of
+/// any size are halved while they have more than 200 nodes (prolongation P, restriction P^T). Of an
+/// odd axis the last coarse voxel is half full or left out where nu is averaged (averaged_voxels),
+/// half as wide in black box multigrid (AxisCoarsening). The coarsest is solved directly or, of odd
+/// grids such as 25^3 below 200^3, by a fixed polynomial in K. One cycle from zero is a symmetric
+/// positive definite approximation of K^-1: a preconditioner, and what energy_multigrid takes.
 ///
 /// Chebyshev's interval needs the largest eigenvalue of D^-1 K, which never exceeds that of a
 /// single voxel's matrix, whatever nu is (1.5 for cubic voxels).

@@ -155,8 +155,8 @@ void divide(at::Tensor const& weights, at::Tensor const& x) {
   });
 }
 
-at::Tensor restrict_nodes(at::Tensor const& r, Grid3 const& fine) {
-  FieldSize const coarse = node_size(fine.coarsened());
+at::Tensor restrict_nodes(at::Tensor const& r, Grid3 const& to) {
+  FieldSize const coarse = node_size(to);
   at::Tensor out = empty_fields(r, coarse);
   AT_DISPATCH_FLOATING_TYPES(r.scalar_type(), "restrict_nodes", [&] {
     run("restriction", out, out.numel(),
@@ -174,8 +174,9 @@ void add_prolonged(at::Tensor& x, at::Tensor const& e) {
   });
 }
 
-at::Tensor average_voxels(at::Tensor const& nu) {
-  FieldSize const fine = size_of(nu), coarse{fine.x / 2, fine.y / 2, fine.z / 2};
+at::Tensor average_voxels(at::Tensor const& nu, Grid3 const& to) {
+  FieldSize const fine = size_of(nu);
+  FieldSize const coarse{as_int(to.voxels[0]), as_int(to.voxels[1]), as_int(to.voxels[2])};
   at::Tensor out = empty_fields(nu, coarse);
   AT_DISPATCH_FLOATING_TYPES(nu.scalar_type(), "average_voxels", [&] {
     run("average of voxels", out, out.numel(),
@@ -227,11 +228,11 @@ at::Tensor coupling_diagonal(at::Tensor const& couplings) {
   return out;
 }
 
-void black_box_weights(StencilSource const& fine, at::Tensor& weights) {
+void black_box_weights(StencilSource const& fine, GridCoarsening const& coarsening,
+                       at::Tensor& weights) {
   AT_DISPATCH_FLOATING_TYPES(weights.scalar_type(), "black_box_weights", [&] {
     with_entries<scalar_t>(fine, fine.values(), [&](auto const& entries) {
-      black_box_weight_jobs(entries, fine.batch(), size_of(weights),
-                            weights.mutable_data_ptr<scalar_t>(),
+      black_box_weight_jobs(entries, fine.batch(), coarsening, weights.mutable_data_ptr<scalar_t>(),
                             [&](std::int64_t count, auto const& job) {
                               run("black box interpolation", weights, count, job);
                             });

@@ -54,7 +54,7 @@ void divide(at::Tensor const& /*weights*/, at::Tensor const& /*x*/) {
   refuse();
 }
 
-at::Tensor restrict_nodes(at::Tensor const& /*r*/, Grid3 const& /*fine*/) {
+at::Tensor restrict_nodes(at::Tensor const& /*r*/, Grid3 const& /*coarse*/) {
   refuse();
 }
 
@@ -62,7 +62,7 @@ void add_prolonged(at::Tensor& /*x*/, at::Tensor const& /*e*/) {
   refuse();
 }
 
-at::Tensor average_voxels(at::Tensor const& /*nu*/) {
+at::Tensor average_voxels(at::Tensor const& /*nu*/, Grid3 const& /*coarse*/) {
   refuse();
 }
 
@@ -83,7 +83,8 @@ at::Tensor coupling_diagonal(at::Tensor const& /*couplings*/) {
   refuse();
 }
 
-void black_box_weights(StencilSource const& /*fine*/, at::Tensor& /*weights*/) {
+void black_box_weights(StencilSource const& /*fine*/, GridCoarsening const& /*coarsening*/,
+                       at::Tensor& /*weights*/) {
   refuse();
 }
 

@@ -22,19 +22,19 @@ struct Rows {
   T* values;
   std::int64_t nx, ny, length;
 
-  Rows(at::Tensor& tensor, std::int64_t sample, Grid3 const& grid)
+  Rows(at::Tensor& tensor, std::int64_t sample)
       : values(tensor.mutable_data_ptr<T>() + sample * tensor.stride(0)),
-        nx(grid.nodes(0)),
-        ny(grid.nodes(1)),
-        length(grid.nodes(2)) {}
+        nx(tensor.size(2)),
+        ny(tensor.size(3)),
+        length(tensor.size(4)) {}
   bool holds(std::int64_t x, std::int64_t y) const { return x >= 0 && x < nx && y >= 0 && y < ny; }
   T* row(int slot, std::int64_t x, std::int64_t y) const {
     return values + ((slot * nx + x) * ny + y) * length;
   }
 };
 
-// The fine nodes that are odd along some axes, and even along the others: on edges, on faces or in
-// voxels of the coarse grid.
+// The fine nodes that are between coarse ones along some axes, and on coarse ones along the others:
+// on edges, on faces or in voxels of the coarse grid. Such nodes are odd.
 struct OddNodes {
   std::array<bool, 3> odd;
   std::array<int, offset_count> collapsed{};  // each offset without its parts along even axes
@@ -73,11 +73,19 @@ bool towards(Offset const& a, Offset const& c) {
   return true;
 }
 
-// Interpolation to rows of fine nodes along z that are odd there or not.
+// Some fine nodes of a row: every second one, from `first` on.
+struct Stretch {
+  int first;
+  std::int64_t count;
+  std::array<bool, 3> between;  // of AxisCoarsening, along each axis
+  Offset shift;                 // of AxisCoarsening
+};
+
+// Interpolation to rows of fine nodes along z.
 template <class T>
 class RowInterpolation {
  public:
-  // For rows of 2n + 1 fine nodes.
+  // For rows of 2n + 2 fine nodes at most.
   explicit RowInterpolation(std::int64_t n)
       : ones_(n + 1, T(1)),
         sense_(n + 1),
@@ -85,17 +93,20 @@ class RowInterpolation {
         collapsed_(offset_count, std::vector<double>(n + 1)),
         shares_(8, std::vector<double>(n + 1)) {}
 
-  // To row (x, y).
+  // To some nodes of row (x, y).
   void write(Rows<T> const& weights, StencilRow const& stencil, std::int64_t x, std::int64_t y,
-             bool odd_z) {
-    OddNodes const& nodes = OddNodes::of(x % 2 != 0, y % 2 != 0, odd_z);
-    std::int64_t const count = stencil.half() + (odd_z ? 0 : 1);
-    // The weights that the coarse node at f + c gives to f + o + c, for f of this row.
+             Stretch const& some) {
+    OddNodes const& nodes = OddNodes::of(some.between[0], some.between[1], some.between[2]);
+    std::int64_t const count = some.count;
+    // The weights that the coarse node at f + c gives to f + o + c, for f of the stretch. Its place
+    // is at f + c + shift.
     auto const weight = [&](Offset const& o, Offset const& c) {
-      std::int64_t const shift = odd_z ? (c[2] + 1) / 2 : 0;
-      return weights.row(weight_slot(index_of(o)), (x + c[0]) / 2, (y + c[1]) / 2) + shift;
+      auto const [sx, sy, sz] = some.shift;
+      int const slot = weight_slot(index_of(o[0] - sx, o[1] - sy, o[2] - sz));
+      return weights.row(slot, (x + c[0] + sx) / 2, (y + c[1] + sy) / 2) +
+             (some.first + c[2] + sz) / 2;
     };
-    collapse(nodes, stencil, count);
+    collapse(nodes, stencil, some);
     for (std::size_t i = 0; i < nodes.corners.size(); ++i) {
       Offset const c = offset_of(nodes.corners[i]);
       // What the corner c gives, times sum: by itself and through nodes nearer to it.
@@ -117,13 +128,15 @@ class RowInterpolation {
 
  private:
   // -1 times the couplings to each neighbour, summed along the even axes, and the sum of all.
-  void collapse(OddNodes const& nodes, StencilRow const& stencil, std::int64_t count) {
+  void collapse(OddNodes const& nodes, StencilRow const& stencil, Stretch const& some) {
     auto const& loops = row_loops::table().setup;
+    std::int64_t const count = some.count;
     for (int d : nodes.neighbours) std::fill_n(collapsed_[d].begin(), count, 0.0);
     for (int t = 0; t < offset_count; ++t) {
       int const d = nodes.collapsed[t];
       if (d == no_offset) continue;
-      loops.subtract(collapsed_[d].data(), stencil.entry(t, nodes.odd[2] ? 1 : 0), count);
+      double const* const entries = stencil.entry(t, some.first % 2) + some.first / 2;
+      loops.subtract(collapsed_[d].data(), entries, count);
     }
     std::fill_n(sum_.begin(), count, 0.0);
     for (int d : nodes.neighbours) loops.add(sum_.data(), collapsed_[d].data(), count);
@@ -150,24 +163,60 @@ class RowInterpolation {
 };
 
 template <class T>
-void interpolate(StencilSource const& fine, at::Tensor& weights) {
+void interpolate(StencilSource const& fine, GridCoarsening const& coarsening, at::Tensor& weights) {
   Grid3 const& grid = fine.grid();
-  Grid3 const coarse = grid.coarsened();
-  std::int64_t const rows = grid.nodes(0) * grid.nodes(1);
+  std::int64_t const rows = grid.nodes(0) * grid.nodes(1), half = weights.size(4) - 1;
+  AxisCoarsening const& along_z = coarsening[2];
+  int const last = along_z.points - 1;
   // Edges, faces, voxels: each needs the ones before.
-  for (int odd_axes = 1; odd_axes <= 3; ++odd_axes) {
+  for (int axes = 1; axes <= 3; ++axes) {
     parallel_for(fine.batch() * rows, 60 * grid.nodes(2), [&](auto begin, auto end) {
-      StencilRow stencil(coarse.voxels[2]);
-      RowInterpolation<T> interpolation(coarse.voxels[2]);
+      StencilRow stencil(half);
+      RowInterpolation<T> interpolation(half);
       std::vector<double> scratch;
       for (std::int64_t i = begin; i < end; ++i) {
-        std::int64_t const sample = i / rows, x = i % rows / grid.nodes(1), y = i % grid.nodes(1);
-        auto const odd_z = odd_axes - x % 2 - y % 2;
-        if (odd_z < 0 || odd_z > 1) continue;
-        fine.row(sample, x, y, odd_z == 1 ? RowNodes::odd : RowNodes::even, stencil, scratch);
-        interpolation.write(Rows<T>(weights, sample, coarse), stencil, x, y, odd_z == 1);
+        std::int64_t const sample = i / rows;
+        int const x = static_cast<int>(i % rows / grid.nodes(1));
+        int const y = static_cast<int>(i % grid.nodes(1));
+        bool const between_x = coarsening[0].between(x), between_y = coarsening[1].between(y);
+        int const left = axes - (between_x ? 1 : 0) - (between_y ? 1 : 0);
+        if (left < 0 || left > 1) continue;
+        bool const between_z = left == 1;
+        bool const has_end = !between_z && last % 2 != 0;
+        auto const nodes = between_z ? RowNodes::odd : has_end ? RowNodes::all : RowNodes::even;
+        fine.row(sample, x, y, nodes, stencil, scratch);
+        Stretch some{
+            between_z ? 1 : 0,
+            along_z.count(between_z) - (has_end ? 1 : 0),
+            {between_x, between_y, between_z},
+            {between_x ? 0 : coarsening[0].shift(x), between_y ? 0 : coarsening[1].shift(y), 0}};
+        interpolation.write(Rows<T>(weights, sample), stencil, x, y, some);
+        if (!has_end) continue;
+        some.first = last;
+        some.count = 1;
+        some.shift[2] = along_z.shift(last);
+        interpolation.write(Rows<T>(weights, sample), stencil, x, y, some);
       }
     });
+  }
+}
+
+// One, of the fine nodes that lie on a coarse one whose place is elsewhere.
+void set_shifted(GridCoarsening const& coarsening, at::Tensor const& weights) {
+  for (int shifted = 1; shifted < 8; ++shifted) {
+    at::Tensor part = weights;
+    Offset from_place{};
+    for (int axis = 0; axis < 3 && part.defined(); ++axis) {
+      AxisCoarsening const& along = coarsening[axis];
+      int const shift = along.shift(along.points - 1), last = along.coarse() - 1;
+      if ((shifted >> axis & 1) != 0) {
+        from_place[axis] = -shift;
+        part = shift == 0 ? at::Tensor() : part.narrow(2 + axis, last, 1);
+      } else if (shift > 0) {
+        part = part.narrow(2 + axis, 0, last);  // there is no fine node at the place of the last
+      }
+    }
+    if (part.defined()) part.select(1, weight_slot(index_of(from_place))).fill_(1.0);
   }
 }
 
@@ -224,11 +273,12 @@ class WeightRow {
 template <class T>
 class RowProduct {
  public:
-  RowProduct(StencilSource const& fine, Grid3 const& coarse)
+  /// @param length  of rows of coarse nodes
+  RowProduct(StencilSource const& fine, std::int64_t length)
       : fine_(fine),
-        stencils_(9, StencilRow(coarse.voxels[2])),
-        weights_(9, WeightRow(coarse.nodes(2))),
-        sum_(coarse.nodes(2)) {}
+        stencils_(9, StencilRow(length - 1)),
+        weights_(9, WeightRow(length)),
+        sum_(length) {}
 
   void write(Rows<T> const& weights, Rows<T> const& out, std::int64_t sample, std::int64_t x,
              std::int64_t y) {
@@ -302,39 +352,39 @@ class RowProduct {
 
 template <class T>
 void multiply(StencilSource const& fine, at::Tensor& weights, at::Tensor& couplings) {
-  Grid3 const coarse = fine.grid().coarsened();
-  std::int64_t const rows = coarse.nodes(0) * coarse.nodes(1);
-  parallel_for(fine.batch() * rows, 3000 * coarse.nodes(2), [&](auto begin, auto end) {
-    RowProduct<T> product(fine, coarse);
+  std::int64_t const ny = couplings.size(3), length = couplings.size(4);
+  std::int64_t const rows = couplings.size(2) * ny;
+  parallel_for(fine.batch() * rows, 3000 * length, [&](auto begin, auto end) {
+    RowProduct<T> product(fine, length);
     for (std::int64_t i = begin; i < end; ++i) {
       std::int64_t const sample = i / rows;
-      product.write(Rows<T>(weights, sample, coarse), Rows<T>(couplings, sample, coarse), sample,
-                    i % rows / coarse.nodes(1), i % coarse.nodes(1));
+      product.write(Rows<T>(weights, sample), Rows<T>(couplings, sample), sample, i % rows / ny,
+                    i % ny);
     }
   });
 }
 
-at::Tensor coarse_arrays(StencilSource const& fine, int count) {
-  Grid3 const coarse = fine.grid().coarsened();
-  return at::zeros({fine.batch(), count, coarse.nodes(0), coarse.nodes(1), coarse.nodes(2)},
-                   fine.options());
-}
-
 }  // namespace
 
-at::Tensor black_box_weights(StencilSource const& fine) {
-  at::Tensor weights = coarse_arrays(fine, weight_count);
+at::Tensor black_box_weights(StencilSource const& fine, GridCoarsening const& coarsening) {
+  at::Tensor weights = at::zeros({fine.batch(), weight_count, coarsening[0].coarse(),
+                                  coarsening[1].coarse(), coarsening[2].coarse()},
+                                 fine.options());
+  set_shifted(coarsening, weights);
   if (weights.is_cuda()) {
-    on_gpu::black_box_weights(fine, weights);
+    on_gpu::black_box_weights(fine, coarsening, weights);
     return weights;
   }
   AT_DISPATCH_FLOATING_TYPES(weights.scalar_type(), "black_box_weights",
-                             [&] { interpolate<scalar_t>(fine, weights); });
+                             [&] { interpolate<scalar_t>(fine, coarsening, weights); });
   return weights;
 }
 
 at::Tensor black_box_couplings(StencilSource const& fine, at::Tensor const& weights) {
-  at::Tensor couplings = coarse_arrays(fine, coupling_count), from = weights;
+  at::Tensor from = weights;
+  at::Tensor couplings = at::zeros(
+      {weights.size(0), coupling_count, weights.size(2), weights.size(3), weights.size(4)},
+      weights.options());
   if (couplings.is_cuda()) {
     on_gpu::black_box_couplings(fine, weights, couplings);
     return couplings;

@@ -10,28 +10,43 @@
 #include <tuple>
 #include <type_traits>
 
+#include "poisson/multigrid/axis_coarsening.hpp"
 #include "poisson/operator/node_points.hpp"
 #include "poisson/operator/stencil_offsets.hpp"
 
 namespace voxcycle {
 
-/// Weights of the fine nodes that are odd along some axes: one such node, numbered [batch, x, y, z]
-/// by pairs. Edges first, then faces, then voxels: each needs those before.
+/// Weights of the fine nodes that are between coarse ones along some axes, and so odd: one such
+/// node, numbered [batch, x, y, z] by nodes(). Edges first, then faces, then voxels: each needs
+/// those before.
 /// @tparam Entries  of the fine matrix, see stencil_points.hpp
 /// @tparam odd_x, odd_y, odd_z  0 or 1
 template <class T, class Entries, int odd_x, int odd_y, int odd_z>
 struct BlackBoxWeightJob {
   Entries fine;
   T* weights;  ///< [batch, 26, coarse]
-  FieldSize coarse;
+  GridCoarsening coarsening;
 
-  VOXCYCLE_BOTH FieldSize pairs() const {
-    return {coarse.x - odd_x, coarse.y - odd_y, coarse.z - odd_z};
+  VOXCYCLE_BOTH FieldSize nodes() const {
+    return {coarsening[0].count(odd_x != 0), coarsening[1].count(odd_y != 0),
+            coarsening[2].count(odd_z != 0)};
   }
 
   VOXCYCLE_BOTH void operator()(std::int64_t i) const {
-    auto const [sample, kx, ky, kz] = pairs().place(i);
-    int const x = 2 * kx + odd_x, y = 2 * ky + odd_y, z = 2 * kz + odd_z;
+    auto const [sample, kx, ky, kz] = nodes().place(i);
+    int const x = coarsening[0].point(odd_x != 0, kx), y = coarsening[1].point(odd_y != 0, ky);
+    int const z = coarsening[2].point(odd_z != 0, kz);
+    // The weight that the coarse node at f + c, or off that by a shift, gives to the fine node at
+    // offset t of f + c.
+    FieldSize const coarse{coarsening[0].coarse(), coarsening[1].coarse(), coarsening[2].coarse()};
+    int const px = odd_x != 0 ? x : x + coarsening[0].shift(x);
+    int const py = odd_y != 0 ? y : y + coarsening[1].shift(y);
+    int const pz = odd_z != 0 ? z : z + coarsening[2].shift(z);
+    int const shift = index_of(px - x, py - y, pz - z) - no_offset;
+    auto const weight = [&](Step const& c, int t) {
+      int const slot = sample * weight_count + weight_slot(t - shift);
+      return weights + coarse.index(slot, (px + c.x) / 2, (py + c.y) / 2, (pz + c.z) / 2);
+    };
     // -1 times the couplings to each neighbour among these axes' nodes, summed along the others.
     double row[offset_count], collapsed[offset_count] = {}, sum = 0.0;
     fine.row(sample, x, y, z, row);
@@ -54,8 +69,7 @@ struct BlackBoxWeightJob {
         if constexpr (d == c) {
           share += collapsed[d];
         } else if constexpr (d != no_offset && towards(Step(d), Step(c))) {
-          share += collapsed[d] *
-                   static_cast<double>(*weight(sample, x, y, z, Step(c), d - c + no_offset));
+          share += collapsed[d] * static_cast<double>(*weight(Step(c), d - c + no_offset));
         }
       });
       shares[n] = share / sum;
@@ -63,8 +77,7 @@ struct BlackBoxWeightJob {
     });
     unrolled<corners>([&](auto number) {
       constexpr int n = decltype(number)::value, c = corner(n);
-      *weight(sample, x, y, z, Step(c), offset_count - 1 - c) =
-          static_cast<T>(sense ? shares[n] : 1.0 / corners);
+      *weight(Step(c), offset_count - 1 - c) = static_cast<T>(sense ? shares[n] : 1.0 / corners);
     });
   }
 
@@ -89,11 +102,6 @@ struct BlackBoxWeightJob {
     }
     return c;
   }
-  /// The weight that the coarse node at f + c gives to the fine node at offset t of it.
-  VOXCYCLE_BOTH T* weight(int sample, int x, int y, int z, Step const& c, int t) const {
-    return weights + coarse.index(sample * weight_count + weight_slot(t), (x + c.x) / 2,
-                                  (y + c.y) / 2, (z + c.z) / 2);
-  }
 };
 
 /// Couplings of P^T K P between a coarse node I and the 13 behind it: all of one element of [batch,
@@ -110,8 +118,7 @@ struct BlackBoxCouplingJob {
     auto const [sample, x, y, z] = coarse.place(i);
     std::int64_t const count = coarse.count(), here = coarse.index(0, x, y, z);
     T const* const of_sample = weights + sample * weight_count * count;
-    // No row of a node of the grid reaches what a neighbour outside of it would give to: its
-    // coupling is 0 whatever finite weights stand for it.
+    // A neighbour outside of the grid is played by this node, and its coupling dropped.
     std::int64_t neighbours[coupling_count];
     unrolled<coupling_count>([&](auto number) {
       constexpr int slot = decltype(number)::value;
@@ -155,7 +162,10 @@ struct BlackBoxCouplingJob {
     });
     unrolled<coupling_count>([&](auto number) {
       constexpr int slot = decltype(number)::value;
-      couplings[(sample * coupling_count + slot) * count + here] = static_cast<T>(sums[slot]);
+      constexpr Step s(slot + no_offset + 1);
+      bool const there = coarse.holds(x + s.x, y + s.y, z + s.z);
+      couplings[(sample * coupling_count + slot) * count + here] =
+          there ? static_cast<T>(sums[slot]) : T(0);
     });
   }
 
@@ -172,12 +182,16 @@ using BlackBoxWeightJobs =
                BlackBoxWeightJob<T, Entries, 1, 1, 1>>;
 
 /// Calls run(count, job) for them.
-/// @param weights  [batch, 26, coarse]
+/// @param weights  [batch, 26, coarse], set where fine nodes lie on coarse ones, else zeros
 template <class T, class Entries, class Run>
-void black_box_weight_jobs(Entries const& fine, std::int64_t batch, FieldSize const& coarse,
-                           T* weights, Run const& run) {
+void black_box_weight_jobs(Entries const& fine, std::int64_t batch,
+                           GridCoarsening const& coarsening, T* weights, Run const& run) {
+  auto const run_some = [&](auto const& job) {
+    std::int64_t const count = batch * job.nodes().count();
+    if (count > 0) run(count, job);
+  };
   [&]<class... Job>(std::type_identity<std::tuple<Job...>>) {
-    (run(batch * Job{fine, weights, coarse}.pairs().count(), Job{fine, weights, coarse}), ...);
+    (run_some(Job{fine, weights, coarsening}), ...);
   }(std::type_identity<BlackBoxWeightJobs<T, Entries>>());
 }
 

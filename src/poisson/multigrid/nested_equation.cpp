@@ -57,7 +57,7 @@ NestedEquation::NestedEquation(Grid3 const& grid, Boundary const& boundary, at::
     Coarsening coarse;
     std::optional<at::Tensor> coarse_load;
     if (left > 1) {
-      coarse = op->coarsened(CoarseOperator::black_box);
+      coarse = op->coarsened(CoarseOperator::black_box, boundary);
       if (load) coarse_load = coarse.transfer->restricted(*load);
     } else {
       coarsest_ = direct_solution(*op, boundary, nu, load, options.coarsest_lift);

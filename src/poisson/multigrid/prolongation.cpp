@@ -23,7 +23,7 @@ struct ProlongFunction : torch::autograd::Function<ProlongFunction> {
   static variable_list backward(AutogradContext*, variable_list const& gradients) {
     at::Tensor const gradient = gradients.front().contiguous();
     Grid3 const fine{{gradient.size(2) - 1, gradient.size(3) - 1, gradient.size(4) - 1}};
-    return {restrict_nodes(gradient, fine), {}};
+    return {restrict_nodes(gradient, fine.coarsened()), {}};
   }
 };
 

@@ -24,19 +24,22 @@ class Transfer {
   virtual void add_prolonged(at::Tensor& x, at::Tensor const& e) const = 0;
 };
 
-/// Trilinear interpolation from fine.coarsened() to `fine`.
-std::unique_ptr<Transfer> trilinear_transfer(Grid3 const& fine);
+// Coarse node I lies on fine node 2I, along each axis. The grids end together, or (see
+// averaged_voxels) the last coarse voxel is half full, or the last fine voxel is left out.
 
-/// Interpolation by given weights. @param weights as black_box_weights makes them
+/// Trilinear interpolation from `coarse` to the grid above it.
+std::unique_ptr<Transfer> trilinear_transfer(Grid3 const& coarse);
+
+/// Interpolation by given weights to `fine`. @param weights as black_box_weights makes them
 std::unique_ptr<Transfer> black_box_transfer(Grid3 const& fine, at::Tensor const& weights);
 
-/// P^T r: nodes of `fine` to nodes of fine.coarsened(), weights (1/2, 1, 1/2) along each axis.
-at::Tensor restrict_nodes(at::Tensor const& r, Grid3 const& fine);
+/// P^T r on the nodes of `coarse`: weights (1/2, 1, 1/2) along each axis.
+at::Tensor restrict_nodes(at::Tensor const& r, Grid3 const& coarse);
 
-/// x += P e: trilinear interpolation of e, on nodes of fine.coarsened(), to nodes of `fine`.
-void add_prolonged(at::Tensor& x, at::Tensor const& e, Grid3 const& fine);
+/// x += P e: trilinear interpolation of e, on coarse nodes, to fine ones; 0 beyond the last.
+void add_prolonged(at::Tensor& x, at::Tensor const& e);
 
-/// The mean of nu over 2x2x2 voxels of `fine`.
-at::Tensor average_voxels(at::Tensor const& nu, Grid3 const& fine);
+/// The mean of nu over 2x2x2 voxels for each one of `coarse`, 0 where there is none.
+at::Tensor average_voxels(at::Tensor const& nu, Grid3 const& coarse);
 
 }  // namespace voxcycle

@@ -25,7 +25,10 @@ struct RestrictJob {
     for (int t = 0; t < offset_count; ++t) {
       Step const o(t);
       int const xf = 2 * x + o.x, yf = 2 * y + o.y, zf = 2 * z + o.z;
-      if (!fine.holds(xf, yf, zf)) continue;
+      // Not those beyond the last coarse node, either.
+      if (!fine.holds(xf, yf, zf) || !coarse.holds((xf + 1) / 2, (yf + 1) / 2, (zf + 1) / 2)) {
+        continue;
+      }
       T weight = 1;
       if (xf % 2 != 0) weight *= T(0.5);
       if (yf % 2 != 0) weight *= T(0.5);
@@ -45,8 +48,9 @@ struct ProlongJob {
 
   VOXCYCLE_BOTH void operator()(std::int64_t i) const {
     auto const [sample, xf, yf, zf] = fine.place(i);
-    // The mean over the coarse nodes before and behind along each axis, which may be one.
     T sum = 0;
+    // The mean over the coarse nodes before and behind along each axis, which may be one.
+    if (!coarse.holds((xf + 1) / 2, (yf + 1) / 2, (zf + 1) / 2)) return;
     for (int t = 0; t < 8; ++t) {
       sum += e[coarse.index(sample, (xf + t / 4) / 2, (yf + t / 2 % 2) / 2, (zf + t % 2) / 2)];
     }
@@ -54,7 +58,7 @@ struct ProlongJob {
   }
 };
 
-/// The mean of eight voxels, one coarse voxel.
+/// The mean of eight voxels, 0 outside of the grid: one coarse voxel.
 template <class T>
 struct AverageJob {
   T const* nu;             ///< [batch, fine]
@@ -65,7 +69,8 @@ struct AverageJob {
     auto const [sample, x, y, z] = coarse.place(i);
     T sum = 0;
     for (int t = 0; t < 8; ++t) {
-      sum += nu[fine.index(sample, 2 * x + t / 4, 2 * y + t / 2 % 2, 2 * z + t % 2)];
+      int const xf = 2 * x + t / 4, yf = 2 * y + t / 2 % 2, zf = 2 * z + t % 2;
+      if (fine.holds(xf, yf, zf)) sum += nu[fine.index(sample, xf, yf, zf)];
     }
     out[i] = T(0.125) * sum;
   }
@@ -81,7 +86,8 @@ struct WeightedRestrictJob {
 
   VOXCYCLE_BOTH void operator()(std::int64_t i) const {
     auto const [sample, x, y, z] = coarse.place(i);
-    T sum = r[fine.index(sample, 2 * x, 2 * y, 2 * z)];
+    bool const has_own = fine.holds(2 * x, 2 * y, 2 * z);
+    T sum = has_own ? r[fine.index(sample, 2 * x, 2 * y, 2 * z)] : T(0);
     for (int t = 0; t < offset_count; ++t) {
       Step const o(t);
       int const xf = 2 * x + o.x, yf = 2 * y + o.y, zf = 2 * z + o.z;
@@ -107,6 +113,7 @@ struct WeightedProlongJob {
     for (int xc = xf / 2; xc <= (xf + 1) / 2; ++xc) {
       for (int yc = yf / 2; yc <= (yf + 1) / 2; ++yc) {
         for (int zc = zf / 2; zc <= (zf + 1) / 2; ++zc) {
+          if (!coarse.holds(xc, yc, zc)) continue;
           int const t = index_of(xf - 2 * xc, yf - 2 * yc, zf - 2 * zc);
           T const value = e[coarse.index(sample, xc, yc, zc)];
           sum += t == no_offset

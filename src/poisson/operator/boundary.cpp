@@ -146,7 +146,6 @@ Boundary from_datum(Boundary boundary) {
 
 at::Tensor free_node_mask(Grid3 const& grid, Boundary const& boundary,
                           at::TensorOptions const& options) {
-  require_valid(grid);
   at::Tensor mask = at::ones(grid.node_shape(), options);
   fill_dirichlet_planes(mask, grid, boundary, [](Face const&) { return 0.0; });
   return mask;

@@ -9,6 +9,7 @@
 
 #include <optional>
 
+#include "poisson/multigrid/axis_coarsening.hpp"
 #include "poisson/operator/stencil_rows.hpp"
 #include <ATen/core/Tensor.h>
 
@@ -47,10 +48,10 @@ void fill_noise(at::Tensor const& x);
 /// x /= weights, and 0 where they are.
 void divide(at::Tensor const& weights, at::Tensor const& x);
 
-// See transfer.hpp; x is on the nodes of twice the voxels of e.
-at::Tensor restrict_nodes(at::Tensor const& r, Grid3 const& fine);
+// See transfer.hpp.
+at::Tensor restrict_nodes(at::Tensor const& r, Grid3 const& coarse);
 void add_prolonged(at::Tensor& x, at::Tensor const& e);
-at::Tensor average_voxels(at::Tensor const& nu);
+at::Tensor average_voxels(at::Tensor const& nu, Grid3 const& coarse);
 
 // P^T r and x += P e of black box interpolation. @param weights [B, 26, coarse nodes x, y, z]
 at::Tensor restrict_by_weights(at::Tensor const& weights, at::Tensor const& r);
@@ -60,9 +61,10 @@ void add_prolonged_by_weights(at::Tensor const& weights, at::Tensor& x, at::Tens
 at::Tensor apply_couplings(at::Tensor const& couplings, at::Tensor const& x);
 at::Tensor coupling_diagonal(at::Tensor const& couplings);
 
-// See black_box.hpp. Weights come as zeros, and those that leave the grid stay; all couplings are
-// set.
-void black_box_weights(StencilSource const& fine, at::Tensor& weights);
+// See black_box.hpp. Weights come as zeros, and those that leave the grid stay so, and those of
+// fine nodes that lie on a coarse one as they are; all couplings are set.
+void black_box_weights(StencilSource const& fine, GridCoarsening const& coarsening,
+                       at::Tensor& weights);
 void black_box_couplings(StencilSource const& fine, at::Tensor const& weights,
                          at::Tensor& couplings);
 

@@ -30,8 +30,8 @@ constexpr std::int64_t stretch_nodes = 512;
 
 class StencilOperator : public LevelOperator {
  public:
-  StencilOperator(Grid3 const& grid, at::Tensor const& couplings)
-      : LevelOperator(grid), couplings_(couplings) {}
+  StencilOperator(Grid3 const& grid, PointAxes const& axes, at::Tensor const& couplings)
+      : LevelOperator(grid, axes), couplings_(couplings) {}
 
   at::Tensor apply(at::Tensor const& x) const override {
     if (x.is_cuda()) return on_gpu::apply_couplings(couplings_, x);
@@ -67,7 +67,9 @@ class StencilOperator : public LevelOperator {
   std::unique_ptr<StencilSource> entries() const override {
     return coupling_stencil(grid(), couplings_);
   }
-  Coarsening coarsened(CoarseOperator) const override { return coarsen_black_box(*entries()); }
+  Coarsening coarsened(CoarseOperator, Boundary const& boundary) const override {
+    return coarsen_black_box(*entries(), boundary, axes());
+  }
 
  private:
   // Calls body(first of out, couplings, first node, the neighbour of that, how many) for each
@@ -110,11 +112,21 @@ class StencilOperator : public LevelOperator {
 
 }  // namespace
 
-Coarsening coarsen_black_box(StencilSource const& fine) {
-  at::Tensor const weights = black_box_weights(fine);
-  return {std::make_unique<StencilOperator>(fine.grid().coarsened(),
-                                            black_box_couplings(fine, weights)),
-          black_box_transfer(fine.grid(), weights)};
+Coarsening coarsen_black_box(StencilSource const& fine, Boundary const& boundary, PointAxes axes) {
+  for (int axis = 0; axis < 3; ++axis) {
+    axes[axis].held = boundary.face(axis, 1).kind == FaceKind::dirichlet;
+  }
+  GridCoarsening const coarsening = coarsening_of(axes);
+  PointAxes coarse_axes;
+  Grid3 coarse = fine.grid();
+  for (int axis = 0; axis < 3; ++axis) {
+    coarse_axes[axis] = coarsened(axes[axis], coarsening[axis]);
+    coarse.voxels[axis] = coarse_axes[axis].points - 1;
+  }
+  at::Tensor const weights = black_box_weights(fine, coarsening);
+  return {
+      std::make_unique<StencilOperator>(coarse, coarse_axes, black_box_couplings(fine, weights)),
+      black_box_transfer(fine.grid(), weights)};
 }
 
 }  // namespace voxcycle

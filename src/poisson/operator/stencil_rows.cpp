@@ -33,7 +33,7 @@ class VoxelStencil : public StencilSource {
       std::array<double*, offset_count> entries;
       for (int t = 0; t < offset_count; ++t) entries[t] = out.entry(t, parity);
       row_loops::table().setup.voxel_stencil(entries.data(), around.data(), element_.data(),
-                                             n + 1 - parity);
+                                             (grid().nodes(2) + 1 - parity) / 2);
     }
   }
 
@@ -45,10 +45,11 @@ class VoxelStencil : public StencilSource {
     if (xv < 0 || xv >= nx || yv < 0 || yv >= ny) return;
     T const* const nu = values().template const_data_ptr<T>() + ((sample * nx + xv) * ny + yv) * nz;
     double* const odd = even + n + 2;
-    for (std::int64_t k = 0; k < n; ++k) {
+    for (std::int64_t k = 0; k < nz / 2; ++k) {
       even[k] = static_cast<double>(nu[2 * k]);
       odd[k] = static_cast<double>(nu[2 * k + 1]);
     }
+    if (nz % 2 != 0) even[nz / 2] = static_cast<double>(nu[nz - 1]);
   }
 
   std::array<double, 8> element_;
@@ -62,7 +63,7 @@ class CouplingStencil : public StencilSource {
 
   void row(std::int64_t sample, std::int64_t x, std::int64_t y, RowNodes nodes, StencilRow& out,
            std::vector<double>&) const override {
-    std::int64_t const length = grid().nodes(2), count = grid().node_count(), n = out.half();
+    std::int64_t const length = grid().nodes(2), count = grid().node_count();
     T const* const couplings =
         values().template const_data_ptr<T>() + sample * coupling_count * count;
     out.clear();
@@ -75,10 +76,11 @@ class CouplingStencil : public StencilSource {
       int const slot = std::max(t, offset_count - 1 - t) - no_offset - 1;
       T const* const from =
           couplings + slot * count + (xs * grid().nodes(1) + ys) * length + shift[2];
-      if (nodes != RowNodes::even) take(from + 1, 0, n, out.entry(t, 1), out.entry(no_offset, 1));
-      if (nodes != RowNodes::odd) {
-        take(from, shift[2] < 0 ? 1 : 0, shift[2] > 0 ? n : n + 1, out.entry(t, 0),
-             out.entry(no_offset, 0));
+      for (int parity = 0; parity < 2; ++parity) {
+        if (nodes == (parity == 0 ? RowNodes::odd : RowNodes::even)) continue;
+        std::int64_t const first = parity == 0 && shift[2] < 0 ? 1 : 0;
+        std::int64_t const end = (length - parity - std::max(shift[2], 0) + 1) / 2;
+        take(from + parity, first, end, out.entry(t, parity), out.entry(no_offset, parity));
       }
     }
   }

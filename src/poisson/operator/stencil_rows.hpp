@@ -34,9 +34,9 @@ class AlignedRows {
 };
 
 /// The 27 entries of a matrix at the nodes of one row along z, those of even and odd z apart: node
-/// 2k is (even, k), node 2k + 1 is (odd, k), for a row of 2n + 1 nodes. Entries of odd nodes before
-/// the first and after the last are zero, so that (odd, k - 1) and (odd, k) can be read for any
-/// even node k.
+/// 2k is (even, k), node 2k + 1 is (odd, k), for a row of 2n to 2n + 2 nodes. Entries of nodes
+/// before the first and after the last are zero, so that (odd, k - 1), (even, k) and (odd, k) can
+/// be read for any k from 0 to n.
 class StencilRow {
  public:
   explicit StencilRow(std::int64_t n) : n_(n), rows_(2 * offset_count, before + n + 1) { clear(); }

@@ -29,6 +29,7 @@ std::vector<at::Tensor> reduced(at::Device device, at::ScalarType dtype) {
       reducer.add_micro_batch(parameter, gradient.to(device));
     }
   }
+  for (auto const& parameter : parameters) reducer.close(parameter);
   reducer.finish();
   std::vector<at::Tensor> gradients;
   for (auto const& parameter : parameters) gradients.push_back(parameter.grad());
@@ -52,6 +53,7 @@ TEST(GradientReducerOnGpu, RefusesWhatIsNotFinite) {
   at::Tensor const gradient = at::zeros({100});
   gradient[57] = std::numeric_limits<float>::infinity();
   reducer.add_micro_batch(parameters[0], gradient.cuda());
+  reducer.close(parameters[0]);
   EXPECT_THROW(reducer.finish(), NotFiniteGradient);
 }
 

@@ -16,11 +16,13 @@ double rounding(at::ScalarType dtype) {
   return dtype == at::kDouble ? 1e-10 : 1e-3;
 }
 
-TEST(MultigridOnGpu, CyclesAreThoseOfTheCpu) {
+class MultigridOnGpuGrids : public ::testing::TestWithParam<Grid3> {};
+
+TEST_P(MultigridOnGpuGrids, CyclesAreThoseOfTheCpu) {
   at::manual_seed(1);
-  Grid3 const grid{{32, 16, 48}, {1.0, 0.5, 1.5}};
-  at::Tensor const nu = at::exp(at::randn({2, 1, 32, 16, 48}, at::kDouble));
-  at::Tensor const r = at::randn({2, 1, 33, 17, 49}, at::kDouble);
+  Grid3 const grid = GetParam();
+  at::Tensor const nu = at::exp(at::randn(grid.voxel_shape(2), at::kDouble));
+  at::Tensor const r = at::randn(grid.node_shape(2), at::kDouble);
   Boundary floating;
   for (auto& face : floating.faces) face = {};
   for (auto const& boundary : {Boundary{}, floating}) {
@@ -38,6 +40,11 @@ TEST(MultigridOnGpu, CyclesAreThoseOfTheCpu) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Sizes, MultigridOnGpuGrids,
+                         ::testing::Values(Grid3{{32, 16, 48}, {1.0, 0.5, 1.5}},
+                                           Grid3{{29, 17, 21}, {2.9, 1.7, 2.1}},
+                                           Grid3{{31, 1, 48}, {3.1, 0.1, 4.8}}));
 
 TEST(MultigridOnGpu, GraphsHaveTheSameBits) {
   at::manual_seed(3);

@@ -25,7 +25,9 @@ class Estimated final : public LevelOperator {
   at::Tensor top() const override { return share_ * op_->top(); }
   bool top_is_bound() const override { return share_ >= 1.0; }
   std::unique_ptr<StencilSource> entries() const override { return op_->entries(); }
-  Coarsening coarsened(CoarseOperator kind) const override { return op_->coarsened(kind); }
+  Coarsening coarsened(CoarseOperator kind, Boundary const& boundary) const override {
+    return op_->coarsened(kind, boundary);
+  }
 
  private:
   std::unique_ptr<LevelOperator> op_;

@@ -7,8 +7,6 @@
 #include <string>
 #include <tuple>
 
-#include "poisson/multigrid/transfer.hpp"
-#include "poisson/operator/level_operator.hpp"
 #include "q1_elements.hpp"
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -17,7 +15,6 @@
 namespace voxcycle {
 namespace {
 
-using testing::dense_stiffness;
 using testing::kl_sample;
 using testing::random_nodes;
 using testing::random_voxels;
@@ -42,142 +39,25 @@ at::Tensor random_free_nodes(Grid3 const& grid, Boundary const& boundary, std::i
   return r;
 }
 
-TEST(Transfer, RestrictionIsTheTransposeOfProlongation) {
-  Grid3 const fine{{4, 6, 10}, {1.0, 1.0, 1.0}};
-  at::Tensor const r = random_nodes(fine, 2), e = random_nodes(fine.coarsened(), 2);
-  at::Tensor prolonged = at::zeros_like(r);
-  add_prolonged(prolonged, e, fine);
-  EXPECT_NEAR(product(restrict_nodes(r, fine), e), product(r, prolonged), 100 * rounding);
-}
-
-TEST(Transfer, ProlongationReproducesTrilinearFields) {
-  Grid3 const fine{{4, 2, 6}, {1.0, 1.0, 1.0}};
-  auto field = [](Grid3 const& grid) {
-    at::Tensor const x = at::linspace(0.0, 1.0, grid.nodes(0), at::kDouble).view({-1, 1, 1});
-    at::Tensor const y = at::linspace(0.0, 1.0, grid.nodes(1), at::kDouble).view({-1, 1});
-    at::Tensor const z = at::linspace(0.0, 1.0, grid.nodes(2), at::kDouble);
-    return (1.0 + 2.0 * x - y + x * y * z).view(grid.node_shape());
-  };
-  at::Tensor x = at::ones_like(field(fine));
-  add_prolonged(x, field(fine.coarsened()), fine);
-  EXPECT_LT(relative_difference(x, field(fine) + 1.0), rounding);
-}
-
-TEST(Transfer, AverageKeepsTheMean) {
-  Grid3 const fine{{4, 6, 2}, {1.0, 1.0, 1.0}};
-  at::Tensor const nu = random_voxels(fine, 2);
-  EXPECT_LT(relative_difference(average_voxels(nu, fine), at::avg_pool3d(nu, 2)), rounding);
-}
-
-// Black box multigrid's way from a grid to the next coarser one.
-Coarsening black_box_of(Grid3 const& fine, at::Tensor const& nu) {
-  return make_voxel_operator(fine, nu)->coarsened(CoarseOperator::black_box);
-}
-
-at::Tensor prolonged(Transfer const& transfer, at::Tensor const& e, Grid3 const& fine) {
-  at::Tensor x = at::zeros(fine.node_shape(e.size(0)), at::kDouble);
-  transfer.add_prolonged(x, e);
-  return x;
-}
-
-TEST(BlackBoxTransfer, RestrictionIsTheTransposeOfProlongation) {
-  Grid3 const fine{{4, 6, 10}, {1.0, 0.7, 1.9}};
-  auto const way = black_box_of(fine, random_voxels(fine, 2).pow_(6));
-  at::Tensor const r = random_nodes(fine, 2), e = random_nodes(fine.coarsened(), 2);
-  EXPECT_NEAR(product(way.transfer->restricted(r), e),
-              product(r, prolonged(*way.transfer, e, fine)), 100 * rounding);
-}
-
-TEST(BlackBoxTransfer, IsTrilinearForConstantNu) {
-  Grid3 const fine{{4, 6, 10}, {1.0, 0.7, 1.9}};
-  auto const way = black_box_of(fine, at::full({1, 1, 4, 6, 10}, 3.0, at::kDouble));
-  at::Tensor const e = random_nodes(fine.coarsened(), 1);
-  EXPECT_LT(relative_difference(prolonged(*way.transfer, e, fine),
-                                prolonged(*trilinear_transfer(fine), e, fine)),
-            rounding);
-}
-
-TEST(BlackBoxTransfer, ReproducesSolutionsInLayersAndConstants) {
-  Grid3 const fine{{8, 8, 8}, {1.0, 0.7, 1.9}};
-  for (int axis = 0; axis < 3; ++axis) {
-    // The flux through layers is one constant, so that u grows by the resistance of each layer.
-    std::int64_t shape[5] = {1, 1, 1, 1, 1};
-    shape[2 + axis] = 8;
-    at::Tensor const layers = at::pow(10.0, at::rand({8}, at::kDouble) * 6.0 - 3.0);
-    at::Tensor const nu = layers.view(shape).expand({1, 1, 8, 8, 8}).contiguous();
-    shape[2 + axis] = 9;
-    at::Tensor const heights =
-        at::cat({at::zeros({1}, at::kDouble), layers.reciprocal().cumsum(0)});
-    at::Tensor const u = heights.view(shape).expand({1, 1, 9, 9, 9}).contiguous();
-    at::Tensor const coarse_u =
-        u.slice(2, 0, 9, 2).slice(3, 0, 9, 2).slice(4, 0, 9, 2).contiguous();
-    auto const way = black_box_of(fine, nu);
-    EXPECT_LT(relative_difference(prolonged(*way.transfer, coarse_u, fine), u), rounding) << axis;
-    auto const rough = black_box_of(fine, random_voxels(fine, 1).pow_(8));
-    EXPECT_LT(relative_difference(prolonged(*rough.transfer, at::ones_like(coarse_u), fine),
-                                  at::ones_like(u)),
-              rounding);
-  }
-}
-
-TEST(LevelOperator, BlackBoxIsTheTripleProduct) {
-  Grid3 const fine{{8, 4, 12}, {1.0, 0.7, 1.9}};
-  at::Tensor const nu = random_voxels(fine, 2).pow_(4);
-  auto const once = black_box_of(fine, nu);
-  Grid3 const middle = fine.coarsened(), coarse = middle.coarsened();
-  auto const twice = once.op->coarsened(CoarseOperator::black_box);
-  ASSERT_EQ(twice.op->grid(), coarse);
-  at::Tensor const e = random_nodes(coarse, 2);
-  at::Tensor const on_middle = prolonged(*twice.transfer, e, middle);
-  at::Tensor const on_fine = prolonged(*once.transfer, on_middle, fine);
-  at::Tensor const expected = once.transfer->restricted(apply_stiffness(on_fine, nu, fine));
-  EXPECT_LT(relative_difference(once.op->apply(on_middle), expected), rounding);
-  EXPECT_LT(relative_difference(twice.op->apply(e), twice.transfer->restricted(expected)),
-            rounding);
-}
-
-TEST(LevelOperator, TopAndDiagonalBoundTheSpectrum) {
-  at::manual_seed(5);
-  Grid3 const fine{{4, 4, 6}, {1.0, 0.7, 1.9}};
-  at::Tensor const nu = random_voxels(fine, 1).pow_(4);
-  auto const voxel = make_voxel_operator(fine, nu);
-  auto const black_box = voxel->coarsened(CoarseOperator::black_box).op;
-  for (LevelOperator const* op : {voxel.get(), black_box.get()}) {
-    std::int64_t const nodes = op->grid().node_count();
-    at::Tensor matrix = at::empty({nodes, nodes}, at::kDouble);
-    for (std::int64_t j = 0; j < nodes; ++j) {
-      at::Tensor micro_batch = at::zeros_like(op->diagonal());
-      micro_batch.view({nodes})[j] = 1.0;
-      matrix.select(1, j).copy_(op->apply(micro_batch).flatten());
-    }
-    EXPECT_LT(relative_difference(op->diagonal().flatten(), matrix.diagonal()), rounding);
-    at::Tensor const scale = matrix.diagonal().rsqrt();
-    double const largest =
-        at::linalg_eigvalsh(matrix * scale * scale.unsqueeze(1)).max().item<double>();
-    double const top = op->top().item<double>();
-    EXPECT_LE(largest, top * (1.0 + rounding));
-    EXPECT_GT(largest, 0.5 * top) << "a loose bound wastes smoothing";
-  }
-  auto const cubic = make_voxel_operator(Grid3::cube(2), at::ones({1, 1, 2, 2, 2}));
-  EXPECT_NEAR(cubic->top().item<double>(), 1.5, rounding);
-}
+// What cycles leave of the squared energy norm where all axes are even, and where some are odd:
+// averages then leave out a plane of voxels at Dirichlet faces.
+constexpr double left_of_even = 0.04, left_of_odd = 0.15;
 
 /// Of one cycle for a nu that varies twentyfold on cubic voxels.
 void expect_symmetry_and_contraction(Grid3 const& grid, std::string const& faces,
-                                     CoarseOperator coarse, int levels) {
+                                     CoarseOperator coarse, double left) {
   Boundary const boundary = parse_boundary(faces);
   at::Tensor const nu = random_voxels(grid, 1);
   MultigridOptions options;
   options.coarse = coarse;
   Multigrid const multigrid(grid, boundary, nu, options);
-  ASSERT_EQ(multigrid.levels(), levels);
+  ASSERT_GT(multigrid.levels(), 1);
 
   at::Tensor const r = random_free_nodes(grid, boundary), s = random_free_nodes(grid, boundary);
   double const r_s = product(multigrid.cycle(r), s), s_r = product(multigrid.cycle(s), r);
   double const scale = std::sqrt(product(multigrid.cycle(r), r) * product(multigrid.cycle(s), s));
   EXPECT_NEAR(r_s, s_r, rounding * scale);
 
-  // Errors shrink to less than a fifth in the energy norm.
   at::Tensor const mask = free_node_mask(grid, boundary, at::kDouble);
   EXPECT_EQ((multigrid.cycle(r) * (1.0 - mask)).abs().max().item<double>(), 0.0);
   at::Tensor error = random_free_nodes(grid, boundary);
@@ -185,7 +65,7 @@ void expect_symmetry_and_contraction(Grid3 const& grid, std::string const& faces
   for (int i = 0; i < 4; ++i) {
     double const before = energy();
     error -= multigrid.cycle(apply_stiffness(error, nu, grid) * mask);
-    EXPECT_LT(energy(), 0.04 * before) << "cycle " << i;
+    EXPECT_LT(energy(), left * before) << "cycle " << i;
   }
 }
 
@@ -195,14 +75,15 @@ class MultigridOnFaces : public ::testing::TestWithParam<std::tuple<char const*,
 TEST_P(MultigridOnFaces, CycleIsSymmetricAndContracts) {
   at::manual_seed(1);
   auto const [faces, coarse] = GetParam();
-  expect_symmetry_and_contraction({{16, 8, 24}, {1.0, 0.5, 1.5}}, faces, coarse, 3);
+  expect_symmetry_and_contraction({{16, 8, 24}, {1.0, 0.5, 1.5}}, faces, coarse, left_of_even);
 }
 
-TEST_P(MultigridOnFaces, CycleWithTooLargeACoarsestGridIsSymmetricAndContracts) {
+TEST_P(MultigridOnFaces, CycleOnOddGridsIsSymmetricAndContracts) {
   at::manual_seed(1);
   auto const [faces, coarse] = GetParam();
-  expect_symmetry_and_contraction({{34, 18, 26}, {1.7, 0.9, 1.3}}, faces, coarse, 2);
-  expect_symmetry_and_contraction({{17, 9, 13}, {1.7, 0.9, 1.3}}, faces, coarse, 1);
+  expect_symmetry_and_contraction({{34, 18, 26}, {1.7, 0.9, 1.3}}, faces, coarse, left_of_odd);
+  expect_symmetry_and_contraction({{29, 11, 13}, {2.9, 1.1, 1.3}}, faces, coarse, left_of_odd);
+  expect_symmetry_and_contraction({{2, 33, 35}, {0.1, 1.65, 1.75}}, faces, coarse, left_of_odd);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -351,6 +232,9 @@ TEST(Multigrid, HalvesWhileItCan) {
   EXPECT_EQ(levels({{64, 8, 8}, {8.0, 1.0, 1.0}}), 3);
   EXPECT_EQ(levels(Grid3::cube(25)), 1);
   EXPECT_EQ(levels(Grid3::cube(50)), 2);
+  EXPECT_EQ(levels(Grid3::cube(51)), 2);
+  EXPECT_EQ(levels(Grid3::cube(101)), 3);
+  EXPECT_EQ(levels({{1, 101, 101}, {0.01, 1.0, 1.0}}), 3);
 }
 
 TEST(Multigrid, RefusesWhatItCannotDo) {
