@@ -39,8 +39,7 @@ class ExactGradientSums final : public GradientSums {
   }
 
   void finish() override {
-    if (buckets_.empty()) return;
-    send(buckets_.back());
+    if (!buckets_.empty()) send(buckets_.back());
     std::vector<at::Tensor> exponents;
     for (auto& bucket : buckets_) {
       bucket.pending->wait();
@@ -50,7 +49,7 @@ class ExactGradientSums final : public GradientSums {
         parameters_[bucket.parts[k]].mutable_grad() = gradients[k];
       exponents.push_back(bucket.exponents);
     }
-    exponents_ = at::cat(exponents);
+    exponents_ = exponents.empty() ? at::Tensor() : at::cat(exponents);
     buckets_.clear();
   }
 
