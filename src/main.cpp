@@ -7,6 +7,7 @@
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/memory.hpp"
 #include "voxcycle/core/tensor_memory.hpp"
+#include "voxcycle/core/usage_error.hpp"
 
 #include <chrono>
 #include <cstdio>
@@ -53,12 +54,15 @@ int main(int argc, char** argv) {
     log_set_rank(comm->rank(), comm->size());
     int const status = run_command_line({argv + 1, argv + argc}, *comm);
     // A launcher may end the other ranks as soon as one has ended with another status than 0.
-    std::fflush(stdout);
+    bool const told = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+    VOXCYCLE_REQUIRE(told,
+                     "the standard output could not be written (the disk that it leads to may be "
+                     "full). Make space, or write elsewhere.");
     return status;
   } catch (std::exception const& error) {
     if (!comm || comm->size() == 1) {
       log_error(words_of(error));
-      return 1;
+      return dynamic_cast<UsageError const*>(&error) != nullptr ? UsageError::status : 1;
     }
     if (tells(error, *comm)) {
       log_error("on " + host_name() + ": " + words_of(error));

@@ -90,7 +90,8 @@ void prefetch_all(std::string const& directory, TrainOptions const& options, std
                          .micro_batch_size = options.micro_batch_size,
                          .steps = steps,
                          .period = samples,
-                         .references = references});
+                         .references = references,
+                         .workers = options.workers});
   for (std::int64_t step = 0; step < steps; ++step) prefetcher.next();
 }
 

@@ -8,6 +8,7 @@
 #include "voxcycle/core/memory.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/train/slow_precision.hpp"
+#include "voxcycle/train/training_data.hpp"
 #include "voxcycle/train/waiting.hpp"
 
 #include <algorithm>
@@ -141,18 +142,6 @@ std::string add_profile(BenchOptions const& o, StepTrial& trial, Json& members) 
   return {};
 }
 
-/// Those of the run's own data, as train reads them.
-Mixture training_samples(TrainOptions const& options, Grid3 const& grid) {
-  std::vector<std::unique_ptr<SampleSource>> sets;
-  sets.push_back(options.fresh_samples
-                     ? options.fresh_samples(grid)
-                     : stored_samples(shard_directory(options.data, "train", grid)));
-  return {
-      std::move(sets),
-      {1.0},
-      {.seed = options.seed, .block = options.sample_block, .augmentation = options.augmentation}};
-}
-
 /// The plan of the grid's level, else of the finest one.
 LevelPlan const& level_at(TrainOptions const& options, Grid3 const& grid) {
   auto const found = std::find_if(options.levels.begin(), options.levels.end(),
@@ -183,7 +172,8 @@ std::vector<Contender> contenders_of(BenchOptions const& o, TrainOptions const& 
         require_memory(chosen, level, memory, frame.limit, "a step at " + grid.label());
     StepTrial::Variant const variant{batch, level.optimizer, chosen.reduction, level.recompute};
     contenders.push_back({prefix, std::make_unique<StepTrial>(chosen, grid, variant, comm)});
-    if (o.reads_samples) contenders.back().trial->read(training_samples(options, grid));
+    if (o.reads_samples)
+      contenders.back().trial->read(TrainingData(options).training({.plan = level}));
     contenders.back().waiting = std::make_unique<WaitingCount>(o.comm);
     warm_up(contenders.back());
     if (contenders.size() > 1) return;

@@ -20,7 +20,7 @@ namespace {
 TrainOptions timed(TrainOptions options, StepTrial::Variant const& variant) {
   bool const searches = variant.optimizer == kLbfgs;
   options.optimizer.name = searches ? "sgd" : variant.optimizer;
-  if (searches && options.dtype == at::kBFloat16) options.dtype = at::kFloat;
+  if (searches && options.dtype != at::kDouble) options.dtype = at::kFloat;
   options.reduction = variant.reduction;
   return options;
 }
@@ -29,6 +29,7 @@ std::shared_ptr<Network> network_on_device(TrainOptions const& options, Grid3 co
   require_fits(options.network, grid);
   auto network = make_network(options.network, options.boundary, options.source);
   network->to(options.device);
+  freeze(*network, options);
   return network;
 }
 
@@ -45,6 +46,7 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
       reducer_(comm, network_->parameters(), variant.reduction),
       optimizer_(make_optimizer(options_.optimizer, parameter_groups(*network_, grid))),
       loss_(make_loss(options.loss, {grid, options.boundary, options.source, options.device})),
+      loss_scale_(options_.loss_scale),
       steps_({{.process_grid = process_grid_,
                .network = *network_,
                .loss = *loss_,
@@ -57,7 +59,8 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
                .recompute = variant.recompute},
               *optimizer_,
               averaged_,
-              variant.batch},
+              variant.batch,
+              options_.dtype == at::kHalf ? &loss_scale_ : nullptr},
              options.graph) {
   averaged_.network().to(options.device);
   release_freed_memory(grid.voxel_count());
@@ -92,6 +95,7 @@ void StepTrial::read(Mixture samples) {
           .ranks = process_grid_.groups(),
           .rank = process_grid_.group(),
           .references = needs_reference(options_.loss) ? ReadReference::yes : ReadReference::no,
+          .workers = options_.workers,
           .pinned = options_.device.is_cuda()});
 }
 

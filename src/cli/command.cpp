@@ -9,6 +9,7 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/core/usage_error.hpp"
 #include "voxcycle/study/ensemble_plan.hpp"
 #include "voxcycle/train/agreement.hpp"
 
@@ -22,8 +23,9 @@ namespace {
 
 std::string describe(Command const& command) {
   auto const subjects = join(command.subjects, "|");
-  std::string text = format("  %-10s %s%s%s\n", command.name.c_str(), subjects.c_str(),
-                            subjects.empty() ? "" : ": ", command.meaning.c_str());
+  auto const words = subjects + command.operands;
+  std::string text = format("  %-12s %s%s%s\n", command.name.c_str(), words.c_str(),
+                            words.empty() ? "" : ": ", command.meaning.c_str());
   std::vector<std::string> names;
   std::size_t width = 0;
   for (auto const& flag : command.flags) {
@@ -33,7 +35,7 @@ std::string describe(Command const& command) {
   for (std::size_t k = 0; k < names.size(); ++k) {
     auto const& meaning = command.flags[k].meaning;
     if (meaning.empty()) continue;
-    text += format("             %-*s %s\n", static_cast<int>(width), names[k].c_str(),
+    text += format("               %-*s %s\n", static_cast<int>(width), names[k].c_str(),
                    meaning.c_str());
   }
   return text;
@@ -51,8 +53,9 @@ std::string usage() {
 }
 
 std::string usage_of(Command const& command) {
+  auto const words = command.subjects.empty() ? command.operands : "SUBJECT";
   return format("usage: voxcycle %s %s[--config FILE] [--section.key VALUE ...] [flags]\n\n",
-                command.name.c_str(), command.subjects.empty() ? "" : "SUBJECT ") +
+                command.name.c_str(), words.empty() ? "" : (words + " ").c_str()) +
          describe(command) +
          "\nvoxcycle --dump-config lists the keys of --config and --section.key.\n";
 }
@@ -63,7 +66,7 @@ Command const& find_command(std::vector<Command> const& commands, std::string co
   }
   std::vector<std::string> names;
   for (auto const& command : commands) names.push_back(command.name);
-  throw Error("unknown command '" + name + "'. Choose one of " + join(names) + '.');
+  throw UsageError("unknown command '" + name + "'. Choose one of " + join(names) + '.');
 }
 
 /// A misspelt case of a study would be one more run.
@@ -77,14 +80,24 @@ void require_known_case(ConfigStudy const& study, std::string const& key) {
                         << join(names) << '.');
 }
 
-/// Splits the arguments after the command into config keys and the command's own flags.
-void parse_arguments(std::vector<std::string> const& arguments, Command const& command,
-                     Invocation& invocation) {
-  std::vector<std::pair<std::string, std::string>> keys;
+/// What stands on the command line beside the command's own flags.
+struct ConfigWords {
+  std::vector<std::string> files;                         ///< of --config
+  std::vector<std::pair<std::string, std::string>> keys;  ///< --section.key VALUE
+};
+
+/// Splits the arguments after the command into its own flags and operands, and the rest.
+ConfigWords split_arguments(std::vector<std::string> const& arguments, Command const& command,
+                            Invocation& invocation) {
+  ConfigWords found;
   for (std::size_t k = 1; k < arguments.size(); ++k) {
     auto const& word = arguments[k];
     if (k == 1 && !command.subjects.empty() && word.rfind("--", 0) != 0) {
       invocation.flags["subject"] = word;
+      continue;
+    }
+    if (!command.operands.empty() && word.rfind("--", 0) != 0) {
+      invocation.operands.push_back(word);
       continue;
     }
     VOXCYCLE_REQUIRE(word.rfind("--", 0) == 0,
@@ -114,19 +127,26 @@ void parse_arguments(std::vector<std::string> const& arguments, Command const& c
       invocation.flags[name] = text;
     } else if (name == "config") {
       invocation.flags[name] = value();
-      invocation.config.read_file(invocation.flags[name]);
+      found.files.push_back(invocation.flags[name]);
     } else if (name == "dump-config") {
       invocation.flags[name] = "";
     } else {
       VOXCYCLE_REQUIRE(name.find('.') != std::string::npos,
                        "unknown option --" << name << " of " << command.name << ". voxcycle "
                                            << command.name << " --help lists them.");
-      keys.emplace_back(name, value());
+      found.keys.emplace_back(name, value());
     }
   }
+  return found;
+}
+
+void parse_arguments(std::vector<std::string> const& arguments, Command const& command,
+                     Invocation& invocation) {
+  auto const words = as_usage([&] { return split_arguments(arguments, command, invocation); });
+  for (auto const& file : words.files) invocation.config.read_file(file);
   // The command line wins over the file, wherever --config stands.
   auto const study = invocation.config.study();
-  for (auto const& [name, value] : keys) {
+  for (auto const& [name, value] : words.keys) {
     require_known_case(study, name);
     invocation.config.set(name, value);
   }
@@ -179,9 +199,9 @@ std::optional<std::int64_t> Invocation::count(std::string const& flag) const {
 }
 
 std::vector<Command> all_commands() {
-  return {generate_command(), train_command(),  evaluate_command(), solve_command(),
-          export_command(),   ablate_command(), scale_command(),    verify_command(),
-          bench_command(),    info_command()};
+  return {generate_command(),     train_command(),  evaluate_command(), solve_command(),
+          conductivity_command(), export_command(), ablate_command(),   scale_command(),
+          verify_command(),       bench_command(),  info_command()};
 }
 
 int run_command_line(std::vector<std::string> const& arguments, Communicator const& comm) {
@@ -210,7 +230,12 @@ int run_command_line(std::vector<std::string> const& arguments, Communicator con
       comm, {{"build", format("voxcycle %s, commit %s", build_info::version, build_info::commit)},
              {"command", command.name}});
   Invocation invocation{Config(), {}, comm};
-  comm.together([&] { parse_arguments(arguments, command, invocation); });
+  auto const parse = [&] { parse_arguments(arguments, command, invocation); };
+  if (comm.size() == 1) {
+    parse();  // errors of usage stay so
+  } else {
+    comm.together(parse);
+  }
   require_same_call(invocation, command);
   if (invocation.has("dump-config")) {
     if (speaks) std::fputs(invocation.config.dump().c_str(), stdout);

@@ -105,10 +105,9 @@ void write_results(Outputs const& out, Evaluation const& evaluation, std::string
 
 int evaluate(Invocation const& call) {
   if (is_ensemble(call.config)) return evaluate_members(call);
-  DeviceChoice const place(device_options(call.config), call.comm);
+  auto const dtype = parse_precision("--precision", call.text("precision", "f32"));
+  DeviceChoice const place(device_options(call.config, dtype), call.comm);
   auto const options = train_options(call.config);
-  auto const dtype = parse_precision(
-      "--precision", call.has("precision") ? call.flags.at("precision") : std::string("f32"));
   Weights const weights(call, options, dtype);
   Grid3 const grid = evaluated_grid(call);
   require_fits(options.network, grid);
@@ -170,7 +169,7 @@ Command evaluate_command() {
             "voxels along the longest edge (default: the finest level of the cycle); others get "
             "files of their own"},
            {"split", "NAME", "held_out (default), or train: samples that have references"},
-           {"precision", "KIND", "of convolutions and activations: bf16, f32 (default), f64"},
+           {"precision", "KIND", "of convolutions and activations: bf16, f16, f32 (default), f64"},
            {"compare", "",
             "error against time beside classical solvers: the first 16 samples, on one process"}},
           evaluate};

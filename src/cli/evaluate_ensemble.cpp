@@ -93,8 +93,8 @@ int evaluate_members(Invocation const& call) {
                                            << member_directory(call.config.text("run.directory"), 1)
                                            << "/config.cfg.");
   }
-  DeviceChoice const place(device_options(call.config), call.comm);
   auto const dtype = parse_precision("--precision", call.text("precision", "f32"));
+  DeviceChoice const place(device_options(call.config, dtype), call.comm);
   auto const runs = plan_ensemble(call.config);
   std::vector<Member> members;
   std::vector<std::string> checkpoints;

@@ -13,12 +13,14 @@
 #include <set>
 #include <string>
 
+#include <ATen/core/Tensor.h>
+
 namespace voxcycle {
 namespace {
 
 /// Of an ensemble what each of its members reads.
 int generate(Invocation const& call) {
-  DeviceChoice const place(device_options(call.config), call.comm);
+  DeviceChoice const place(device_options(call.config, at::kFloat), call.comm);
   auto const limit = memory_frame(call.config, call.comm).limit;
   StopSignal const stop;  // from the first shard to the last one
   GenerateResult all{.complete = true};

@@ -47,9 +47,11 @@ void show_gpus() {
                    version_or_none(nccl, library_version_text));
   for (std::size_t i = 0; i < report.gpus.size(); ++i) {
     auto const& gpu = report.gpus[i];
-    line(format("GPU %zu", i),
-         format("%s, compute capability %d.%d, %s", gpu.name.c_str(), gpu.capability / 10,
-                gpu.capability % 10, format_bytes(static_cast<double>(gpu.memory)).c_str()));
+    auto const lacks = gpu_lacks(gpu, report);
+    line(format("GPU %zu", i), format("%s, %s, compute capability %d.%d", gpu.name.c_str(),
+                                      format_bytes(static_cast<double>(gpu.memory)).c_str(),
+                                      gpu.capability / 10, gpu.capability % 10) +
+                                   (lacks.empty() ? "" : ": " + lacks));
   }
   std::string problem = cuda_problem(report);
   if (problem.empty()) {
@@ -57,7 +59,7 @@ void show_gpus() {
     line("torch CUDA", version_or_none(torch.runtime, cuda_version_text) + ", cuDNN " +
                            version_or_none(torch.cudnn, library_version_text) + ", NCCL " +
                            version_or_none(torch.nccl, library_version_text));
-    problem = torch_cuda_problem(torch, report, {.bfloat16_convolutions = true});
+    problem = torch_cuda_problem(torch, report, {.short_convolutions = true});
     if (problem.empty() && nccl != 0) {
       auto const between = torch_cuda_problem(torch, report, {.nccl_header = nccl});
       line("NCCL use", between.empty() ? "ready" : between);
@@ -77,6 +79,7 @@ int info(Invocation const& call) {
   line("MPI", mpi_version());
   line("HDF5", hdf5_version());
   line("libpng", png_version());
+  line("libtiff", tiff_version());
   line("zlib", zlib_library_version());
   line("FFTW", fftw_library_version());
   line("Boost",

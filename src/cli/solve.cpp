@@ -2,30 +2,37 @@
 // voxcycle solve: a user's coefficient field in, solution, its error, flows and pictures out.
 #include "voxcycle/cli/command.hpp"
 #include "voxcycle/comm/device_choice.hpp"
+#include "voxcycle/config/choice.hpp"
 #include "voxcycle/config/load_model.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/log.hpp"
 #include "voxcycle/core/tensor_values.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/field/formula.hpp"
-#include "voxcycle/io/field_file.hpp"
+#include "voxcycle/io/image.hpp"
 #include "voxcycle/io/vtkhdf_file.hpp"
 #include "voxcycle/solver/solver.hpp"
 #include "voxcycle/study/ensemble_plan.hpp"
 #include "voxcycle/train/run_directory.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
+#include <limits>
 
+#include "cli/field_tensor.hpp"
 #include "cli/output_files.hpp"
 #include "cli/solve_report.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
 namespace {
+
+// Share of a conductivity that its solves may leave, as far as rounding lets them prove it.
+constexpr double kConductivityTolerance = 1e-8;
 
 std::string text_of(Invocation const& call, char const* flag, std::string const& otherwise = "") {
   return call.has(flag) ? call.flags.at(flag) : otherwise;
@@ -70,12 +77,13 @@ VoxelFieldOptions field_options(Invocation const& call, std::string const& locat
   return options;
 }
 
-/// The field's values as a tensor [nx, ny, nz] that owns them: no copy.
-at::Tensor tensor_of(VoxelField&& field) {
-  auto const holder = std::make_shared<std::vector<double>>(std::move(field.values));
-  return at::from_blob(
-      holder->data(), at::IntArrayRef(field.grid.voxels.data(), 3), [holder](void*) {},
-      at::kDouble);
+/// The coefficient, by --phases; numbers that look like labels get a line.
+VoxelField coefficient(Invocation const& call, std::string const& location) {
+  ImageOptions options{.field = field_options(call, location)};
+  if (call.has("phases")) options.phases = parse_phases("--phases", call.text("phases"));
+  Image image = read_image(location, options);
+  if (!image.doubt.empty()) log_warning(location + ": " + image.doubt);
+  return std::move(image.field);
 }
 
 std::string spacing_text(Grid3 const& grid) {
@@ -143,6 +151,10 @@ std::vector<std::string> checkpoints_of(Invocation const& call) {
   return all;
 }
 
+Scheme scheme_of(Invocation const& call) {
+  return choose<Scheme>("--scheme", text_of(call, "scheme", "q1"), scheme_words());
+}
+
 SolverOptions solver_options(Invocation const& call) {
   SolverOptions options;
   if (call.has("precision")) {
@@ -151,7 +163,8 @@ SolverOptions solver_options(Invocation const& call) {
   auto const file = model_file(call);
   auto device = device_options(call.config);
   // What the device must be fit for, whatever training was or is to be.
-  device.bfloat16 = file != "none" && text_of(call, "precision", "bf16") == "bf16";
+  bool const has_network = file != "none";
+  device.dtype = has_network ? options.precision.value_or(at::kHalf) : at::kFloat;
   options.device = DeviceChoice(device, call.comm).device();
   options.graph = call.config.text("run.graph") == "yes";
   options.tolerance = number_of(call, "tol", 0.0, 1.0, options.tolerance);
@@ -159,6 +172,11 @@ SolverOptions solver_options(Invocation const& call) {
   VOXCYCLE_REQUIRE(maximum == std::floor(maximum),
                    "--iterations " << maximum << " is no whole number.");
   options.max_iterations = static_cast<int>(maximum);
+  options.scheme = scheme_of(call);
+  if (call.has("fill")) {
+    constexpr double any = std::numeric_limits<double>::max();
+    options.fill = parse_real("--fill", call.flags.at("fill"), -any, any);
+  }
   auto const boundary = text_of_either(call, "bc", "problem.boundary");
   if (!boundary.empty()) {
     try {
@@ -190,6 +208,9 @@ void require_usage(Invocation const& call) {
                    "--compare has nothing to compare without a network. Add --model.");
   VOXCYCLE_REQUIRE(has_model || !call.has("precision"),
                    "--precision is the network's, and there is none. Add --model.");
+  VOXCYCLE_REQUIRE(!has_model || scheme_of(call) == Scheme::q1,
+                   "--model is of no use for --scheme finite_volume: networks solve the equations "
+                   "of trilinear elements (q1). Leave one out.");
   VOXCYCLE_REQUIRE(call.has("out") || !call.has("with-nu"),
                    "--with-nu adds to the file of --out. Add --out.");
   VOXCYCLE_REQUIRE(!call.has("certify") || !call.has("compare"),
@@ -247,15 +268,31 @@ void write_files(Invocation const& call, SolveReport& report, at::Tensor const& 
   if (!written.empty()) std::printf("%-14s %s\n", "written", join(written).c_str());
 }
 
+/// The solution, if it is one that conductivities are made of.
+std::optional<KnownSolution> known_solution(Solution const& solution, Boundary const& boundary,
+                                            bool has_source) {
+  auto const axis = unit_axis(boundary);
+  if (!axis || has_source || solution.scheme != Scheme::q1 || solution.bounds) return {};
+  return KnownSolution{*axis, solution.u, solution.error_bound, solution.iterations};
+}
+
+/// Whether a conductivity lacks iterations; what rounding leaves is told beside it.
+bool ended_early(ImageFigures const& figures, SolverOptions const& options) {
+  return std::any_of(figures.axes.begin(), figures.axes.end(), [&](AxisFigures const& one) {
+    auto const& k = one.conductivity;
+    return !k.converged &&
+           std::max(k.iterations_lower, k.iterations_upper) >= options.max_iterations;
+  });
+}
+
 int solve(Invocation const& call) {
   require_usage(call);
   auto const options = solver_options(call);
   Solver const solver(options);
   auto const location = call.flags.at("nu");
-  auto field = read_voxel_field(location, field_options(call, location));
+  VoxelField field = coefficient(call, location);
   Grid3 const grid = field.grid;
   auto const origin = field.origin;
-  require_positive(location, grid, field.values);
   at::Tensor const nu = tensor_of(std::move(field));
   auto const f = source_field(call, grid);
 
@@ -264,15 +301,19 @@ int solve(Invocation const& call) {
       .model = model_file(call),
       .network = solver.model(),
       .boundary = to_string(solver.boundary()),
+      .fill = options.fill,
       .max_iterations = options.max_iterations,
       .tolerance = options.tolerance,
       .origin = origin,
       .solution = call.has("certify") ? solver.certify(nu, grid, f) : solver.solve(nu, grid, f)};
   if (call.has("compare")) report.from_lift = solve_from_lift(options, solver, nu, grid, f);
   if (call.has("conductivity")) {
-    at::Tensor const voxels = nu.view(grid.voxel_shape());
-    report.conductivity = effective_conductivity(grid, voxels.to(options.device),
-                                                 {options.tolerance, options.max_iterations});
+    report.conductivity = image_conductivity(
+        grid, nu, {0, 1, 2},
+        {.tolerance = kConductivityTolerance,
+         .max_iterations = options.max_iterations,
+         .device = options.device,
+         .known = known_solution(report.solution, solver.boundary(), f.has_value())});
   }
   std::fputs(solve_text(report).c_str(), stdout);
   write_files(call, report, nu);
@@ -285,9 +326,9 @@ int solve(Invocation const& call) {
                << s.iterations << " iterations, not " << options.tolerance
                << "; what was written is marked as not converged. Raise --tol"
                << (s.iterations >= options.max_iterations ? " or --iterations." : "."));
-  VOXCYCLE_REQUIRE(!report.conductivity || report.conductivity->converged,
+  VOXCYCLE_REQUIRE(!report.conductivity || !ended_early(*report.conductivity, options),
                    location << ": the effective conductivity did not converge to "
-                            << options.tolerance << ". Raise --tol or --iterations.");
+                            << kConductivityTolerance << " of it. Raise --iterations.");
   return 0;
 }
 
@@ -297,14 +338,16 @@ Command solve_command() {
   return {"solve",
           "solution, its error, flows and pictures for a coefficient field in a file",
           {{"nu", "FILE",
-            "FILE.h5:/path[k], FILE.vtkhdf[:name], FILE.npy or "
+            "FILE.h5:/path[k], FILE.vtkhdf[:name], FILE.npy, FILE.npz[:name], FILE.tif or "
             "FILE:a,b,c:type (shape as stored)"},
            {"axes", "xyz", "what the axes of stored arrays are, first index first, e.g. zyx"},
+           {"phases", "LABEL:VALUE,...",
+            "what the labels of an image conduct; self: its numbers are the values"},
            {"spacing", "HX,HY,HZ", "edges of a voxel (default: the file's, else longest edge 1)"},
            {"model", "FILE",
             "checkpoint of a network to start from (default: none), or a run directory; of an "
             "ensemble's the start is the members' mean, and --out holds their spread"},
-           {"precision", "KIND", "the network's, bf16 or f32 (default: as it was trained)"},
+           {"precision", "KIND", "the network's, bf16, f16 or f32 (default: as it was trained)"},
            {"tol", "T",
             "relative residual to reach (default: 1e-8), and an error proven to be below 1e-4 "
             "where rounding lets it"},
@@ -312,11 +355,15 @@ Command solve_command() {
            {"f", "NUMBER|FILE|FORMULA",
             "source (or problem.source; default: 0); of FILE.vtkhdf the cell array f; a formula "
             "in x, y, z, which --spacing scales, such as 8*sin(pi*x)"},
+           {"scheme", "KIND",
+            "q1: trilinear elements, u on nodes (default); finite_volume: seven points, u in "
+            "voxels"},
+           {"fill", "VALUE", "u where nu is 0 all around (default: nan)"},
            {"bc", "A,B,...", "faces x-, x+, y-, y+, z-, z+: a value or flux (or problem.boundary)"},
            {"certify", "",
             "stop after bounding the error of the network's solution (without one, the lift's)"},
            {"compare", "", "solve also from the lift: what did the network save?"},
-           {"conductivity", "", "effective conductivity along x, y and z (three more solves)"},
+           {"conductivity", "", "effective conductivity along x, y and z, too"},
            {"out", "FILE.vtkhdf", "solution for ParaView and VTK"},
            {"with-nu", "", "--out holds nu, too, as cell data (needs VTK 9.3 or ParaView 5.12)"},
            {"png", "DIRECTORY", "middle planes of u and log10 nu; slices.html has their scales"},

@@ -5,8 +5,10 @@
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/network/predict.hpp"
 
-#include <algorithm>
 #include <array>
+#include <cmath>
+
+#include "cli/conductivity_report.hpp"
 
 namespace voxcycle {
 namespace {
@@ -38,12 +40,60 @@ std::string saving(SolveReport const& report) {
   return text;
 }
 
+/// What takes no part in the solve, and what u is there.
+std::string empty_text(EmptyPart const& empty, double fill) {
+  std::string text = format("%ld voxels of 0", static_cast<long>(empty.voxels));
+  if (empty.dropped_bodies > 0) {
+    text += format(", %ld more in %s that %s no Dirichlet face",
+                   static_cast<long>(empty.dropped_voxels),
+                   counted(empty.dropped_bodies, "body", "bodies").c_str(),
+                   empty.dropped_bodies == 1 ? "touches" : "touch");
+  }
+  return text + " (left out; u there is " + (std::isnan(fill) ? "nan" : shortest_text(fill)) + ")";
+}
+
+char const* equation_name(Scheme scheme) {
+  return scheme == Scheme::q1 ? "trilinear elements" : "finite volumes";
+}
+
+std::string conductivity_lines(ImageFigures const& figures) {
+  std::string text;
+  for (auto const& one : figures.axes) {
+    text += line("conductivity",
+                 std::string(1, "xyz"[one.axis]) + " " + bracket_words(one.conductivity));
+  }
+  return text;
+}
+
+void add_conductivity(Json& members, ImageFigures const& figures) {
+  auto const add = [&](std::string const& name, double AxisConductivity::*figure) {
+    auto& values = members["effective_conductivity" + name] = Json::array();
+    for (auto const& one : figures.axes) values.push_back(one.conductivity.*figure);
+  };
+  add("", &AxisConductivity::upper);
+  add("_error_bound", &AxisConductivity::upper_error);
+  add("_lower", &AxisConductivity::lower);
+  add("_lower_error_bound", &AxisConductivity::lower_error);
+  add("_mean", &AxisConductivity::mean);
+  members["seconds_conductivity"] = figures.seconds();
+}
+
 }  // namespace
+
+std::map<std::string, Scheme> const& scheme_words() {
+  static std::map<std::string, Scheme> const words{{"q1", Scheme::q1},
+                                                   {"finite_volume", Scheme::finite_volume}};
+  return words;
+}
 
 std::string solve_text(SolveReport const& report) {
   auto const& s = report.solution;
   std::string text = line("field", report.nu + ", " + s.grid.name() + " voxels");
   text += line("boundary", report.boundary);
+  if (s.scheme == Scheme::finite_volume) text += line("scheme", "finite volumes, u in voxels");
+  if (s.empty.voxels + s.empty.dropped_voxels > 0) {
+    text += line("empty", empty_text(s.empty, report.fill));
+  }
   if (s.start.network_grid) {
     std::string const where = s.start.network_grid->voxels == s.grid.voxels
                                   ? ""
@@ -79,8 +129,9 @@ std::string solve_text(SolveReport const& report) {
     std::string maximum = std::isfinite(s.error_bound) ? format("at most %.2g", s.error_bound)
                                                        : std::string("without a bound");
     if (s.error_bound > SolveOptions{}.energy_error) maximum += format(" (limited %s)", by);
-    text += line("error", format("about %.2g, %s, in the relative energy norm", s.error_estimate,
-                                 maximum.c_str()));
+    text += line("error", format("about %.2g, %s, in the relative energy norm (of the discrete "
+                                 "equation, %s)",
+                                 s.error_estimate, maximum.c_str(), equation_name(s.scheme)));
     if (s.start.network_grid) text += line("network saved", saving(report));
   }
   std::vector<std::string> flows;
@@ -89,16 +140,7 @@ std::string solve_text(SolveReport const& report) {
   }
   text += line("flow into", join(flows) + format("; source %.6g, imbalance %.2g", s.flows.source,
                                                  s.flows.imbalance()));
-  if (report.conductivity) {
-    auto const& k = *report.conductivity;
-    double const maximum = *std::max_element(k.error_bound.begin(), k.error_bound.end());
-    std::string const trust = !k.converged ? "NOT CONVERGED"
-                              : std::isfinite(maximum)
-                                  ? format("too high by at most %.2g of it", maximum)
-                                  : "without a bound of the error";
-    text += line("conductivity", format("x %.9g, y %.9g, z %.9g (effective; %s)", k.value[0],
-                                        k.value[1], k.value[2], trust.c_str()));
-  }
+  if (report.conductivity) text += conductivity_lines(*report.conductivity);
   return text;
 }
 
@@ -108,6 +150,10 @@ std::string solve_json(SolveReport const& report) {
       {"nu", report.nu},
       {"grid", s.grid.voxels},
       {"boundary", report.boundary},
+      {"scheme", s.scheme == Scheme::q1 ? "q1" : "finite_volume"},
+      {"empty_voxels", s.empty.voxels},
+      {"dropped_voxels", s.empty.dropped_voxels},
+      {"dropped_bodies", s.empty.dropped_bodies},
       {"model", report.model},
       {"tolerance", report.tolerance},
       {"converged", s.converged},
@@ -115,7 +161,7 @@ std::string solve_json(SolveReport const& report) {
       {"relative_residual", s.relative_residual},
       {"error_estimate", s.error_estimate},
       {"error_bound", s.error_bound},
-      {"seconds", s.seconds.total()},
+      {"seconds", s.seconds.total() + (report.conductivity ? report.conductivity->seconds() : 0.0)},
       {"seconds_network", s.seconds.network},
       {"seconds_setup", s.seconds.setup},
       {"seconds_estimate", s.seconds.estimate},
@@ -140,10 +186,7 @@ std::string solve_json(SolveReport const& report) {
     members["iterations_from_lift"] = report.from_lift->iterations;
     members["seconds_from_lift"] = report.from_lift->seconds.multigrid;
   }
-  if (report.conductivity) {
-    members["effective_conductivity"] = report.conductivity->value;
-    members["effective_conductivity_error_bound"] = report.conductivity->error_bound;
-  }
+  if (report.conductivity) add_conductivity(members, *report.conductivity);
   if (report.slices) {
     auto const ends = [](ColorRange range) { return std::array{range.low, range.high}; };
     members["pictures"] =

@@ -3,10 +3,11 @@
 #pragma once
 
 #include "voxcycle/evaluate/slices.hpp"
-#include "voxcycle/solver/conductivity.hpp"
+#include "voxcycle/solver/image_conductivity.hpp"
 #include "voxcycle/solver/solver.hpp"
 
 #include <array>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -17,14 +18,18 @@ struct SolveReport {
   std::string model;    ///< "none", or the checkpoint
   std::string network;  ///< its name and sizes
   std::string boundary;
+  double fill = 0.0;  ///< of u where there is no equation
   int max_iterations = 0;
   double tolerance = 0.0;
   std::array<double, 3> origin{};  ///< of the box
   Solution solution;
   std::optional<Solution> from_lift{};  ///< the same problem solved from the lift, to compare
-  std::optional<EffectiveConductivity> conductivity{};
+  std::optional<ImageFigures> conductivity{};
   std::optional<SliceRanges> slices{};  ///< of the pictures, if there are some
 };
+
+/// "q1" and "finite_volume".
+std::map<std::string, Scheme> const& scheme_words();
 
 /// A dozen lines: what each part cost, what was reached, what the network saved.
 std::string solve_text(SolveReport const& report);

@@ -7,7 +7,7 @@
 # Results: VOXCYCLE_HAS_CUDA, VOXCYCLE_CUDA_REASON (for people), target voxcycle_cudart, voxcycle_nvcc (command).
 set(VOXCYCLE_CUDA AUTO CACHE STRING "GPU kernels: AUTO (where the toolkit is found), ON or OFF")
 set_property(CACHE VOXCYCLE_CUDA PROPERTY STRINGS AUTO ON OFF)
-set(VOXCYCLE_CUDA_ARCHITECTURES "80;90" CACHE STRING
+set(VOXCYCLE_CUDA_ARCHITECTURES "75;80;90" CACHE STRING
   "compute capabilities to compile for; newer GPUs compile the last one's PTX when first used")
 
 # voxcycle_find_cuda(PROBLEM): sets the toolkit's variables, or PROBLEM to why it cannot be used.

@@ -15,9 +15,10 @@ endfunction()
 #   One program a *_test.cpp below dir/<module>; names are <prefix>.<module>.<x>; a status of 77 is
 #   Skipped. MAIN: what holds main(), and what else is to be linked in front of the modules. With
 #   RANKS each is run through mpiexec once a count, as mpi<N>.<module>.<x>. With sanitizers, where
-#   linking a program takes long, a module's tests are one program, <prefix>.<module>.all.
+#   linking a program takes long, a module's tests are one program, <prefix>.<module>.all. With LIKE
+#   the objects of the tests of that prefix are linked again, to another MAIN.
 function(voxcycle_test_directory)
-  cmake_parse_arguments(ARG "" "DIRECTORY;PREFIX" "MAIN;RANKS" ${ARGN})
+  cmake_parse_arguments(ARG "" "DIRECTORY;PREFIX;LIKE" "MAIN;RANKS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${ARG_DIRECTORY}/*/*_test.cpp)
   foreach(source IN LISTS sources)
     cmake_path(GET source STEM stem)
@@ -32,20 +33,26 @@ function(voxcycle_test_directory)
       target_sources(${target} PRIVATE ${source})
       continue()
     endif()
-    add_executable(${target} ${source})
+    set(scratch ${CMAKE_CURRENT_BINARY_DIR}/scratch/${target})
+    if(ARG_LIKE)
+      add_executable(${target} $<TARGET_OBJECTS:${ARG_LIKE}_${module}_${name}>)
+      set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
+    else()
+      add_executable(${target} ${source})
+      target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src) # for what modules keep to themselves
+      target_compile_definitions(${target} PRIVATE VOXCYCLE_TEST_SCRATCH="${scratch}")
+      voxcycle_use_pch(${target} ${module})
+      voxcycle_warnings(${target})
+      # Tests spend their time in the modules; compiling them like these takes half as long again.
+      target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+    endif()
     target_link_libraries(${target} PRIVATE voxcycle_${module} GTest::gtest GTest::gmock TorchWheel::torch)
-    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src) # for what modules keep to themselves
-    target_compile_definitions(${target} PRIVATE
-      VOXCYCLE_TEST_SCRATCH="${CMAKE_CURRENT_BINARY_DIR}/scratch/${target}")
-    voxcycle_use_pch(${target} ${module})
-    voxcycle_warnings(${target})
-    # Tests spend their time in the modules; compiling them like these takes half as long again.
-    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
     target_link_libraries(${target} PRIVATE ${ARG_MAIN})
     if(NOT ARG_RANKS)
       add_test(NAME ${ARG_PREFIX}.${module}.${name} COMMAND ${target})
       set_tests_properties(${ARG_PREFIX}.${module}.${name} PROPERTIES
-        LABELS ${ARG_PREFIX} TIMEOUT ${voxcycle_test_timeout} SKIP_RETURN_CODE 77 ENVIRONMENT "OMP_NUM_THREADS=1")
+        LABELS ${ARG_PREFIX} TIMEOUT ${voxcycle_test_timeout} SKIP_RETURN_CODE 77
+        ENVIRONMENT "OMP_NUM_THREADS=1;VOXCYCLE_TEST_SCRATCH=${scratch}")
     else()
       foreach(ranks IN LISTS ARG_RANKS)
         voxcycle_mpi_test(${module}.${name} ${target} ${ranks})

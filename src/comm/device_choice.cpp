@@ -53,8 +53,9 @@ DeviceChoice::DeviceChoice(DeviceOptions const& options, Communicator const& hos
   int const header = nccl_header_version();
   bool const alone = largest_of(host, share.processes) == 1;
   bool const by_nccl = host.size() > 1 && alone && header != 0;
-  auto const problem = problem_with(
-      {.bfloat16_convolutions = options.bfloat16, .nccl_header = by_nccl ? header : 0});
+  auto const problem = problem_with({.short_convolutions = c10::elementSize(options.dtype) == 2,
+                                     .bfloat16 = options.dtype == at::kBFloat16,
+                                     .nccl_header = by_nccl ? header : 0});
   if (options.kind == Kind::automatic && largest_of(host, problem.empty() ? 0 : 1) == 1) {
     if (!problem.empty()) log_info("computing on the CPU. " + problem);
     return;

@@ -39,7 +39,7 @@ inline Choices<at::MemoryFormat> const kLayouts{{"channels_last", at::MemoryForm
 inline Choices<LogMode> const kLogModes{
     {"master", LogMode::master}, {"collect", LogMode::collect}, {"workers", LogMode::workers}};
 inline Choices<at::ScalarType> const kPrecisions{
-    {"bf16", at::kBFloat16}, {"f32", at::kFloat}, {"f64", at::kDouble}};
+    {"bf16", at::kBFloat16}, {"f16", at::kHalf}, {"f32", at::kFloat}, {"f64", at::kDouble}};
 inline Choices<RateScaling> const kRateScalings{
     {"none", RateScaling::none}, {"sqrt", RateScaling::sqrt}, {"linear", RateScaling::linear}};
 inline Choices<GradientMode> const kReductions{{"exact", GradientMode::exact},

@@ -103,6 +103,9 @@ void Config::read_file(std::string const& path) {
   VOXCYCLE_REQUIRE(in, "cannot read the config " << path << ". Check the name.");
   std::string text((std::istreambuf_iterator<char>(in)), {});  // once: it may be a pipe
   if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+  bool const of_old_macs =
+      text.find('\r') != std::string::npos && text.find('\n') == std::string::npos;
+  if (of_old_macs) std::replace(text.begin(), text.end(), '\r', '\n');
   try {
     po::options_description const none;
     std::istringstream lines(text);

@@ -92,8 +92,10 @@ std::vector<ConfigKey> all_config_keys() {
        "level must have a whole number of them along each edge"},
       {"problem.source", to_string(train.source),
        "right-hand side f: a number (constant), 'sampled' (smooth, random, another one for each "
-       "sample), or a formula in x, y, z, in units of the box's longest edge, such as "
-       "8*sin(pi*x) (muParser's notation); the network sees f that is not constant"},
+       "sample), a formula in x, y, z, in units of the box's longest edge, such as "
+       "8*sin(pi*x) (muParser's notation), or a file: FILE.npy, FILE.h5:/path, FILE.vtkhdf[:name] "
+       "or FILE:a,b,c:type, x the first axis, on the finest grid or a finer one, whose voxels "
+       "coarser grids average; the network sees f that is not constant"},
 
       {"data.directory", data.directory, "where the shards are: <split>/<grid>/shard-*.h5"},
       {"data.family", family.name, "coefficient family: " + join(family_names())},
@@ -133,6 +135,10 @@ std::vector<ConfigKey> all_config_keys() {
        "samples with reference solutions, never trained on; one number or one per level"},
       {"data.on_the_fly", word_of(kYesNo, data.on_the_fly),
        "make training samples while training, the same bytes, instead of storing them: yes, no"},
+      {"data.workers", text(train.workers),
+       "threads per process that read and make training samples ahead, 1 to 256; the same samples "
+       "in the same order for any number. More than one pay where making samples "
+       "(data.on_the_fly, data.augmentation) is slower than training and cores are idle"},
       {"data.shard_samples", text(data.shard_samples),
        "maximum number of samples in a shard file, one number or one per level; a shard is one "
        "process's work"},
@@ -217,8 +223,13 @@ std::vector<ConfigKey> all_config_keys() {
        "with its prolonged solution"},
 
       {"train.start", train.start,
-       "run directory of a finished run with the same network: begin with its last weights (and, "
-       "for lbfgs, Adam's second moments); empty: random weights"},
+       "run directory of a finished run with the same kind of network: begin with its last weights "
+       "(and, for lbfgs, Adam's second moments). Levels, boundary, source and family may be "
+       "others: levels that it has are taken, the others begin as in any run; empty: random "
+       "weights"},
+      {"train.freeze", text(train.freeze),
+       "multigrid, deepened published: grids whose blocks keep the weights and running statistics "
+       "that train.start gave them, e.g. 4, 8; empty: none"},
       {"train.loss", train.loss, "loss: " + join(loss_names())},
       {"train.optimizer", level.optimizer,
        "optimiser: " + join(optimizer_names()) + ", " + kLbfgs + "; one or one per level"},
@@ -235,7 +246,13 @@ std::vector<ConfigKey> all_config_keys() {
        "gradients of a network with smoothing, and holds them back"},
       {"train.momentum", text(train.optimizer.momentum), "sgd: momentum, [0, 1)"},
       {"train.precision", word_of(kPrecisions, train.dtype),
-       "of convolutions and activations: bf16, f32, f64; lbfgs: f32 instead of bf16"},
+       "of convolutions and activations: bf16, f16 (with dynamic loss scaling, for GPUs without "
+       "bf16), "
+       "f32, f64; lbfgs: f32 instead of bf16 and f16"},
+      {"train.loss_scale", text(train.loss_scale.first),
+       "f16: factor of the loss with which backward begins a stage, a power of two >= 1; it "
+       "follows "
+       "what gradients need, halving in steps that are skipped, doubling after 2000 that are not"},
       {"train.layout", word_of(kLayouts, train.layout),
        "memory order of features in training: channels_last, default (torch's, which is slower: to "
        "compare with)"},
@@ -307,17 +324,11 @@ std::map<std::string, std::string> defaults_of_network(std::string const& name) 
 }
 
 bool is_fingerprint_key(std::string const& name) {
-  constexpr std::array places{"run.threads",
-                              "run.memory_limit",
-                              "data.on_the_fly",
-                              "run.directory",
-                              "data.directory",
-                              "data.shard_samples",
-                              "data.train_references",
-                              "train.checkpoint_seconds",
-                              "train.keep_stages",
-                              "train.recompute",
-                              "run.graph"};
+  constexpr std::array places{
+      "run.threads",        "run.memory_limit",      "data.on_the_fly",
+      "data.workers",       "run.directory",         "data.directory",
+      "data.shard_samples", "data.train_references", "train.checkpoint_seconds",
+      "train.keep_stages",  "train.recompute",       "run.graph"};
   // What cycle.batch_is says stands in cycle.batch then: with_global_batches.
   return !name.starts_with("ablate.") && !name.starts_with("ensemble.") &&
          !name.starts_with("log.") && name != "cycle.batch_is" &&

@@ -24,7 +24,8 @@ struct Remedy {
 };
 
 bool use_bf16(Remedy& r) {
-  if (r.options.dtype == at::kBFloat16 || r.plan.optimizer == kLbfgs) return false;
+  bool const has_16_bits = r.options.dtype == at::kBFloat16 || r.options.dtype == at::kHalf;
+  if (has_16_bits || r.plan.optimizer == kLbfgs) return false;
   r.options.dtype = at::kBFloat16;
   r.words.emplace_back("train.precision = bf16");
   return true;

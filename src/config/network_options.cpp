@@ -124,6 +124,10 @@ Config settled(Config config) {
   };
   settle("network.coarse", options.coarse == CoarseLevels::black_box ? "black_box" : "averaged");
   settle("network.correction_scale", format("%g", options.correction_scale));
+  // A file by what it holds, wherever it lies.
+  if (auto const source = source_of(config); source.kind == SourceKind::file) {
+    config.set("problem.source", to_string(source));
+  }
   bool const alone =
       config.integer("run.spatial_processes", 1) == 1;  // then nothing depends on the other key
   if (alone) config.set("run.spatial_above", Config().text("run.spatial_above"));

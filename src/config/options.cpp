@@ -143,9 +143,9 @@ LogOptions log_options(Config const& config) {
           .file = file.empty() ? config.text("run.directory") + "/log.txt" : file};
 }
 
-DeviceOptions device_options(Config const& config) {
+DeviceOptions device_options(Config const& config, std::optional<at::ScalarType> dtype) {
   return {.kind = choose(config, "run.device", kDevices),
-          .bfloat16 = config.text("train.precision") == "bf16",
+          .dtype = dtype.value_or(choose(config, "train.precision", kPrecisions)),
           .channels_last = config.text("train.layout") == "channels_last",
           .reproducible = config.text("train.reduction") == "exact"};
 }
@@ -188,21 +188,6 @@ Boundary boundary_of(Config const& config) {
   } catch (Error const& problem) {
     throw Error(std::string("problem.boundary: ") + problem.what());
   }
-}
-
-Source source_of(Config const& config) {
-  Source source;
-  try {
-    source = parse_source(config.text("problem.source"));
-  } catch (Error const& problem) {
-    throw Error(std::string("problem.source: ") + problem.what());
-  }
-  VOXCYCLE_REQUIRE(source.is_zero() || boundary_of(config).has_dirichlet(),
-                   "problem.source = '" << config.text("problem.source")
-                                        << "' with zero flux on all six faces has no solution "
-                                           "(what comes in must go out). Give one face of "
-                                           "problem.boundary a value.");
-  return source;
 }
 
 Grid3 level_grid(Config const& config, std::int64_t n) {
@@ -263,6 +248,7 @@ TrainOptions train_options(Config const& config) {
   options.directory = config.text("run.directory");
   options.data = config.text("data.directory");
   options.start = config.text("train.start");
+  options.freeze = config.integers("train.freeze", 1, kMaxLevel);
   options.levels = level_plans(config);
   options.path = make_path(config.text("cycle.name"), static_cast<int>(options.levels.size()),
                            custom_path(config));
@@ -281,6 +267,11 @@ TrainOptions train_options(Config const& config) {
   options.loss = config.text("train.loss");
   options.seed = static_cast<std::uint64_t>(config.integer("run.seed"));
   options.dtype = parse_precision("train.precision", config.text("train.precision"));
+  options.loss_scale.first = config.real("train.loss_scale", 1.0, 0x1p100);
+  VOXCYCLE_REQUIRE(std::exp2(std::ilogb(options.loss_scale.first)) == options.loss_scale.first,
+                   "train.loss_scale = " << config.text("train.loss_scale")
+                                         << " is no power of two (others would round gradients). "
+                                            "Set for instance 65536.");
   options.layout = choose(config, "train.layout", kLayouts);
   options.reduction = choose(config, "train.reduction", kReductions);
   options.micro_batch_size = config.integer("train.micro_batch_size", 1, 4096);
@@ -295,6 +286,7 @@ TrainOptions train_options(Config const& config) {
   }
   options.more_data = more_data(config);
   options.augmentation = choose(config, "data.augmentation", kAugmentations);
+  options.workers = static_cast<int>(config.integer("data.workers", 1, 256));
   return options;
 }
 

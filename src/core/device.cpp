@@ -7,7 +7,7 @@
 namespace voxcycle {
 namespace {
 
-// Below this torch keeps bfloat16 convolutions in 3D away from cuDNN and falls back to ones that
+// Below this torch keeps 16-bit convolutions in 3D away from cuDNN and falls back to ones that
 // are slower and take several times the memory (PyTorch issue 166643).
 constexpr int min_cudnn = 91500;
 
@@ -25,6 +25,10 @@ std::string driver_for(int cuda) {
 
 bool same_minor(int a, int b) {
   return a / 100 == b / 100;
+}
+
+std::string capability_text(int capability) {
+  return format("compute capability %d.%d", capability / 10, capability % 10);
 }
 
 }  // namespace
@@ -61,9 +65,8 @@ std::string cuda_problem(CudaReport const& report) {
   }
   for (auto const& gpu : report.gpus) {
     if (gpu.capability < report.min_capability) {
-      return format("%s has compute capability %d.%d, the kernels need %d.%d", gpu.name.c_str(),
-                    gpu.capability / 10, gpu.capability % 10, report.min_capability / 10,
-                    report.min_capability % 10) +
+      return gpu.name + " has " + capability_text(gpu.capability) + ", the kernels need " +
+             format("%d.%d", report.min_capability / 10, report.min_capability % 10) +
              format(
                  " (it cannot load them). Hide it with CUDA_VISIBLE_DEVICES, or configure with "
                  "-DVOXCYCLE_CUDA_ARCHITECTURES=%d.",
@@ -71,6 +74,15 @@ std::string cuda_problem(CudaReport const& report) {
     }
   }
   return "";
+}
+
+bool has_bfloat16(Gpu const& gpu) {
+  return gpu.capability >= 80;
+}
+
+std::string gpu_lacks(Gpu const& gpu, CudaReport const& report) {
+  if (gpu.capability < report.min_capability) return "this build has no kernels for it";
+  return has_bfloat16(gpu) ? "" : "no bf16 tensor cores, use train.precision = f16";
 }
 
 std::string torch_cuda_problem(TorchCuda const& torch, CudaReport const& report,
@@ -92,14 +104,20 @@ std::string torch_cuda_problem(TorchCuda const& torch, CudaReport const& report,
            " (it cannot run torch's kernels). Install driver " + driver_for(torch.runtime) +
            " or newer, or a torch 2.11.0 for an older CUDA.";
   }
-  if (needs.bfloat16_convolutions && torch.cudnn < min_cudnn) {
+  if (needs.short_convolutions && torch.cudnn < min_cudnn) {
     std::string const found =
         torch.cudnn == 0 ? std::string("no cuDNN") : "cuDNN " + library_version_text(torch.cudnn);
-    return "torch loaded " + found + " (bfloat16 convolutions in 3D need " +
+    return "torch loaded " + found + " (16-bit convolutions in 3D need " +
            library_version_text(min_cudnn) +
            " or newer to be fast and to fit in memory). Install nvidia-cudnn-cu" +
            std::to_string(torch.runtime / 1000) +
            ">=9.15, or compute in float32: --train.precision f32, of solve --precision f32.";
+  }
+  for (auto const& gpu : report.gpus) {
+    if (!needs.bfloat16 || has_bfloat16(gpu)) continue;
+    return gpu.name + " has " + capability_text(gpu.capability) +
+           " (no bf16 tensor cores). Set train.precision = f16, of solve and evaluate --precision "
+           "f16, or hide it with CUDA_VISIBLE_DEVICES.";
   }
   if (needs.nccl_header != 0 && torch.nccl == 0) {
     return "torch loaded no NCCL (processes cannot exchange what is on GPUs). ./dev setup --cuda "

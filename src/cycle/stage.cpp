@@ -63,7 +63,8 @@ std::vector<Stage> plan_stages(LevelPath const& path, std::vector<LevelPlan> con
 }
 
 double level_rate_factor(Stage const& stage, std::int64_t level) {
-  bool const is_old = level != stage.level && level <= stage.trained_level;
+  bool const is_old =
+      level != stage.level && level <= std::min(stage.trained_level, stage.begin_above);
   return is_old ? stage.plan.old_level_factor : 1.0;
 }
 

@@ -11,6 +11,7 @@
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/timer.hpp"
 #include "voxcycle/dataset/sample_source.hpp"
+#include "voxcycle/dataset/source_fields.hpp"
 #include "voxcycle/io/shard.hpp"
 #include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/solver/multigrid_pcg.hpp"
@@ -69,7 +70,8 @@ class ShardMaker {
         device_(device),
         memory_(memory),
         boundary_(options.boundary),
-        source_(options.source) {}
+        source_(options.source),
+        source_fields_(options.source) {}
 
   /// @throws StopRequested between two groups of samples, with nothing left of the shard.
   void make(ShardJob const& job, StopSignal const& stop);
@@ -86,6 +88,7 @@ class ShardMaker {
   std::int64_t memory_;
   Boundary boundary_;
   Source source_;
+  SourceFields source_fields_;
   SolveStatistics statistics_;
 };
 
@@ -137,7 +140,9 @@ std::vector<ShardSample> ShardMaker::make_group(ShardJob const& job, std::int64_
   parallel_for(end - begin, info.grid.voxel_count(), [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t k = first; k < last; ++k) {
       auto const at = static_cast<std::size_t>(k);
-      samples[at] = make_sample(family_, info, job.origin, info.first_index + begin + k);
+      std::int64_t const index = info.first_index + begin + k;
+      samples[at] = make_coefficient(family_, info, job.origin, index);
+      samples[at].f = source_fields_.of(info, index);
       if (info.has_reference && by_thread) solve(at);
     }
   });

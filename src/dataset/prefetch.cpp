@@ -9,8 +9,9 @@
 #include <exception>
 #include <mutex>
 #include <numeric>
-#include <optional>
 #include <thread>
+#include <type_traits>
+#include <utility>
 
 #include <ATen/ATen.h>
 
@@ -41,48 +42,68 @@ at::Tensor whole(std::vector<at::Tensor> const& micro_batches) {
   return at::cat_out(result, micro_batches);
 }
 
-/// The thread and the queue between it and next(). Members below `mutex` are guarded by it.
+namespace {
+
+/// A batch that the threads fill, a sample at a time.
+struct BatchUnderWay {
+  LocalBatch batch;
+  std::int64_t first = 0;    ///< position of its first sample
+  std::int64_t samples = 0;  ///< of this rank
+  std::int64_t begun = 0;    ///< of these, in their order
+  std::int64_t done = 0;
+  std::exception_ptr failure{};
+
+  bool ready() const { return failure || done == samples; }
+};
+
+}  // namespace
+
+/// The threads and the queue between them and next(). Members below `mutex` are guarded by it.
 struct Prefetcher::Impl {
-  Impl(Mixture mixture, PrefetchOptions const& chosen)
-      : samples(std::move(mixture)),
-        options(chosen),
-        depth(batches_ahead(samples.info().grid, chosen)),
-        step(chosen.first_step),
-        thread([this] { read_ahead(); }) {}
+  Impl(Mixture mixture, PrefetchOptions const& chosen);
+  ~Impl();
 
-  ~Impl() {
-    {
-      std::scoped_lock const lock(mutex);
-      stop = true;
-    }
-    changed.notify_all();
-    thread.join();
-  }
-
-  void read_ahead();
-  std::optional<LocalBatch> read_batch(std::int64_t number);
+  void work();
+  std::shared_ptr<BatchUnderWay> begin_batch(std::int64_t number) const;
   LocalBatch room_for(std::vector<MicroBatch> const& micro_batches) const;
-  bool read_micro_batch(std::vector<SampleOrigin> const& origins, std::size_t k, LocalBatch& batch);
-  bool stopping();
+  void read_sample(BatchUnderWay& into, std::int64_t number);
+  std::shared_ptr<BatchUnderWay> unread() const;
+  bool may_begin() const { return !beginning && std::ssize(ahead) < depth && number < last; }
   LocalBatch next();
 
   Mixture samples;
   PrefetchOptions const options;
-  int const depth;    ///< most batches read ahead
-  std::int64_t step;  ///< of the next call of next()
+  int const depth;          ///< most batches read ahead
+  std::int64_t const last;  ///< number after the last batch
+  std::int64_t step;        ///< of the next call of next()
 
   std::mutex mutex;
   std::condition_variable changed;
-  std::deque<LocalBatch> ready;
-  std::exception_ptr failure;
-  bool stop = false;
+  std::deque<std::shared_ptr<BatchUnderWay>> ahead;  ///< in their order
+  std::int64_t number;                               ///< of the batch after these
+  bool beginning = false;                            ///< a thread makes room for that one
+  bool stop = false;                                 ///< also after a failure
 
-  std::thread thread;  ///< last: it uses all of the above
+  std::vector<std::thread> threads;  ///< last: they use all of the above
 };
 
-bool Prefetcher::Impl::stopping() {
-  std::scoped_lock const lock(mutex);
-  return stop;
+Prefetcher::Impl::Impl(Mixture mixture, PrefetchOptions const& chosen)
+    : samples(std::move(mixture)),
+      options(chosen),
+      depth(batches_ahead(samples.info().grid, chosen)),
+      last(chosen.steps),
+      step(chosen.first_step),
+      number(chosen.first_step) {
+  for (int k = 0; k < options.workers; ++k) threads.emplace_back([this] { work(); });
+}
+
+Prefetcher::Impl::~Impl() {
+  {
+    std::scoped_lock const lock(mutex);
+    stop = true;
+  }
+  changed.notify_all();
+  for (auto& thread : threads) thread.join();
 }
 
 /// Room for the fields of some micro-batches, one after the other in memory, see whole().
@@ -104,62 +125,88 @@ LocalBatch Prefetcher::Impl::room_for(std::vector<MicroBatch> const& micro_batch
   return batch;
 }
 
-/// Fills micro-batch k of the batch. @return false when told to stop.
-bool Prefetcher::Impl::read_micro_batch(std::vector<SampleOrigin> const& origins, std::size_t k,
-                                        LocalBatch& batch) {
-  auto* nu = batch.nu[k].mutable_data_ptr<float>();
-  auto* f = batch.f.empty() ? nullptr : batch.f[k].mutable_data_ptr<float>();
-  auto* u_ref = batch.u_ref.empty() ? nullptr : batch.u_ref[k].mutable_data_ptr<double>();
-  for (SampleOrigin const& origin : origins) {
-    if (stopping()) return false;
-    ShardSample const sample = samples.read(origin, options.references);
-    nu = std::copy(sample.nu.begin(), sample.nu.end(), nu);
-    if (f != nullptr) f = std::copy(sample.f.begin(), sample.f.end(), f);
-    if (u_ref != nullptr) u_ref = std::copy(sample.u_ref.begin(), sample.u_ref.end(), u_ref);
-  }
-  batch.origin.push_back(origins);
-  return true;
-}
-
-/// @return nothing when told to stop.
-std::optional<LocalBatch> Prefetcher::Impl::read_batch(std::int64_t number) {
-  std::int64_t begin = number * options.batch;
+std::shared_ptr<BatchUnderWay> Prefetcher::Impl::begin_batch(std::int64_t batch) const {
+  std::int64_t begin = batch * options.batch;
   std::int64_t count = options.batch;
   if (options.period > 0) {
-    begin = number % micro_batch_count(options.period, options.batch) * options.batch;
+    begin = batch % micro_batch_count(options.period, options.batch) * options.batch;
     count = std::min(options.batch, options.period - begin);
   }
   auto const micro_batches =
       micro_batches_of_rank(count, options.micro_batch_size, options.ranks, options.rank);
-  LocalBatch batch = room_for(micro_batches);
-  for (std::size_t k = 0; k < micro_batches.size(); ++k) {
-    auto const& micro_batch = micro_batches[k];
-    std::vector<SampleOrigin> origins;
-    for (std::int64_t place = micro_batch.begin; place < micro_batch.end; ++place) {
-      origins.push_back(samples.at(options.first_position + begin + place));
-    }
-    if (!read_micro_batch(origins, k, batch)) return std::nullopt;
+  auto const made = std::make_shared<BatchUnderWay>();
+  if (micro_batches.empty()) return made;
+  made->batch = room_for(micro_batches);
+  made->first = options.first_position + begin + micro_batches.front().begin;
+  made->samples = micro_batches.back().end - micro_batches.front().begin;
+  for (auto const& part : micro_batches) {
+    made->batch.origin.emplace_back(static_cast<std::size_t>(part.size()));
   }
-  return batch;
+  return made;
 }
 
-void Prefetcher::Impl::read_ahead() {
-  try {
-    for (std::int64_t number = options.first_step; number < options.steps; ++number) {
-      {
-        std::unique_lock lock(mutex);
-        changed.wait(lock, [&] { return stop || std::ssize(ready) < depth; });
-        if (stop) return;
+/// Puts a sample of the batch where its fields go.
+void Prefetcher::Impl::read_sample(BatchUnderWay& into, std::int64_t sample) {
+  auto const k = static_cast<std::size_t>(sample / options.micro_batch_size);
+  auto const place = sample % options.micro_batch_size;
+  auto const origin = samples.at(into.first + sample);
+  auto const read = samples.read(origin, options.references);
+  auto const put = [&](auto const& values, std::vector<at::Tensor>& field) {
+    using Value = typename std::decay_t<decltype(values)>::value_type;
+    if (field.empty()) return;
+    std::copy(values.begin(), values.end(),
+              field[k].mutable_data_ptr<Value>() + place * std::ssize(values));
+  };
+  put(read.nu, into.batch.nu);
+  put(read.f, into.batch.f);
+  put(read.u_ref, into.batch.u_ref);
+  into.batch.origin[k][static_cast<std::size_t>(place)] = origin;
+}
+
+/// The first batch with a sample that no thread has begun; null if there is none.
+std::shared_ptr<BatchUnderWay> Prefetcher::Impl::unread() const {
+  auto const found = std::find_if(ahead.begin(), ahead.end(),
+                                  [](auto const& batch) { return batch->begun < batch->samples; });
+  return found == ahead.end() ? nullptr : *found;
+}
+
+/// What each thread does. Samples are begun in their order: where one fails, all of the batches
+/// before are read or under way.
+void Prefetcher::Impl::work() {
+  std::unique_lock lock(mutex);
+  auto const fail = [&](BatchUnderWay& batch) {
+    if (!batch.failure) batch.failure = std::current_exception();
+    stop = true;
+  };
+  for (;;) {
+    changed.wait(lock, [&] { return stop || unread() || may_begin(); });
+    if (stop) return;
+    if (auto const batch = unread()) {
+      std::int64_t const sample = batch->begun++;
+      lock.unlock();
+      try {
+        read_sample(*batch, sample);
+        lock.lock();
+        ++batch->done;
+      } catch (...) {
+        if (!lock.owns_lock()) lock.lock();
+        fail(*batch);
       }
-      auto batch = read_batch(number);
-      if (!batch) return;
-      std::scoped_lock const lock(mutex);
-      ready.push_back(std::move(*batch));
-      changed.notify_all();
+    } else {
+      beginning = true;
+      std::int64_t const own = number++;
+      lock.unlock();
+      auto made = std::make_shared<BatchUnderWay>();
+      try {
+        made = begin_batch(own);
+        lock.lock();
+      } catch (...) {
+        lock.lock();
+        fail(*made);
+      }
+      ahead.push_back(made);
+      beginning = false;
     }
-  } catch (...) {
-    std::scoped_lock const lock(mutex);
-    failure = std::current_exception();
     changed.notify_all();
   }
 }
@@ -167,10 +214,10 @@ void Prefetcher::Impl::read_ahead() {
 LocalBatch Prefetcher::Impl::next() {
   VOXCYCLE_REQUIRE(step < options.steps, "the stage has only " << options.steps << " steps.");
   std::unique_lock lock(mutex);
-  changed.wait(lock, [&] { return !ready.empty() || failure; });
-  if (ready.empty()) std::rethrow_exception(failure);
-  LocalBatch batch = std::move(ready.front());
-  ready.pop_front();
+  changed.wait(lock, [&] { return !ahead.empty() && ahead.front()->ready(); });
+  if (ahead.front()->failure) std::rethrow_exception(ahead.front()->failure);
+  LocalBatch batch = std::move(ahead.front()->batch);
+  ahead.pop_front();
   ++step;
   changed.notify_all();
   return batch;
@@ -178,7 +225,7 @@ LocalBatch Prefetcher::Impl::next() {
 
 Prefetcher::Prefetcher(Mixture samples, PrefetchOptions const& options) {
   VOXCYCLE_REQUIRE(options.batch > 0 && options.depth > 0 && options.first_step >= 0 &&
-                       options.first_position >= 0 && options.period >= 0,
+                       options.first_position >= 0 && options.period >= 0 && options.workers > 0,
                    "cannot read ahead batches of " << options.batch << " from step "
                                                    << options.first_step << ", " << options.depth
                                                    << " at a time.");

@@ -74,7 +74,7 @@ std::unique_ptr<SampleSource> fresh_samples(DatasetOptions const& options, Grid3
   auto family = make_family(options.family);
   auto const info = sample_info(options, *family, "train", grid);
   auto const origin = split_origin(options, *family, "train");
-  return fresh_samples(std::move(family), info, origin);
+  return fresh_samples(std::move(family), options.source, info, origin);
 }
 
 std::string difference(ShardInfo const& there, ShardInfo const& wanted) {
@@ -135,7 +135,7 @@ void require_last_held_out(DatasetOptions const& options, Grid3 const& grid) {
   auto const info = sample_info(options, *family, "held_out", grid);
   for (std::int64_t const k : {std::int64_t{0}, shards.samples() - 1}) {
     auto const there = shards.read(k, ReadReference::no);
-    auto const now = make_sample(*family, info, first, k);
+    auto const now = make_coefficient(*family, info, first, k);
     VOXCYCLE_REQUIRE(
         there.omega == now.omega && there.nu == now.nu,
         directory << ": its sample " << k << " is not number " << first + k << " of "

@@ -2,8 +2,10 @@
 #include "voxcycle/dataset/sample_source.hpp"
 
 #include "voxcycle/core/error.hpp"
-#include "voxcycle/field/formula.hpp"
-#include "voxcycle/field/source.hpp"
+#include "voxcycle/dataset/source_fields.hpp"
+
+#include <mutex>
+#include <utility>
 
 namespace voxcycle {
 namespace {
@@ -15,19 +17,21 @@ class StoredSamples final : public SampleSource {
   }
   ShardInfo const& info() const override { return info_; }
   ShardSample read(std::int64_t index, ReadReference reference) override {
+    std::lock_guard const lock(one_at_a_time_);  // the set opens and closes its files
     return shards_.read(index, reference);
   }
 
  private:
+  std::mutex one_at_a_time_;
   ShardSet shards_;
   ShardInfo info_;
 };
 
 class FreshSamples final : public SampleSource {
  public:
-  FreshSamples(std::unique_ptr<CoefficientFamily const> family, ShardInfo const& info,
-               std::int64_t origin)
-      : family_(std::move(family)), info_(info), origin_(origin) {
+  FreshSamples(std::unique_ptr<CoefficientFamily const> family, Source const& source,
+               ShardInfo const& info, std::int64_t origin)
+      : family_(std::move(family)), sources_(source), info_(info), origin_(origin) {
     VOXCYCLE_REQUIRE(!info_.has_reference,
                      "samples made on the fly have no reference solutions. Set data.on_the_fly = "
                      "no and run voxcycle generate.");
@@ -36,11 +40,14 @@ class FreshSamples final : public SampleSource {
   ShardSample read(std::int64_t index, ReadReference) override {
     VOXCYCLE_REQUIRE(index >= 0 && index < info_.samples,
                      "sample " << index << " of " << info_.samples << " does not exist.");
-    return make_sample(*family_, info_, origin_, index);
+    auto sample = make_coefficient(*family_, info_, origin_, index);
+    sample.f = sources_.of(info_, index);
+    return sample;
   }
 
  private:
   std::unique_ptr<CoefficientFamily const> family_;
+  SourceFields sources_;
   ShardInfo info_;
   std::int64_t origin_;
 };
@@ -51,27 +58,19 @@ std::unique_ptr<SampleSource> stored_samples(ShardList const& list) {
   return std::make_unique<StoredSamples>(list);
 }
 
-ShardSample make_sample(CoefficientFamily const& family, ShardInfo const& info, std::int64_t origin,
-                        std::int64_t index) {
+ShardSample make_coefficient(CoefficientFamily const& family, ShardInfo const& info,
+                             std::int64_t origin, std::int64_t index) {
   ShardSample sample;
   sample.omega = family.omega(info.seed, origin + index);
   sample.nu.resize(static_cast<std::size_t>(info.grid.voxel_count()));
   family.evaluate(sample.omega, info.grid, sample.nu);
-  if (info.has_source) {
-    auto const source = parse_source(info.source);
-    if (source.kind == SourceKind::formula) {
-      sample.f = formula_values(source.formula, info.grid);
-    } else {
-      sample.f.resize(sample.nu.size());
-      sample_source(info.seed, index, info.grid, sample.f);
-    }
-  }
   return sample;
 }
 
 std::unique_ptr<SampleSource> fresh_samples(std::unique_ptr<CoefficientFamily const> family,
-                                            ShardInfo const& info, std::int64_t origin) {
-  return std::make_unique<FreshSamples>(std::move(family), info, origin);
+                                            Source const& source, ShardInfo const& info,
+                                            std::int64_t origin) {
+  return std::make_unique<FreshSamples>(std::move(family), source, info, origin);
 }
 
 }  // namespace voxcycle

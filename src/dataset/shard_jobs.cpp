@@ -123,7 +123,7 @@ bool is_done(CoefficientFamily const& family, ShardJob const& job, StopSignal co
     }
     if (k >= compared) continue;
     VOXCYCLE_REQUIRE(
-        sample.nu == make_sample(family, job.info, job.origin, job.info.first_index + k).nu,
+        sample.nu == make_coefficient(family, job.info, job.origin, job.info.first_index + k).nu,
         job.path << " holds other data (its sample " << k << " is not number "
                  << job.origin + job.info.first_index + k << " of " << family.signature()
                  << " any more). Choose another data.directory or remove the file.");

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "field/block_means.hpp"
 #include "field/families.hpp"
 
 namespace voxcycle {
@@ -58,22 +59,6 @@ class File : public CoefficientFamily {
   mutable VoxelArrays arrays_;
 };
 
-/// How many voxels of `fine` along each axis make one of `coarse`. The same for all axes: else the
-/// field would be squashed. @throws Error naming both.
-std::int64_t block_of(Grid3 const& fine, Grid3 const& coarse, std::string const& location) {
-  std::int64_t const block = fine.voxels[0] / coarse.voxels[0];
-  for (int axis = 0; axis < 3; ++axis) {
-    VOXCYCLE_REQUIRE(
-        block * coarse.voxels[axis] == fine.voxels[axis],
-        location << ": its arrays are " << fine.name() << ", the grid asked for is "
-                 << coarse.name()
-                 << " (a voxel of a level is a cube of the arrays' voxels). Use levels "
-                    "and arrays of which all three axes have the same ratio, a whole "
-                    "number; problem.box gives the levels the arrays' proportions.");
-  }
-  return block;
-}
-
 /// @param first  plane along x that the values begin with
 void require_sound(std::vector<float> const& values, Grid3 const& grid, std::int64_t first,
                    double row, std::string const& location) {
@@ -90,27 +75,6 @@ void require_sound(std::vector<float> const& values, Grid3 const& grid, std::int
   }
 }
 
-/// Means of blocks of block^3 values, on `voxels` of them along each axis.
-void average(float const* values, std::int64_t block, std::array<std::int64_t, 3> const& voxels,
-             float* nu) {
-  auto const [nx, ny, nz] = voxels;
-  std::vector<double> sums(static_cast<std::size_t>(nz));
-  auto const weight = 1.0 / static_cast<double>(block * block * block);
-  for (std::int64_t x = 0; x < nx; ++x) {
-    for (std::int64_t y = 0; y < ny; ++y) {
-      std::fill(sums.begin(), sums.end(), 0.0);
-      for (std::int64_t row = 0; row < block * block; ++row) {
-        std::int64_t const fine_x = x * block + row / block;
-        std::int64_t const fine_y = y * block + row % block;
-        float const* in = values + (fine_x * ny * block + fine_y) * nz * block;
-        for (std::int64_t z = 0; z < nz * block; ++z) sums[z / block] += in[z];
-      }
-      float* out = nu + (x * ny + y) * nz;
-      for (std::int64_t z = 0; z < nz; ++z) out[z] = static_cast<float>(weight * sums[z]);
-    }
-  }
-}
-
 void File::evaluate(std::span<double const> omega, Grid3 const& grid, std::span<float> nu) const {
   require_valid(grid);
   VOXCYCLE_REQUIRE(std::ssize(omega) == 1 && std::ssize(nu) == grid.voxel_count(),
@@ -118,7 +82,7 @@ void File::evaluate(std::span<double const> omega, Grid3 const& grid, std::span<
                             << " voxels do not fit one place in a list on " << grid.name() << '.');
   require_sample(omega[0]);
   Grid3 const& fine = arrays().grid;
-  std::int64_t const block = block_of(fine, grid, options_.location);
+  std::int64_t const block = block_means::size_of_block(fine, grid, options_.location);
   auto const index = static_cast<std::int64_t>(omega[0]);
   auto const plane = grid.voxels[1] * grid.voxels[2];
   std::int64_t const maximum =
@@ -130,7 +94,8 @@ void File::evaluate(std::span<double const> omega, Grid3 const& grid, std::span<
                      options_.location << ": " << values.size() << " values do not fit "
                                        << planes * block << " planes of " << fine.name() << '.');
     require_sound(values, fine, x * block, omega[0], options_.location);
-    average(values.data(), block, {planes, grid.voxels[1], grid.voxels[2]}, nu.data() + x * plane);
+    block_means::average(values.data(), block, {planes, grid.voxels[1], grid.voxels[2]},
+                         nu.data() + x * plane);
   }
 }
 

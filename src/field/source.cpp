@@ -9,9 +9,15 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <numbers>
+#include <optional>
+#include <regex>
+#include <utility>
 #include <vector>
+
+#include "field/block_means.hpp"
 
 namespace voxcycle {
 namespace {
@@ -58,10 +64,36 @@ std::vector<double> coefficients(std::uint64_t seed, std::int64_t index) {
   return values;
 }
 
+double root_of_mean_square(std::vector<float> const& values) {
+  double squares = 0.0;
+  for (double const value : values) squares += value * value;
+  return std::sqrt(squares / static_cast<double>(values.size()));
+}
+
+std::string content_of(SourceField const& field) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a of whole values
+  for (float const value : field.values) {
+    hash = (hash ^ std::bit_cast<std::uint32_t>(value)) * 0x100000001b3ULL;
+  }
+  return "file(" + field.grid.name() + ", rms=" + shortest_text(root_of_mean_square(field.values)) +
+         format(", hash=%016llx)", static_cast<unsigned long long>(hash_bits({hash})));
+}
+
+/// The source of a content_of, else nothing.
+std::optional<Source> parse_content(std::string const& text) {
+  static std::regex const pattern(R"(file\(\d+x\d+x\d+, rms=([0-9.e+-]+), hash=[0-9a-f]{16}\))");
+  std::smatch match;
+  if (!std::regex_match(text, match, pattern)) return std::nullopt;
+  auto const size = parse_number<double>(match[1].str());
+  if (!size || !(*size > 0.0)) return std::nullopt;
+  return Source{.kind = SourceKind::file, .content = text, .size = *size};
+}
+
 }  // namespace
 
 Source parse_source(std::string_view text) {
   if (text == "sampled") return {SourceKind::sampled, 0.0};
+  if (auto const known = parse_content(std::string(text))) return *known;
   if (auto const value = parse_number<double>(text); value && std::isfinite(*value)) {
     return {SourceKind::constant, *value == 0.0 ? 0.0 : *value};  // no -0
   }
@@ -70,8 +102,8 @@ Source parse_source(std::string_view text) {
     require_formula(formula);
   } catch (Error const& problem) {
     throw Error(std::string("source ") + problem.what() +
-                " Write the constant value of f, 0 for none, sampled, or a formula such as "
-                "8*sin(pi*x).");
+                " Write the constant value of f, 0 for none, sampled, a formula such as "
+                "8*sin(pi*x), or a file such as f.npy.");
   }
   return {.kind = SourceKind::formula, .formula = formula};
 }
@@ -79,16 +111,42 @@ Source parse_source(std::string_view text) {
 double source_size(Source const& source) {
   if (source.kind == SourceKind::constant) return std::abs(source.value);
   if (source.kind == SourceKind::sampled) return source_rms;
-  double squares = 0.0;
-  auto const values = formula_values(source.formula, Grid3::cube(kSizeGrid));
-  for (double const value : values) squares += value * value;
-  return std::sqrt(squares / static_cast<double>(values.size()));
+  if (source.kind == SourceKind::file) return source.size;
+  return root_of_mean_square(formula_values(source.formula, Grid3::cube(kSizeGrid)));
 }
 
 std::string to_string(Source const& source) {
   if (source.kind == SourceKind::sampled) return "sampled";
   if (source.kind == SourceKind::formula) return source.formula;
+  if (source.kind == SourceKind::file) return source.content;
   return shortest_text(source.value);
+}
+
+Source source_in_file(Callback<SourceField()> read) {
+  auto const field = read();
+  double const size = root_of_mean_square(field.values);
+  VOXCYCLE_REQUIRE(size > 0.0 && std::isfinite(size),
+                   field.location << ": f is zero everywhere, or too large for float32. Give "
+                                     "problem.source = 0, or correct the file.");
+  return {.kind = SourceKind::file,
+          .content = content_of(field),
+          .size = size,
+          .read = std::move(read)};
+}
+
+std::vector<float> file_source_values(Source const& source, Grid3 const& grid) {
+  require_valid(grid);
+  VOXCYCLE_REQUIRE(source.read, "of the source " << source.content
+                                                 << " only this is known, not its values. Name "
+                                                    "the file in problem.source.");
+  auto const field = source.read();
+  VOXCYCLE_REQUIRE(content_of(field) == source.content,
+                   field.location << " has changed: it held " << source.content << ", and holds "
+                                  << content_of(field) << " now. Start again.");
+  auto const block = block_means::size_of_block(field.grid, grid, field.location);
+  std::vector<float> values(static_cast<std::size_t>(grid.voxel_count()));
+  block_means::average(field.values.data(), block, grid.voxels, values.data());
+  return values;
 }
 
 void sample_source(std::uint64_t seed, std::int64_t index, Grid3 const& grid, std::span<float> f) {

@@ -17,6 +17,8 @@ namespace {
 std::vector<FieldFormat> const kFormats{
     {"FILE.vtkhdf", is_vtkhdf_location, read_vtkhdf_field, /*has_own_axes=*/true},
     {"FILE.npy", is_numpy_location, read_numpy_field},
+    {"FILE.npz", is_numpy_archive_location, read_numpy_archive_field},
+    {"FILE.tif", is_tiff_location, read_tiff_field},
     {"FILE.h5:/path", is_hdf5_location, read_hdf5_field},
     {"FILE.raw:64,64,64:float32", is_raw_location, read_raw_field},
 };
@@ -97,13 +99,18 @@ std::string kinds_of(Unsound const& found) {
   return join(kinds);
 }
 
-std::string place_of(Unsound const& found, Grid3 const& grid) {
-  auto const ny = grid.voxels[1], nz = grid.voxels[2];
-  return format("(x, y, z) = (%ld, %ld, %ld)", static_cast<long>(found.first / (ny * nz)),
-                static_cast<long>(found.first / nz % ny), static_cast<long>(found.first % nz));
+}  // namespace
+
+bool is_field_location(std::string const& location) {
+  return std::any_of(kFormats.begin(), kFormats.end(),
+                     [&](FieldFormat const& format) { return format.matches(location); });
 }
 
-}  // namespace
+std::string place_text(Grid3 const& grid, std::int64_t index) {
+  auto const ny = grid.voxels[1], nz = grid.voxels[2];
+  return format("(x, y, z) = (%ld, %ld, %ld)", static_cast<long>(index / (ny * nz)),
+                static_cast<long>(index / nz % ny), static_cast<long>(index % nz));
+}
 
 bool has_own_axes(std::string const& location) {
   return find_format(location).has_own_axes;
@@ -142,20 +149,23 @@ VoxelField read_voxel_field(std::string const& location, VoxelFieldOptions const
   return field;
 }
 
-void require_positive(std::string const& label, Grid3 const& grid, std::span<double const> nu) {
+void require_not_negative(std::string const& label, Grid3 const& grid, std::span<double const> nu) {
   auto const found =
-      count_unsound(nu, [](double value) { return value > 0.0 && std::isfinite(value); });
-  VOXCYCLE_REQUIRE(found.first < 0,
-                   label << " has values that are not positive and finite (" << kinds_of(found)
-                         << ", of " << nu.size() << "; the first at " << place_of(found, grid)
-                         << "; the equation has no solution with them). Correct the coefficient.");
+      count_unsound(nu, [](double value) { return value >= 0.0 && std::isfinite(value); });
+  VOXCYCLE_REQUIRE(
+      found.first < 0,
+      label << " has values that are negative or not finite (" << kinds_of(found) << ", of "
+            << nu.size() << "; the first at " << place_text(grid, found.first)
+            << "; the equation has no solution with them). Correct the coefficient, or "
+               "give its labels values (--phases).");
 }
 
 void require_finite(std::string const& label, Grid3 const& grid, std::span<double const> f) {
   auto const found = count_unsound(f, [](double value) { return std::isfinite(value); });
   VOXCYCLE_REQUIRE(found.first < 0, label << " has values that are not finite (" << kinds_of(found)
                                           << ", of " << f.size() << "; the first at "
-                                          << place_of(found, grid) << "). Correct the field.");
+                                          << place_text(grid, found.first)
+                                          << "). Correct the field.");
 }
 
 std::array<double, 3> parse_spacing(std::string const& name, std::string const& text) {

@@ -34,6 +34,10 @@ bool is_hdf5_location(std::string const& location);
 StoredField read_hdf5_field(std::string const& location);
 bool is_numpy_location(std::string const& location);
 StoredField read_numpy_field(std::string const& location);
+bool is_numpy_archive_location(std::string const& location);
+StoredField read_numpy_archive_field(std::string const& location);
+bool is_tiff_location(std::string const& location);
+StoredField read_tiff_field(std::string const& location);
 bool is_raw_location(std::string const& location);
 StoredField read_raw_field(std::string const& location);
 

@@ -61,7 +61,7 @@ StoredField read_raw_field(std::string const& location) {
   auto const& number = find_number(location, parts.type);
   PlainFile file(parts.path);
   auto const order = parts.type.ends_with(kBigEndian) ? ByteOrder::big : ByteOrder::little;
-  field.values = read_rest(file, parts.path, field.shape, number, order);
+  field.values = read_rest({file.in, file.bytes}, parts.path, field.shape, number, order);
   return field;
 }
 

@@ -160,6 +160,9 @@ class File {
   bool has(std::string const& name) const;
   /// Whether `name`, without a leading slash, leads to a dataset, be it by links.
   bool has_dataset(std::string const& name) const;
+  /// @return "/link leads to /target" for the first link on the way to `name` whose target is not
+  /// there, else ""
+  std::string dead_link(std::string const& name) const;
   Dataset open_dataset(std::string const& name) const;
   /// @throws Error for an array of anything but integers or floating-point numbers.
   NumberArray open_numbers(std::string const& name) const;

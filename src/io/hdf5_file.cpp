@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "io/hdf5.hpp"
+#include "io/hdf5_sources.hpp"
 #include "io/hdf5_write_driver.hpp"
 #include <fcntl.h>
 #include <unistd.h>
@@ -42,6 +43,16 @@ void require_openable(std::string const& path) {
   ::close(file);
 }
 
+/// Of the file that holds an object: external links lead into others.
+std::string path_of(hid_t object, std::string const& otherwise) {
+  auto const size = H5Fget_name(object, nullptr, 0);
+  if (size <= 0) return otherwise;
+  std::string name(static_cast<std::size_t>(size) + 1, '\0');
+  H5Fget_name(object, name.data(), name.size());
+  name.resize(static_cast<std::size_t>(size));
+  return name;
+}
+
 /// Creation options without times of creation, so that the same content makes the same file.
 Handle timeless(hid_t kind, std::string const& label) {
   Handle creation = checked(H5Pcreate(kind), H5Pclose, label, "cannot set options", "");
@@ -74,8 +85,12 @@ File File::open(std::string const& path, std::string const& advice) {
   auto const lock = enter();
   std::error_code code;
   auto const status = std::filesystem::status(path, code);
-  VOXCYCLE_REQUIRE(std::filesystem::exists(status),
-                   path << ": there is no such file. Check the path, or make it first.");
+  if (!std::filesystem::exists(status)) {
+    auto const target = std::filesystem::read_symlink(path, code);
+    VOXCYCLE_REQUIRE(code, path << ": is a link to " << target.string()
+                                << ", where there is no such file. Correct the link.");
+    throw Error(path + ": there is no such file. Check the path, or make it first.");
+  }
   VOXCYCLE_REQUIRE(std::filesystem::is_regular_file(status), path << ": is not a regular file.");
   Handle const access = file_access(path);
   File file;
@@ -130,6 +145,26 @@ bool File::has(std::string const& name) const {
   return found > 0;
 }
 
+std::string File::dead_link(std::string const& name) const {
+  auto const lock = enter();
+  for (auto slash = name.find('/');; slash = name.find('/', slash + 1)) {
+    auto const part = name.substr(0, slash);
+    H5L_info_t link{};
+    if (part.empty()) continue;
+    if (H5Lget_info(handle_.get(), part.c_str(), &link, H5P_DEFAULT) < 0) return {};
+    if (H5Oexists_by_name(handle_.get(), part.c_str(), H5P_DEFAULT) <= 0) {
+      std::string value(link.type == H5L_TYPE_HARD ? 0 : link.u.val_size, '\0');
+      H5Lget_val(handle_.get(), part.c_str(), value.data(), value.size(), H5P_DEFAULT);
+      if (link.type != H5L_TYPE_EXTERNAL)
+        return '/' + part + " leads to " + value.substr(0, value.find('\0'));
+      char const *file = "", *object = "";
+      H5Lunpack_elink_val(value.data(), value.size(), nullptr, &file, &object);
+      return '/' + part + " leads to " + object + " in " + file;
+    }
+    if (slash == std::string::npos) return {};
+  }
+}
+
 bool File::has_dataset(std::string const& name) const {
   auto const lock = enter();
   // The link, and what it leads to.
@@ -177,6 +212,7 @@ NumberArray File::open_numbers(std::string const& name) const {
   VOXCYCLE_REQUIRE(kind == H5T_INTEGER || kind == H5T_FLOAT,
                    opened.label_ << ": holds no plain numbers (but texts, compounds or others). "
                                     "Store integers or floating-point numbers.");
+  require_sources(opened.handle_.get(), path_of(opened.handle_.get(), label_), opened.label_);
   return opened;
 }
 

@@ -2,6 +2,7 @@
 #include "io/hdf5_handle.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/io/versions.hpp"
 
 #include <utility>
 
@@ -40,7 +41,18 @@ Lock enter() {
 }
 
 void fail(std::string const& label, std::string const& action, std::string const& advice) {
-  throw Error(label + ": " + action + " (HDF5: " + reason() + "). " + advice);
+  auto const text = reason();
+  // A message or superblock that this library does not know.
+  bool const newer = text.find("bad version number") != std::string::npos ||
+                     text.find("bad superblock version") != std::string::npos ||
+                     text.find("message of unknown") != std::string::npos;
+  if (newer) {
+    throw Error(label + ": is of a newer HDF5 than the " + hdf5_version() +
+                " of this program (HDF5: " + text +
+                "). Write it with the bounds of 1.10 (h5py: libver=('earliest', 'v110')), or "
+                "convert it with a newer h5repack: h5repack --low=0 --high=2 FILE NEW.");
+  }
+  throw Error(label + ": " + action + " (HDF5: " + text + "). " + advice);
 }
 
 Handle checked(hid_t id, Handle::Close close, std::string const& label, std::string const& action,

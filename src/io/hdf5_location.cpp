@@ -14,6 +14,10 @@ std::optional<Location> parse_location(std::string const& text) {
 
 void require_dataset(File const& file, std::string const& dataset) {
   if (file.has_dataset(dataset)) return;
+  auto const dead = file.dead_link(dataset);
+  VOXCYCLE_REQUIRE(dead.empty(), file.path() << ": the link " << dead
+                                             << ", which is not there. Correct the link, or bring "
+                                                "back what it leads to.");
   auto const names = file.dataset_names();
   throw Error(file.path() + ": there is no dataset /" + dataset +
               ". It holds: " + (names.empty() ? "none" : "/" + join(names, ", /")) + '.');

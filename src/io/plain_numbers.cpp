@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 
 namespace voxcycle {
 namespace {
@@ -18,6 +20,25 @@ static_assert(std::endian::native == std::endian::little,
 constexpr std::size_t kBlock = std::size_t{1} << 20;
 /// No axis is longer: products of three stay far below the largest integer.
 constexpr std::int64_t kMaxExtent = std::int64_t{1} << 20;
+constexpr std::int64_t kMaxElements = (std::int64_t{1} << 31) - 1;
+
+/// A number of 16 bits, IEEE 754: 1 of sign, 5 of exponent, 10 of fraction.
+double half_value(std::uint16_t bits) {
+  int const exponent = bits >> 10 & 31, fraction = bits & 1023;
+  double const size = exponent == 31  ? (fraction == 0 ? std::numeric_limits<double>::infinity()
+                                                       : std::numeric_limits<double>::quiet_NaN())
+                      : exponent == 0 ? std::ldexp(fraction, -24)
+                                      : std::ldexp(1024 + fraction, exponent - 25);
+  return (bits & 0x8000) != 0 ? -size : size;
+}
+
+void convert_half(char const* from, std::size_t count, double* to) {
+  for (std::size_t k = 0; k < count; ++k) {
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, from + k * sizeof(bits), sizeof(bits));
+    to[k] = half_value(bits);
+  }
+}
 
 template <class T>
 void convert(char const* from, std::size_t count, double* to) {
@@ -49,17 +70,25 @@ std::vector<PlainNumber> const& plain_numbers() {
       number<std::int32_t>("int32", "i4"),   number<std::int64_t>("int64", "i8"),
       number<std::uint8_t>("uint8", "u1"),   number<std::uint16_t>("uint16", "u2"),
       number<std::uint32_t>("uint32", "u4"), number<std::uint64_t>("uint64", "u8"),
-      number<std::uint8_t>("bool", "b1"),
+      number<std::uint8_t>("bool", "b1"),    {"float16", "f2", 2, convert_half},
   };
   return all;
 }
 
-PlainFile::PlainFile(std::string const& path) {
+void require_regular_file(std::string const& path) {
   std::error_code code;
   auto const status = std::filesystem::status(path, code);
-  VOXCYCLE_REQUIRE(std::filesystem::exists(status),
-                   path << ": there is no such file. Check the path.");
+  if (!std::filesystem::exists(status)) {
+    auto const target = std::filesystem::read_symlink(path, code);
+    VOXCYCLE_REQUIRE(code, path << ": is a link to " << target.string()
+                                << ", where there is no such file. Correct the link.");
+    throw Error(path + ": there is no such file. Check the path.");
+  }
   VOXCYCLE_REQUIRE(std::filesystem::is_regular_file(status), path << ": is not a regular file.");
+}
+
+PlainFile::PlainFile(std::string const& path) {
+  require_regular_file(path);
   in.open(path, std::ios::binary);
   VOXCYCLE_REQUIRE(in, path << ": cannot be opened. Check its permissions.");
   bytes = std::filesystem::file_size(path);
@@ -71,15 +100,19 @@ void require_possible(hdf5::Shape const& shape, std::string const& label) {
                      label << ": the shape " << hdf5::to_string(shape) << " is out of range (1 to "
                            << kMaxExtent << " an axis). Check it.");
   }
+  VOXCYCLE_REQUIRE(hdf5::element_count(shape) <= kMaxElements,
+                   label << ": the shape " << hdf5::to_string(shape) << " has "
+                         << hdf5::element_count(shape) << " voxels, out of range (2^31 - 1 at "
+                         << "most; more would not fit into memory). Cut it, or coarsen it.");
 }
 
-std::vector<double> read_rest(PlainFile& file, std::string const& label, hdf5::Shape const& shape,
+std::vector<double> read_rest(NumberStream from, std::string const& label, hdf5::Shape const& shape,
                               PlainNumber const& number, ByteOrder order) {
   require_possible(shape, label);
   auto const count = hdf5::element_count(shape);
-  auto const begin = static_cast<std::uint64_t>(file.in.tellg());
-  VOXCYCLE_REQUIRE(file.bytes - begin == count * number.bytes,
-                   label << ": holds " << file.bytes - begin << " bytes of numbers, but "
+  auto const begin = static_cast<std::uint64_t>(from.in.tellg());
+  VOXCYCLE_REQUIRE(from.bytes - begin == count * number.bytes,
+                   label << ": holds " << from.bytes - begin << " bytes of numbers, but "
                          << hdf5::to_string(shape) << " of " << number.name << " are "
                          << count * number.bytes << ". Check shape, type and file.");
   std::vector<double> values(count);
@@ -87,8 +120,8 @@ std::vector<double> read_rest(PlainFile& file, std::string const& label, hdf5::S
   std::size_t const maximum = kBlock / number.bytes;
   for (std::size_t done = 0; done < count;) {
     std::size_t const part = std::min(maximum, count - done);
-    file.in.read(block.data(), static_cast<std::streamsize>(part * number.bytes));
-    VOXCYCLE_REQUIRE(file.in, label << ": cannot be read to its end. Check the disk.");
+    from.in.read(block.data(), static_cast<std::streamsize>(part * number.bytes));
+    VOXCYCLE_REQUIRE(from.in, label << ": cannot be read to its end. Check the disk.");
     if (order == ByteOrder::big) reverse_each(block.data(), part, number.bytes);
     number.convert(block.data(), part, values.data() + done);
     done += part;

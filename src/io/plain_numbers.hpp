@@ -23,6 +23,9 @@ std::vector<PlainNumber> const& plain_numbers();
 
 enum class ByteOrder { little, big };
 
+/// @throws Error unless `path` leads to a regular file; one of dead links says where they lead.
+void require_regular_file(std::string const& path);
+
 /// A file opened for reading and its size. @throws Error unless it is a regular, readable file.
 struct PlainFile {
   explicit PlainFile(std::string const& path);
@@ -30,12 +33,18 @@ struct PlainFile {
   std::uint64_t bytes = 0;
 };
 
-/// @throws Error unless all extents are positive and none is so long that products would overflow.
+/// Bytes to read from where the stream stands, and how many it has in all.
+struct NumberStream {
+  std::istream& in;
+  std::uint64_t bytes;
+};
+
+/// @throws Error unless all extents are positive and there are at most 2^31 - 1 elements.
 void require_possible(hdf5::Shape const& shape, std::string const& label);
 
-/// Reads element_count(shape) numbers from where the file stands to its end.
+/// Reads element_count(shape) numbers from where the stream stands to its end.
 /// @throws Error naming the sizes unless so many bytes are left, neither more nor less.
-std::vector<double> read_rest(PlainFile& file, std::string const& label, hdf5::Shape const& shape,
+std::vector<double> read_rest(NumberStream from, std::string const& label, hdf5::Shape const& shape,
                               PlainNumber const& number, ByteOrder order);
 
 }  // namespace voxcycle

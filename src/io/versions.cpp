@@ -4,6 +4,7 @@
 #include "io/hdf5_handle.hpp"
 #include <hdf5.h>
 #include <png.h>
+#include <tiffio.h>
 #include <zlib.h>
 #undef zlib_version  // an alias for the function, in zlib.h
 
@@ -20,6 +21,13 @@ std::string hdf5_version() {
 
 std::string png_version() {
   return png_get_libpng_ver(nullptr);
+}
+
+std::string tiff_version() {
+  // "LIBTIFF, Version 4.5.0", then lines of copyright.
+  std::string const text = TIFFGetVersion();
+  auto const begin = text.find_first_of("0123456789");
+  return text.substr(begin, text.find('\n') - begin);
 }
 
 std::string zlib_library_version() {

@@ -68,7 +68,8 @@ void write_contents(hdf5::File& file, SolutionFile const& solution) {
                    field, extents);
   };
   std::array const nodes{grid.nodes(0), grid.nodes(1), grid.nodes(2)};
-  write("/PointData/u", solution.u, nodes);
+  bool const in_voxels = std::ssize(solution.u) == grid.voxel_count();
+  write(in_voxels ? "/CellData/u" : "/PointData/u", solution.u, in_voxels ? n : nodes);
   if (!solution.spread.empty()) write("/PointData/spread", solution.spread, nodes);
   if (!solution.nu.empty()) write("/CellData/nu", solution.nu, n);
 }

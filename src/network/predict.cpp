@@ -32,7 +32,16 @@ at::Tensor predict(ProcessGrid const& all, Network& network, Grid3 const& grid, 
 }
 
 std::string precision_name(at::ScalarType type) {
-  return type == at::kDouble ? "f64" : type == at::kFloat ? "f32" : "bf16";
+  switch (type) {
+    case at::kDouble:
+      return "f64";
+    case at::kFloat:
+      return "f32";
+    case at::kHalf:
+      return "f16";
+    default:
+      return "bf16";
+  }
 }
 
 }  // namespace voxcycle

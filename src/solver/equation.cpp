@@ -6,6 +6,7 @@
 #include "voxcycle/grid/unit_box.hpp"
 #include "voxcycle/io/field_file.hpp"
 #include "voxcycle/poisson/energy.hpp"
+#include "voxcycle/solver/conducting_part.hpp"
 
 #include <cmath>
 
@@ -25,29 +26,67 @@ at::Tensor voxel_field(char const* name, at::Tensor const& field, Grid3 const& g
   return field.to(at::kCPU, at::kDouble).contiguous().view(grid.voxel_shape());
 }
 
+void drop_bodies(Equation& e) {
+  auto const part = conducting_part(e.problem.grid, e.problem.boundary, e.problem.scheme, e.nu);
+  e.nu = part.nu;
+  e.empty = {part.empty_voxels, part.dropped_voxels, part.dropped_bodies};
+  std::int64_t const left = e.problem.grid.voxel_count() - part.empty_voxels - part.dropped_voxels;
+  VOXCYCLE_REQUIRE(left > 0, "nu is 0 " << (part.dropped_voxels > 0
+                                                ? "but in bodies that touch no Dirichlet face"
+                                                : "everywhere")
+                                        << " (nothing is left to solve for). Check the coefficient"
+                                        << (part.dropped_voxels > 0 ? " and the boundary." : "."));
+}
+
+void require_no_source_in_dropped(Equation const& e, at::Tensor const& given,
+                                  at::Tensor const& source) {
+  if (e.empty.dropped_voxels == 0) return;
+  at::Tensor const acts = given.gt(0.0).logical_and(e.nu == 0.0).logical_and(source != 0.0);
+  VOXCYCLE_REQUIRE(!acts.any().item<bool>(),
+                   "a source acts in a body of nu > 0 that touches no Dirichlet face, with zeros "
+                   "all around (there is no solution). Let f be 0 there, or take the body out of "
+                   "nu.");
+}
+
 }  // namespace
 
-Equation make_equation(Boundary const& boundary, at::Tensor const& nu,
+Equation make_equation(Boundary const& boundary, Scheme scheme, at::Tensor const& nu,
                        std::optional<Grid3> const& box, std::optional<at::Tensor> const& f) {
   VOXCYCLE_REQUIRE(nu.dim() == 3, "nu has shape " << nu.sizes() << ". Pass [nx, ny, nz].");
   Equation e;
-  e.problem = {box.value_or(unit_box({nu.size(0), nu.size(1), nu.size(2)})), boundary};
+  e.problem = {box.value_or(unit_box({nu.size(0), nu.size(1), nu.size(2)})), boundary, scheme};
   Grid3 const& grid = e.problem.grid;
   require_valid(grid);
   e.nu = voxel_field("nu", nu, grid);
-  require_positive("nu", grid, values_of(e.nu));
+  require_not_negative("nu", grid, values_of(e.nu));
+  at::Tensor const given = e.nu;
+  drop_bodies(e);
   if (!f) return e;
   if (f->numel() == 1) {
     e.constant = f->item<double>();
     VOXCYCLE_REQUIRE(std::isfinite(e.constant),
                      "the source is " << e.constant << ". Give a number.");
-    if (e.constant != 0.0) e.b = load_of_source(e.constant, grid);
+    if (e.constant == 0.0) return e;
+    if (scheme == Scheme::q1 && e.empty.voxels + e.empty.dropped_voxels == 0) {
+      e.b = load_of_source(e.constant, grid);
+      return e;
+    }
   } else {
     e.f = voxel_field("f", *f, grid);
     require_finite("f", grid, values_of(e.f));
-    e.b = load_of_source(e.f, grid);
   }
+  at::Tensor const source = e.f.defined() ? e.f : at::full_like(e.nu, e.constant);
+  require_no_source_in_dropped(e, given, source);
+  at::Tensor const acting = at::where(e.nu > 0.0, source, 0.0);
+  e.b = scheme == Scheme::q1 ? load_of_source(acting, grid)
+                             : finite_volume_load(grid, boundary, acting);
   return e;
+}
+
+at::Tensor live_unknowns(Equation const& e) {
+  at::Tensor const live = e.nu > 0.0;
+  if (e.problem.scheme == Scheme::finite_volume) return live;
+  return stiffness_diagonal(e.nu, e.problem.grid) > 0.0;
 }
 
 double energy_of(Equation const& e, at::Tensor const& u) {

@@ -3,7 +3,6 @@
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/random.hpp"
-#include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/poisson/parallel.hpp"
 
 #include <algorithm>
@@ -88,15 +87,17 @@ class Descent {
 };
 
 // A residual with a share of every mode: white noise times the root of K's diagonal.
-at::Tensor random_residual(Problem const& problem, at::Tensor const& nu, System const& system) {
-  at::Tensor r = stiffness_diagonal(nu, problem.grid).sqrt_().cpu();
+at::Tensor random_residual(System const& system) {
+  at::Tensor r = system.diagonal().sqrt_();
+  auto const device = r.device();
+  r = r.cpu();
   auto* const values = r.mutable_data_ptr<double>();
   parallel_for(r.numel(), 8, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       values[i] *= 2.0 * hash_uniform({probe_seed, static_cast<std::uint64_t>(i)}) - 1.0;
     }
   });
-  r = r.to(nu.device());
+  r = r.to(device);
   system.project(r);
   return r;
 }
@@ -106,9 +107,8 @@ double squared_norm(at::Tensor const& r) {
 }
 
 // The least eigenvalue of B K that some steps from a random residual see.
-double min_ritz_value_seen(Problem const& problem, at::Tensor const& nu, System const& system,
-                           Multigrid const& multigrid, int steps) {
-  Descent probe(system, multigrid, random_residual(problem, nu, system));
+double min_ritz_value_seen(System const& system, Multigrid const& multigrid, int steps) {
+  Descent probe(system, multigrid, random_residual(system));
   at::Tensor nothing;
   for (int i = 0; i < steps; ++i) probe.step(nothing);
   return probe.min_ritz_value();
@@ -131,9 +131,8 @@ ErrorEstimate estimate_error(Problem const& problem, at::Tensor const& nu, at::T
   double const square = squared_norm(system.residual(field));
   VOXCYCLE_REQUIRE(std::isfinite(square), "u has values that are not finite.");
   // Before the fields of the descent are made: the probe has its own.
-  double minimum = square > 0.0 ? min_ritz_value_seen(problem, voxels, system, multigrid,
-                                                      options.spectrum_cycles)
-                                : 1.0;
+  double minimum =
+      square > 0.0 ? min_ritz_value_seen(system, multigrid, options.spectrum_cycles) : 1.0;
   result.correction = at::zeros_like(u, at::MemoryFormat::Contiguous);
   if (square > 0.0) {
     Descent descent(system, multigrid, system.residual(field));
@@ -151,8 +150,7 @@ ErrorEstimate estimate_error(Problem const& problem, at::Tensor const& nu, at::T
     }
   }
   at::Tensor const better = field + result.correction;
-  result.norm =
-      std::sqrt(2.0 * energy_and_gradient(better, voxels, problem.grid).energy.item<double>());
+  result.norm = std::sqrt(2.0 * system.energy(better));
   for (double* const norm : {&result.lower, &result.estimate, &result.upper, &result.norm}) {
     *norm *= system.unit();
   }

@@ -23,7 +23,7 @@ FmgResult full_multigrid(Problem const& problem, at::Tensor const& nu, Multigrid
   }
   result.u.add_(multigrid.full_cycle(r));
   if (system.floating()) {
-    remove_mean(result.u);
+    system.centre(result.u);
   }
   r = system.residual(result.u);
   result.relative_residual = std::sqrt(field_dot(r, r)) / scale;

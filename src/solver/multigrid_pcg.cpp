@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <ATen/ATen.h>
 
@@ -15,6 +16,9 @@ constexpr double smooth_jump = 2.0;
 // Larger quotients of a matrix' couplings are too much for cycles in float32: of nu's largest and
 // least values, times that of a voxel's edges squared.
 constexpr double float32_contrast = 1e8;
+// In cycles, voxels of 0 have this share of the least other nu. What it lets through is little
+// beside the rest, and float32 has room for it.
+constexpr double empty_share = 1e-4;
 // Cycles in float32 have room for nu between this and its inverse as it is.
 constexpr double min_plain = 0x1p-40;
 
@@ -50,7 +54,29 @@ void fit_float32(at::Tensor& nu, std::optional<at::Tensor>& b) {
   if (b) b = *b / scale;
 }
 
-MultigridOptions multigrid_options_for(Grid3 const& grid, at::Tensor const& nu) {
+at::Tensor without_zeros(at::Tensor const& nu) {
+  if (nu.min().item<double>() > 0.0) return nu;
+  at::Tensor const positive = nu > 0.0;
+  double const least =
+      at::where(positive, nu, std::numeric_limits<double>::infinity()).min().item<double>();
+  return at::where(positive, nu, std::isfinite(least) ? least * empty_share : 1.0);
+}
+
+Multigrid multigrid_for(Problem const& problem, at::Tensor const& nu,
+                        MultigridOptions const& options) {
+  at::Tensor const filled = without_zeros(nu);
+  if (problem.scheme == Scheme::q1) {
+    return Multigrid(problem.grid, problem.boundary, filled, options);
+  }
+  MultigridOptions without_bodies = options;
+  without_bodies.deflate_bodies = false;
+  return Multigrid(problem.unknowns(), problem.boundary,
+                   Couplings{finite_volume_couplings(problem.grid, problem.boundary, filled)},
+                   without_bodies);
+}
+
+MultigridOptions multigrid_options_for(Grid3 const& grid, at::Tensor const& given) {
+  at::Tensor const nu = without_zeros(given);
   MultigridOptions options;
   auto const [minimum, maximum] = nu.aminmax();
   double const contrast = maximum.item<double>() / minimum.item<double>();
@@ -76,8 +102,8 @@ SolveResult solve_multigrid_pcg(Problem const& problem, at::Tensor const& nu,
   at::Tensor scaled = nu;
   std::optional<at::Tensor> load = b;
   fit_float32(scaled, load);
-  Multigrid const hierarchy(problem.grid, problem.boundary, scaled,
-                            multigrid ? *multigrid : multigrid_options_for(problem.grid, scaled));
+  Multigrid const hierarchy = multigrid_for(
+      problem, scaled, multigrid ? *multigrid : multigrid_options_for(problem.grid, scaled));
   auto precondition = [&](at::Tensor const& r) { return hierarchy.cycle(r); };
   return solve_pcg(problem, scaled, precondition, options, load, start);
 }

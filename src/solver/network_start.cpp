@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "solver/network_start.hpp"
 
+#include "voxcycle/core/device.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/instruction_set.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/grid/unit_box.hpp"
 #include "voxcycle/network/predict.hpp"
 #include "voxcycle/poisson/boundary.hpp"
+#include "voxcycle/solver/multigrid_pcg.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -49,8 +51,12 @@ bool has_unit(Model const& model) {
 }
 
 at::ScalarType usual_precision(Model const& model, at::Device device) {
-  bool const fast = device.is_cuda() || has_bfloat16();
-  return model.precision == at::kBFloat16 && fast ? at::kBFloat16 : at::kFloat;
+  bool const has_16_bits = model.precision == at::kBFloat16 || model.precision == at::kHalf;
+  if (device.is_cuda() && has_16_bits) {
+    auto const& gpu = cuda_report().gpus.at(static_cast<std::size_t>(device.index()));
+    return has_bfloat16(gpu) ? model.precision : at::kHalf;
+  }
+  return model.precision == at::kBFloat16 && has_bfloat16() ? at::kBFloat16 : at::kFloat;
 }
 
 }  // namespace
@@ -62,8 +68,8 @@ NetworkStart::NetworkStart(std::shared_ptr<Model> model, at::Device device,
       has_unit_(has_unit(*model_)),
       precision_(precision.value_or(usual_precision(*model_, device))),
       comm_(make_self_communicator()) {
-  VOXCYCLE_REQUIRE(precision_ == at::kBFloat16 || precision_ == at::kFloat,
-                   "a network gives a start for conjugate gradients in bf16 or f32, not in "
+  VOXCYCLE_REQUIRE(precision_ != at::kDouble,
+                   "a network gives a start for conjugate gradients in bf16, f16 or f32, not in "
                        << precision_name(precision_) << ". Choose one of them.");
   std::lock_guard const lock(model_->one_at_a_time);
   model_->network->to(device_);
@@ -117,10 +123,11 @@ at::Tensor NetworkStart::operator()(Equation const& e) const {
   auto const coarsened = [&](at::Tensor const& field) {
     return block == 1 ? field : at::avg_pool3d(field, {block, block, block});
   };
-  double const unit = has_unit_ ? 1.0 : unit_of(e.nu);
+  at::Tensor const positive = without_zeros(e.nu);
+  double const unit = has_unit_ ? 1.0 : unit_of(positive);
   auto [f, gain] = seen_source(e, unit);
   if (f.defined()) f = coarsened(f);
-  at::Tensor const nu = coarsened((unit == 1.0 ? e.nu : e.nu / unit).to(at::kFloat));
+  at::Tensor const nu = coarsened((unit == 1.0 ? positive : positive / unit).to(at::kFloat));
   at::Tensor u;
   try {
     u = predict(*comm_, *model_->network, grid, nu, f, precision_);

@@ -38,7 +38,7 @@ SolveResult solve_pcg(Problem const& problem, at::Tensor const& nu,
   std::optional<System::ErrorBound> bound;  // of the u at hand
   auto finish = [&](double residual_norm) {
     if (wants_bound && !system.has_datum()) {
-      if (!bound) bound = system.error_bound(residual_norm, result.u);
+      if (!bound || system.needs_tree()) bound = system.error_bound(r, result.u);
       result.error_bound = bound->at(residual_norm);
     }
     system.unshift(result.u);
@@ -46,13 +46,13 @@ SolveResult solve_pcg(Problem const& problem, at::Tensor const& nu,
       at::Tensor const rounded = system.shifted(result.u);
       r = system.residual(rounded);
       double const norm = std::sqrt(field_dot(r, r));
-      result.error_bound = system.error_bound(norm, rounded).at(norm);
+      result.error_bound = system.error_bound(r, rounded).at(norm);
     }
   };
   // Where the lift solves the system, nothing is left to do; not so where voxels are so long that
   // one axis' flow is no more than the rounding of another's.
   if (system.is_rounding(scale, result.u) &&
-      (!wants_bound || system.error_bound(scale, result.u).at(scale) <= options.energy_error)) {
+      (!wants_bound || system.error_bound(r, result.u).at(scale) <= options.energy_error)) {
     finish(scale);
     return result;
   }
@@ -71,7 +71,7 @@ SolveResult solve_pcg(Problem const& problem, at::Tensor const& nu,
   auto reached = [&](double now) {
     if (now > target) return false;
     if (!wants_bound) return true;
-    if (!bound) bound = system.error_bound(now * scale, result.u);
+    if (!bound) bound = system.error_bound(r, result.u);
     if (bound->at(now * scale) <= options.energy_error) return true;
     if (!met) {
       at::Tensor const exact = system.residual(result.u);
@@ -123,7 +123,7 @@ SolveResult solve_pcg(Problem const& problem, at::Tensor const& nu,
   // Nearer there is nothing, however near the lift was, which the tolerance is relative to.
   result.converged = met || system.is_rounding(norm, result.u);
   if (system.floating()) {
-    remove_mean(result.u);
+    system.centre(result.u);
   }
   finish(norm);
   return result;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/solver/quick_estimate.hpp"
 
-#include "voxcycle/poisson/energy.hpp"
-
 #include <cmath>
 #include <limits>
 
@@ -20,8 +18,7 @@ double quick_error_estimate(Problem const& problem, at::Tensor const& nu, at::Te
   System const system(problem, voxels, b);
   at::Tensor const field = system.shifted(u);
   system.require_fits("u", field, system.lifted());
-  double const square =
-      2.0 * energy_and_gradient(field, voxels, problem.grid).energy.item<double>();
+  double const square = 2.0 * system.energy(field);
   at::Tensor const r = system.residual(field);
   double const squared_error = field_dot(r, multigrid.cycle(r));
   if (squared_error <= 0.0) return 0.0;  // by rounding

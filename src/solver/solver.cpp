@@ -60,6 +60,7 @@ struct Solver::Impl {
              Solution& s) const;
   enum class Task { solve, certify };
   Solution run(Task task, Equation const& given) const;
+  void finish(Equation const& e, Solution& s) const;
 
   SolverOptions options;
   Boundary boundary;
@@ -77,6 +78,9 @@ Solver::Impl::Impl(SolverOptions options_in) : options(std::move(options_in)) {
   VOXCYCLE_REQUIRE(options.device.is_cpu() || options.device.is_cuda(),
                    "a solver computes on the CPU or a GPU, not on " << options.device.str() << '.');
   if (options.device.is_cuda()) require_cuda();
+  VOXCYCLE_REQUIRE(options.scheme == Scheme::q1 || options.model == nullptr,
+                   "networks solve the equations of trilinear elements, not those of finite "
+                   "volumes. Leave out the model, or take the scheme q1.");
   Boundary usual;
   VOXCYCLE_REQUIRE(options.model != nullptr || options.more_members.empty(),
                    "members without a model have no mean. Give the first one as the model.");
@@ -103,7 +107,7 @@ Solver::Impl::Impl(SolverOptions options_in) : options(std::move(options_in)) {
 }
 
 at::Tensor Solver::Impl::lifted(Equation const& e) const {
-  return lift(e.problem.grid, boundary, at::device(options.device).dtype(at::kDouble));
+  return lift(e.problem.unknowns(), boundary, at::device(options.device).dtype(at::kDouble));
 }
 
 /// J of u measured from the boundary's datum, which changes J by the same for all u.
@@ -199,6 +203,8 @@ Solution Solver::Impl::run(Task task, Equation const& given) const {
   Equation e = on_device(given, options.device);
   Solution s;
   s.grid = e.problem.grid;
+  s.scheme = options.scheme;
+  s.empty = e.empty;
   std::optional<at::Tensor> from = start(e, s);
   if (!from && task == Task::certify) from = lifted(e);
   fit_float32(e.nu, e.b);
@@ -209,7 +215,7 @@ Solution Solver::Impl::run(Task task, Equation const& given) const {
     cycles.graph = options.graph;
     // Bounds take the cycle for symmetric positive definite, whatever the contrast.
     if (task == Task::certify) cycles.dtype = at::kDouble;
-    Multigrid const cycle(s.grid, boundary, e.nu, cycles);
+    Multigrid const cycle = multigrid_for(e.problem, e.nu, cycles);
     s.seconds.setup = timer.seconds();
     if (task == Task::certify) {
       certify(e, cycle, *from, s);
@@ -217,10 +223,23 @@ Solution Solver::Impl::run(Task task, Equation const& given) const {
       solve(e, cycle, std::move(from), s);
     }
   }
-  s.u = s.u.cpu();
-  s.flows = face_flows(s.u, given.nu, s.grid, boundary, given.b);
-  s.u = s.u[0][0];
+  finish(given, s);
   return s;
+}
+
+/// Its flows, and u as the caller gets it.
+void Solver::Impl::finish(Equation const& e, Solution& s) const {
+  s.u = s.u.cpu();
+  if (options.scheme == Scheme::q1) {
+    s.flows = face_flows(s.u, e.nu, s.grid, boundary, e.b);
+  } else {
+    auto const couplings = finite_volume_couplings(s.grid, boundary, e.nu);
+    s.flows = finite_volume_flows(s.grid, boundary, couplings, s.u, e.b);
+    s.u = FiniteVolumePoints(s.grid, boundary).centres(s.u).contiguous();
+  }
+  bool const has_holes = e.empty.voxels + e.empty.dropped_voxels > 0;
+  if (has_holes) s.u = at::where(live_unknowns(e), s.u, options.fill);
+  s.u = s.u[0][0];
 }
 
 Solver::Solver(SolverOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
@@ -230,12 +249,14 @@ Solver& Solver::operator=(Solver&&) noexcept = default;
 
 Solution Solver::solve(at::Tensor const& nu, std::optional<Grid3> const& grid,
                        std::optional<at::Tensor> const& f) const {
-  return impl_->run(Impl::Task::solve, make_equation(impl_->boundary, nu, grid, f));
+  return impl_->run(Impl::Task::solve,
+                    make_equation(impl_->boundary, impl_->options.scheme, nu, grid, f));
 }
 
 Solution Solver::certify(at::Tensor const& nu, std::optional<Grid3> const& grid,
                          std::optional<at::Tensor> const& f) const {
-  return impl_->run(Impl::Task::certify, make_equation(impl_->boundary, nu, grid, f));
+  return impl_->run(Impl::Task::certify,
+                    make_equation(impl_->boundary, impl_->options.scheme, nu, grid, f));
 }
 
 Boundary const& Solver::boundary() const {

@@ -16,6 +16,9 @@
 namespace voxcycle {
 namespace {
 
+// Of the terms of a residual, what rounding leaves of each.
+constexpr double rounding_share = 2.0 * std::numeric_limits<double>::epsilon();
+
 // A pure zero-flux load must sum to zero; this share of the sum of magnitudes is rounding, of a
 // source that was stored in float32, and is taken off.
 constexpr double compatibility_tolerance = 1e-6;
@@ -86,18 +89,20 @@ double largest_value(Boundary const& boundary) {
 }
 
 void require_elliptic(double min_nu, double largest_nu) {
-  VOXCYCLE_REQUIRE(min_nu > 0 && std::isfinite(largest_nu),
-                   "nu has values that are not positive and finite (the equation is not "
+  VOXCYCLE_REQUIRE(min_nu >= 0 && std::isfinite(largest_nu),
+                   "nu has values that are negative or not finite (the equation is not "
                    "elliptic). Check the coefficient.");
+  VOXCYCLE_REQUIRE(largest_nu > 0.0,
+                   "nu is 0 everywhere (nothing is left to solve for). Check the coefficient.");
 }
 
 // Calls body(axis, index of the node plane) for every Dirichlet face.
 template <class Body>
-void for_each_dirichlet_plane(Problem const& problem, Body const& body) {
+void for_each_dirichlet_plane(Grid3 const& grid, Boundary const& boundary, Body const& body) {
   for (int axis = 0; axis < 3; ++axis) {
     for (int side = 0; side < 2; ++side) {
-      if (problem.boundary.face(axis, side).kind == FaceKind::dirichlet) {
-        body(axis, side == 0 ? 0 : problem.grid.voxels[axis]);
+      if (boundary.face(axis, side).kind == FaceKind::dirichlet) {
+        body(axis, side == 0 ? 0 : grid.voxels[axis]);
       }
     }
   }
@@ -105,10 +110,15 @@ void for_each_dirichlet_plane(Problem const& problem, Body const& body) {
 
 }  // namespace
 
+Grid3 Problem::unknowns() const {
+  return scheme == Scheme::q1 ? grid : FiniteVolumePoints(grid, boundary).grid;
+}
+
 System::System(Problem const& problem, at::Tensor const& nu, std::optional<at::Tensor> const& b)
     : boundary_(problem.boundary),
       datum_(datum_of(boundary_)),
-      problem_{problem.grid, from_datum(boundary_)},
+      problem_{problem.grid, from_datum(boundary_), problem.scheme},
+      unknowns_(problem.unknowns()),
       nu_(nu),
       floating_(!problem.boundary.has_dirichlet()) {
   require_valid(problem.grid);
@@ -116,8 +126,14 @@ System::System(Problem const& problem, at::Tensor const& nu, std::optional<at::T
   auto const [minimum, maximum] = nu_.aminmax();
   min_nu_ = minimum.item<double>();
   require_elliptic(min_nu_, maximum.item<double>());
+  if (problem_.scheme == Scheme::finite_volume) {
+    couplings_ = finite_volume_couplings(problem_.grid, boundary_, nu_);
+    diagonal_bound_ = diagonal().max().item<double>();
+  } else {
+    diagonal_bound_ = diagonal_bound(problem_.grid, maximum.item<double>());
+  }
+  if (min_nu_ == 0.0) live_ = diagonal().gt(0.0).to(at::kDouble);
   if (b) set_load(*b);
-  diagonal_bound_ = diagonal_bound(problem_.grid, maximum.item<double>());
   double const of_load = b ? largest_magnitude(load_) : 0.0;
   unit_ = unit_near(std::max(of_load, diagonal_bound_ * largest_value(problem_.boundary)));
   if (unit_ == 1.0) return;
@@ -126,8 +142,7 @@ System::System(Problem const& problem, at::Tensor const& nu, std::optional<at::T
 }
 
 void System::set_load(at::Tensor const& b) {
-  Grid3 const& grid = problem_.grid;
-  auto const shape = grid.node_shape();
+  auto const shape = unknowns_.node_shape();
   VOXCYCLE_REQUIRE(b.sizes() == at::IntArrayRef(shape) && b.scalar_type() == at::kDouble,
                    "load has shape " << b.sizes() << " and type " << b.scalar_type()
                                      << ", expected " << at::IntArrayRef(shape)
@@ -154,17 +169,32 @@ at::Tensor System::shifted(at::Tensor const& u) const {
 void System::unshift(at::Tensor& u) const {
   if (datum_ == 0.0 && unit_ == 1.0) return;
   u.mul_(unit_).add_(datum_);
-  set_dirichlet_values(u, problem_.grid, boundary_);
+  set_dirichlet_values(u, unknowns_, boundary_);
+}
+
+at::Tensor System::product(at::Tensor const& u) const {
+  if (!couplings_.defined()) return apply_stiffness(u, nu_, problem_.grid);
+  return apply_couplings(unknowns_, couplings_, u);
+}
+
+at::Tensor System::diagonal() const {
+  if (!couplings_.defined()) return stiffness_diagonal(nu_, problem_.grid);
+  return coupling_diagonal(unknowns_, couplings_);
+}
+
+double System::energy(at::Tensor const& u) const {
+  if (couplings_.defined()) return 0.5 * field_dot(u, product(u));
+  return energy_and_gradient(u, nu_, problem_.grid).energy.item<double>();
 }
 
 at::Tensor System::apply(at::Tensor const& p) const {
-  at::Tensor result = apply_stiffness(p, nu_, problem_.grid);
+  at::Tensor result = product(p);
   clear_dirichlet(result);
   return result;
 }
 
 at::Tensor System::residual(at::Tensor const& u) const {
-  at::Tensor r = apply_stiffness(u, nu_, problem_.grid).neg_();
+  at::Tensor r = product(u).neg_();
   if (load_.defined()) {
     r.add_(load_);
   }
@@ -177,7 +207,7 @@ at::Tensor System::residual(at::Tensor const& u) const {
 double System::norm_of_terms(at::Tensor const& u, double enough) const {
   double const bound = diagonal_bound_ * std::sqrt(field_dot(u, u));
   if (bound < enough) return bound;
-  at::Tensor const terms = stiffness_diagonal(nu_, problem_.grid).mul_(u);
+  at::Tensor const terms = diagonal().mul_(u);
   return std::sqrt(field_dot(terms, terms));
 }
 
@@ -195,31 +225,81 @@ double System::ErrorBound::residual_at(double error) const {
   return error / (1.0 + error) / factor - rounding;
 }
 
-System::ErrorBound System::error_bound(double residual_norm, at::Tensor const& u) const {
-  constexpr double share = 2.0 * std::numeric_limits<double>::epsilon();
-  double const rounding = share * norm_of_terms(u, 0.1 * residual_norm / share);
+System::ErrorBound System::error_bound(at::Tensor const& r, at::Tensor const& u) const {
+  if (needs_tree()) return tree_bound(r, u);
+  double const residual_norm = std::sqrt(field_dot(r, r));
+  double const rounding = rounding_share * norm_of_terms(u, 0.1 * residual_norm / rounding_share);
   double const minimum = min_nu_ * min_eigenvalue(problem_);
   if (std::isinf(minimum) || residual_norm + rounding == 0.0) return {};
-  double const energy = energy_and_gradient(u, nu_, problem_.grid).energy.item<double>();
-  return {rounding, 1.0 / std::sqrt(2.0 * energy * minimum)};
+  return {rounding, 1.0 / std::sqrt(2.0 * energy(u) * minimum)};
+}
+
+bool System::needs_tree() const {
+  return couplings_.defined() || min_nu_ == 0.0;
+}
+
+SpanningTree const& System::tree() const {
+  if (!tree_) tree_.emplace(unknowns_, boundary_, network());
+  return *tree_;
+}
+
+// An element matrix of Q1 is nu times a sum over the axes, of which that of x is V/h^2 K1 x M1 x
+// M1. The least eigenvalue of M1 is 1/6: with V/(36 h^2) on the four edges along x there is not
+// more.
+at::Tensor System::network() const {
+  if (couplings_.defined()) return couplings_.neg().cpu();
+  Grid3 const& grid = problem_.grid;
+  at::Tensor const nu = nu_.cpu()[0][0];
+  double const volume = grid.spacing(0) * grid.spacing(1) * grid.spacing(2);
+  at::Tensor result = at::zeros({1, 3, grid.nodes(0), grid.nodes(1), grid.nodes(2)}, at::kDouble);
+  for (int axis = 0; axis < 3; ++axis) {
+    double const of_edge = volume / (36.0 * grid.spacing(axis) * grid.spacing(axis));
+    for (int corner = 0; corner < 4; ++corner) {
+      at::Tensor edges = result[0][axis];
+      int bit = 0;
+      for (int a = 0; a < 3; ++a) {
+        std::int64_t const from = a != axis && (corner >> bit++ & 1) != 0 ? 1 : 0;
+        edges = edges.narrow(a, from, grid.voxels[a]);
+      }
+      edges.add_(nu, of_edge);
+    }
+  }
+  return result;
+}
+
+// sqrt(r^T K^-1 r) is a norm: of what was computed and of its rounding it is at most the sum.
+System::ErrorBound System::tree_bound(at::Tensor const& r, at::Tensor const& u) const {
+  double const residual_norm = std::sqrt(field_dot(r, r));
+  if (residual_norm == 0.0) return {};
+  double const of_residual = std::sqrt(tree().bound(r));
+  at::Tensor terms = diagonal().mul_(u).abs_().mul_(rounding_share);
+  clear_dirichlet(terms);
+  double const of_rounding = floating_ ? 0.0 : std::sqrt(tree().bound(terms));
+  return {residual_norm * of_rounding / of_residual,
+          of_residual / residual_norm / std::sqrt(2.0 * energy(u))};
 }
 
 void System::project(at::Tensor& r) const {
   clear_dirichlet(r);
-  if (floating_) {
-    remove_mean(r);
-  }
+  if (live_.defined()) r.mul_(live_);
+  if (floating_) centre(r);
+}
+
+void System::centre(at::Tensor& field) const {
+  if (!live_.defined()) return remove_mean(field);
+  field.mul_(live_);
+  field.sub_(live_, field_sum(field) / field_sum(live_));
 }
 
 at::Tensor System::lifted() const {
-  return lift(problem_.grid, problem_.boundary, nu_.options());
+  return lift(unknowns_, problem_.boundary, nu_.options());
 }
 
 void System::require_fits(char const* name, at::Tensor const& start,
                           at::Tensor const& lifted) const {
   bool fits = start.sizes() == lifted.sizes() && start.scalar_type() == at::kDouble;
   if (fits) {
-    for_each_dirichlet_plane(problem_, [&](int axis, std::int64_t index) {
+    for_each_dirichlet_plane(unknowns_, boundary_, [&](int axis, std::int64_t index) {
       fits = fits && at::equal(start.select(2 + axis, index), lifted.select(2 + axis, index));
     });
   }
@@ -238,8 +318,9 @@ void System::require_voxels() const {
 }
 
 void System::clear_dirichlet(at::Tensor& field) const {
-  for_each_dirichlet_plane(
-      problem_, [&](int axis, std::int64_t index) { field.select(2 + axis, index).zero_(); });
+  for_each_dirichlet_plane(unknowns_, boundary_, [&](int axis, std::int64_t index) {
+    field.select(2 + axis, index).zero_();
+  });
 }
 
 }  // namespace voxcycle

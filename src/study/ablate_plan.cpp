@@ -8,7 +8,9 @@
 #include "voxcycle/train/agreement.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -56,21 +58,26 @@ std::string label_of(PlannedRun const& run, std::vector<ConfigAlternatives> cons
   return join(parts);
 }
 
+/// Letters, digits and a few signs that no shell minds; others become a -.
+std::string plain(std::string const& value) {
+  std::string text;
+  for (unsigned char c : value) {
+    bool const kept = std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-';
+    if (kept) {
+      text += static_cast<char>(c);
+    } else if (!text.empty() && text.back() != '-') {
+      text += '-';
+    }
+  }
+  return text;
+}
+
 /// e.g. "half_v,loss=energy,seed=2": letters, digits and a few signs that no shell minds.
 std::string directory_name(PlannedRun const& run, std::vector<ConfigAlternatives> const& vary) {
   std::vector<std::string> parts;
   if (!run.case_name.empty()) parts.push_back(run.case_name);
   for (auto const& [key, value] : run.settings) {
-    std::string plain;
-    for (unsigned char c : value) {
-      bool const kept = std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-';
-      if (kept) {
-        plain += static_cast<char>(c);
-      } else if (!plain.empty() && plain.back() != '-') {
-        plain += '-';
-      }
-    }
-    parts.push_back(short_name(key, vary) + "=" + plain);
+    parts.push_back(short_name(key, vary) + "=" + plain(value));
   }
   return join(parts, ",");
 }
@@ -88,6 +95,49 @@ void make_distinct(std::vector<PlannedRun>& runs, std::string const& root) {
       run.directory = run.directory.substr(0, kLongestName - 18) + "~" + text_hash(run.label);
     }
     run.directory = root + "/" + run.directory;
+  }
+}
+
+/// Keys of [problem] and [data] that change what samples hold.
+std::vector<std::pair<std::string, std::string>> settings_of_samples(Config const& config) {
+  constexpr std::array others{"data.directory",     "data.more",
+                              "data.augmentation",  "data.train_samples",
+                              "data.on_the_fly",    "data.held_out_samples",
+                              "data.shard_samples", "data.train_references",
+                              "data.workers",       "data.reference_tolerance"};
+  auto const values = config.values();
+  std::vector<std::pair<std::string, std::string>> settings;
+  for (auto const& [key, value] : values.entries()) {
+    bool const of_samples = key.starts_with("problem.") || key.starts_with("data.");
+    bool const other = std::find(others.begin(), others.end(), key) != others.end();
+    if (of_samples && !other) settings.emplace_back(key, value);
+  }
+  return settings;
+}
+
+/// Runs with one data.directory whose samples differ get one each below it, named by what differs.
+void give_own_data(std::vector<PlannedRun>& runs) {
+  std::map<std::string, std::map<std::string, std::set<std::string>>> seen;  // directory, key
+  for (auto const& run : runs) {
+    auto& of_directory = seen[run.config.text("data.directory")];
+    for (auto const& [key, value] : settings_of_samples(run.config))
+      of_directory[key].insert(value);
+  }
+  for (auto& run : runs) {
+    auto const root = run.config.text("data.directory");
+    std::string name;
+    std::string exact;
+    for (auto const& [key, value] : settings_of_samples(run.config)) {
+      if (seen.at(root).at(key).size() == 1) continue;
+      auto const part = key.substr(key.find('.') + 1) + "=";
+      name += (name.empty() ? "" : ",") + part + plain(value);
+      exact += (exact.empty() ? "" : ",") + part + value;
+    }
+    if (name.empty()) continue;
+    if (name != exact || name.size() > kLongestName) {
+      name = name.substr(0, kLongestName - 18) + "~" + text_hash(exact);
+    }
+    run.config.set("data.directory", root + "/" + name);
   }
 }
 
@@ -157,6 +207,7 @@ std::vector<PlannedRun> plan_study(Config const& config) {
     }
   }
   make_distinct(runs, config.text("ablate.directory"));
+  give_own_data(runs);
   bool const spectra = config.text("ablate.spectrum_samples") != "0";
   for (auto& run : runs) {
     run.config.set("run.directory", run.directory);

@@ -19,6 +19,7 @@ namespace {
 constexpr std::int64_t kPositions = 7;
 
 constexpr std::string_view kCarried = "carried/";
+constexpr std::string_view kTaken = "taken_levels";
 constexpr std::string_view kFingerprint = "fingerprint";
 constexpr std::string_view kFingerprintOfVersion1 = "identity";
 
@@ -58,6 +59,9 @@ void add_header(ArchiveWriter& archive, CheckpointHeader const& header) {
   archive.add("position", std::span<std::int64_t const>(position), {kPositions});
   std::vector<double> const seconds{header.seconds, header.stage_seconds};
   archive.add("seconds", std::span<double const>(seconds), {2});
+  if (header.taken.empty()) return;  // as in checkpoints of before there were any
+  archive.add(std::string(kTaken), std::span<std::int64_t const>(header.taken),
+              {std::ssize(header.taken)});
 }
 
 }  // namespace
@@ -131,6 +135,9 @@ CheckpointReader::CheckpointReader(std::string const& path)
   header.work = position[4];
   header.finished = position[5] != 0;
   header.evaluation_due = is_older ? header.step == 0 : position[6] != 0;
+  if (std::string const taken(kTaken); impl_->archive.has(taken)) {
+    header.taken = impl_->archive.read_int64(taken);
+  }
   header.seconds = seconds[0];
   header.stage_seconds = seconds[1];
 }
@@ -153,6 +160,10 @@ void CheckpointReader::restore_average(Network& average) const {
 
 void CheckpointReader::restore_optimizer(Optimizer& optimizer) const {
   impl_->restore("optimizer/", optimizer.state());
+}
+
+std::optional<at::Tensor> CheckpointReader::find(std::string const& name) const {
+  return impl_->archive.has(name) ? std::optional(impl_->read(name)) : std::nullopt;
 }
 
 at::Tensor CheckpointReader::optimizer_array(std::string const& name) const {

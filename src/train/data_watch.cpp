@@ -30,7 +30,8 @@ std::string DataWatch::warning(double greatest_share) {
   if (told_ || greatest_share <= kToleratedShare) return {};
   told_ = true;
   auto const* problem = made_on_the_fly_
-                            ? "making the samples is slower than training). Store them: set "
+                            ? "making the samples is slower than training). Give it more threads "
+                              "(data.workers) where cores are idle, or store the samples: set "
                               "data.on_the_fly = no and run voxcycle generate."
                             : "reading the shards is slower than training). Put data.directory on "
                               "a faster disk, say one of this machine.";

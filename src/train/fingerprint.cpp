@@ -38,7 +38,9 @@ constexpr std::array kOldKeys{
 
 /// Keys younger than checkpoints that lack them, and what they were before there was a choice.
 constexpr std::array kYoungKeys{
-    std::pair<std::string_view, std::string_view>{"network.residual_input", "no"}};
+    std::pair<std::string_view, std::string_view>{"network.residual_input", "no"},
+    std::pair<std::string_view, std::string_view>{"train.freeze", ""},
+    std::pair<std::string_view, std::string_view>{"train.loss_scale", "65536"}};
 
 std::optional<std::string> value_of(Fingerprint const& fingerprint, std::string const& key) {
   if (auto const value = fingerprint.value(key)) return value;
@@ -157,16 +159,23 @@ std::string FingerprintDifference::text() const {
   return side(there) + " there, " + side(now) + " now";
 }
 
-std::optional<FingerprintDifference> first_difference(Fingerprint const& there,
-                                                      Fingerprint const& now) {
+std::vector<FingerprintDifference> differences(Fingerprint const& there, Fingerprint const& now) {
+  std::vector<FingerprintDifference> all;
   for (auto const* const one : {&now, &there}) {
     for (auto const& entry : one->entries()) {
       auto const a = value_of(there, entry.first), b = value_of(now, entry.first);
       bool const same = a && b && same_value(*a, *b);
-      if (!same) return FingerprintDifference{entry.first, a, b};
+      bool const told = one == &there && now.value(entry.first);
+      if (!same && !told) all.push_back({entry.first, a, b});
     }
   }
-  return {};
+  return all;
+}
+
+std::optional<FingerprintDifference> first_difference(Fingerprint const& there,
+                                                      Fingerprint const& now) {
+  auto const all = differences(there, now);
+  return all.empty() ? std::nullopt : std::optional(all.front());
 }
 
 }  // namespace voxcycle

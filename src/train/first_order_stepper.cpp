@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "train/first_order_stepper.hpp"
 
+#include "voxcycle/core/text.hpp"
 #include "voxcycle/core/timer.hpp"
 #include "voxcycle/dataset/prefetch.hpp"
 #include "voxcycle/train/stage_steps.hpp"
@@ -19,6 +20,7 @@ class FirstOrderStepper final : public Stepper {
         peak_rate_(plan_.rate * rate_scale(options_.rate_scaling, setup.process_grid.groups())),
         optimizer_(make_optimizer(optimizer_options(options_, setup.stage),
                                   parameter_groups(setup.state.network(), setup.stage))),
+        loss_scale_(options_.loss_scale),
         steps_({{.process_grid = setup.process_grid,
                  .network = setup.state.network(),
                  .loss = *setup.loss,
@@ -31,7 +33,8 @@ class FirstOrderStepper final : public Stepper {
                  .recompute = plan_.recompute},
                 *optimizer_,
                 averaged_,
-                plan_.batch},
+                plan_.batch,
+                has_loss_scale() ? &loss_scale_ : nullptr},
                options_.graph),
         prefetch_(
             setup.samples(),
@@ -43,6 +46,7 @@ class FirstOrderStepper final : public Stepper {
              .ranks = setup.process_grid.groups(),
              .rank = setup.process_grid.group(),
              .references = needs_reference(options_.loss) ? ReadReference::yes : ReadReference::no,
+             .workers = options_.workers,
              .pinned = options_.device.is_cuda()}) {}
 
   StepResult step(StageMoment const& moment) override {
@@ -57,18 +61,32 @@ class FirstOrderStepper final : public Stepper {
     return result;
   }
 
-  NamedTensors state() override { return optimizer_->state(); }
+  std::string summary() const override {
+    if (!has_loss_scale()) return {};
+    return format("loss scale %g at the end; steps skipped for overflow: %ld", loss_scale_.value(),
+                  static_cast<long>(loss_scale_.skipped()));
+  }
+  NamedTensors state() override {
+    NamedTensors all = optimizer_->state();
+    if (has_loss_scale()) all.emplace_back(kLossScale, loss_scale_.state());
+    return all;
+  }
   void restore(CheckpointReader const& checkpoint) override {
     checkpoint.restore_optimizer(*optimizer_);
+    if (has_loss_scale()) loss_scale_.restore(checkpoint.optimizer_array(kLossScale));
   }
   NamedTensors second_moments() const override { return optimizer_->second_moments(); }
 
  private:
+  static constexpr char const* kLossScale = "loss_scale";
+  bool has_loss_scale() const { return options_.dtype == at::kHalf; }
+
   TrainOptions const& options_;
   LevelPlan const& plan_;
   AveragedWeights& averaged_;
   double peak_rate_;
   std::unique_ptr<Optimizer> optimizer_;
+  LossScale loss_scale_;
   StageSteps steps_;
   Prefetcher prefetch_;
 };

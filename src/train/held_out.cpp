@@ -12,7 +12,8 @@ namespace voxcycle {
 at::ScalarType evaluation_type(Grid3 const& grid, at::ScalarType training) {
   constexpr std::int64_t max_voxels = std::int64_t{256} * 256 * 256;
   bool const is_small = grid.voxel_count() <= max_voxels;
-  return training == at::kBFloat16 && is_small ? at::kFloat : training;
+  bool const is_coarse = training == at::kBFloat16 || training == at::kHalf;
+  return is_coarse && is_small ? at::kFloat : training;
 }
 
 HeldOutErrors evaluate_held_out(ProcessGrid const& all, Network& network,

@@ -18,8 +18,8 @@
 namespace voxcycle {
 namespace {
 
-/// bf16 rounds gradients to 2^-8: their changes then show no curvature. L-BFGS computes in float32
-/// at least.
+/// 16 bits round gradients to 2^-8 or 2^-11: their changes then show no curvature. L-BFGS computes
+/// in float32 at least.
 at::ScalarType precision(at::ScalarType asked) {
   return asked == at::kDouble ? at::kDouble : at::kFloat;
 }
@@ -51,6 +51,7 @@ SampleObjective::Open opener(StageSetup const& setup, std::int64_t batch) {
                         .rank = setup.process_grid.group(),
                         .references = needs_reference(setup.options.loss) ? ReadReference::yes
                                                                           : ReadReference::no,
+                        .workers = setup.options.workers,
                         .pinned = setup.options.device.is_cuda()});
   };
 }

@@ -39,7 +39,7 @@ std::vector<MicroBatch> largest_share(std::int64_t batch, std::int64_t micro_bat
 TrainOptions rehearsed(TrainOptions options, LevelPlan const& plan) {
   options.device = at::kMeta;
   bool const searches = plan.optimizer == kLbfgs;
-  if (searches && options.dtype == at::kBFloat16) options.dtype = at::kFloat;
+  if (searches && options.dtype != at::kDouble) options.dtype = at::kFloat;
   options.optimizer.name = searches ? "sgd" : plan.optimizer;
   if (!options.slabs.cut(plan.grid)) options.slabs = {};
   return options;
@@ -62,6 +62,7 @@ class RehearsedStage {
         loss_(make_loss(o_.loss, {plan.grid, o_.boundary, o_.source, o_.device})),
         network_(in_type(make_network(o_.network, o_.boundary, o_.source), o_)),
         averaged_(*network_, in_type(make_network(o_.network, network_->problems()), o_)) {
+    freeze(*network_, o_);
     keep(memory.program_bytes);
   }
 
@@ -128,7 +129,7 @@ void RehearsedStage::step(MemoryPlan& made) {
   auto const trained = parameter_groups(*network_, plan_.grid);
   // Gradients live from one step's sum to the next one's.
   for (auto& parameter : network_->parameters()) {
-    parameter.mutable_grad() = at::empty_like(parameter);
+    if (parameter.requires_grad()) parameter.mutable_grad() = at::empty_like(parameter);
     made.parameters += parameter.numel();
   }
   RehearsedCommunicator const of_gradients(memory_.ranks);

@@ -114,6 +114,10 @@ void RunRecord::add_waiting(std::vector<double> const& shares, std::int64_t glob
     events_->file.add_scalar(format("waited/process_%zu", rank), global_step, shares[rank]);
 }
 
+void RunRecord::add_loss_scale(double scale, std::int64_t global_step) {
+  events_->file.add_scalar("train/loss_scale", global_step, scale);
+}
+
 std::string RunRecord::save() const {
   auto text = metrics_to_csv(rows_);
   write_file_atomically(directory_ + "/metrics.csv", text);

@@ -5,12 +5,14 @@
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/train/agreement.hpp"
+#include "voxcycle/train/parameter_groups.hpp"
 #include "voxcycle/train/run_directory.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "train/start.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
@@ -41,6 +43,7 @@ RunState::RunState(TrainOptions const& options, Communicator const& comm, std::v
   }
   network_->to(o_.device);
   averaged_.network().to(o_.device);
+  freeze(*network_, o_);
   position_.fingerprint = o_.fingerprint;
 }
 
@@ -49,7 +52,9 @@ void RunState::open() {
     resumed_.emplace(checkpoint_path(o_.directory));
     require_same_run(o_, resumed_->header());
     position_ = resumed_->header();
-    restore_weights(*resumed_);
+    resumed_->restore_network(*network_);
+    resumed_->restore_average(averaged_.network());
+    warm_start_ = resumed_->warm_start();
     if (position_.finished) {
       log_info(o_.directory + " holds the finished run already. Start over with --fresh.");
     } else {
@@ -58,8 +63,10 @@ void RunState::open() {
     }
   } else if (!o_.start.empty()) {
     require_start(o_);
-    restore_weights(CheckpointReader(checkpoint_path(o_.start)));
-    log_info("starting with the weights of " + o_.start);
+    CheckpointReader const start(checkpoint_path(o_.start));
+    position_.taken = begin_with(start, o_, *network_, averaged_.network());
+    warm_start_ = warm_start_of(start, *network_);
+    begin_levels(stages_.front().plan.grid, position_.taken.front());
   }
   auto rows = metrics_from_csv(position_.metrics);
   for (auto const& row : rows) {
@@ -76,12 +83,6 @@ std::string RunState::place() const {
   return format("stage %d, step %ld%s, weights %s", position_.stage + 1,
                 static_cast<long>(position_.step), position_.finished ? ", finished" : "",
                 tensors_hash(all_values(*network_)).c_str());
-}
-
-void RunState::restore_weights(CheckpointReader const& checkpoint) {
-  checkpoint.restore_network(*network_);
-  checkpoint.restore_average(averaged_.network());
-  warm_start_ = checkpoint.warm_start();
 }
 
 std::vector<MetricRow> RunState::rows() const {
@@ -108,16 +109,20 @@ void RunState::end_stage(NamedTensors warm_start) {
   position_.stage_seconds = 0.0;
   position_.finished = position_.stage == static_cast<int>(stages_.size());
   gaps_.clear();
-  if (!position_.finished) begin_new_levels();
+  if (!position_.finished) {
+    auto const& next = stages_.at(static_cast<std::size_t>(position_.stage));
+    begin_levels(next.plan.grid, next.begin_above);
+  }
   warm_start_ = std::move(warm_start);
   save({});
 }
 
-void RunState::begin_new_levels() {
-  auto const& next = stages_.at(static_cast<std::size_t>(position_.stage));
+void RunState::begin_levels(Grid3 const& grid, std::int64_t above) {
+  auto const& taken = position_.taken;
   for (Network* network : {network_.get(), &averaged_.network()}) {
-    for (auto const& entry : network->levels(next.plan.grid)) {
-      if (entry.level > next.begin_above) network->begin_level(entry.level);
+    for (auto const& entry : network->levels(grid)) {
+      bool const is_taken = std::count(taken.begin(), taken.end(), entry.level) > 0;
+      if (entry.level > above && !is_taken) network->begin_level(entry.level);
     }
   }
 }
@@ -142,6 +147,8 @@ void RunState::add_loss(StepResult const& result) {
   entry.loss = result.loss;
   entry.search = result.search;
   record_->add(entry, position_.global_step);
+  if (!std::isnan(result.loss_scale))
+    record_->add_loss_scale(result.loss_scale, position_.global_step);
 }
 
 /// Of files beside the checkpoint, which alone keeps the rows it was saved with.

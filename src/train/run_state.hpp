@@ -52,8 +52,8 @@ class RunState {
   void save(NamedTensors const& optimizer);
 
  private:
-  void restore_weights(CheckpointReader const& checkpoint);
-  void begin_new_levels();
+  /// Network::begin_level for the levels of `grid` above one, but for those of the start.
+  void begin_levels(Grid3 const& grid, std::int64_t above);
   void tell_of_drift();
   MetricRow row() const;
   CheckpointHeader position_with_metrics() const;

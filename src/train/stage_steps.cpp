@@ -46,16 +46,20 @@ struct StageSteps::Recorded {
     if (!batch.f.empty()) f = whole(batch.f).to(type);
     at::Tensor const known = sample_numbers(batch);
     count = known.defined() ? known.size(1) : 0;
-    host = at::empty({2 + count * nu.size(0)}, at::TensorOptions(at::kDouble).pinned_memory(true));
+    host =
+        at::empty({own + count * nu.size(0)}, at::TensorOptions(at::kDouble).pinned_memory(true));
     numbers = at::zeros_like(host, at::device(forward.device));
     graph =
         std::make_unique<DeviceGraph>(forward.device.index(), [&] { record(sizes_of(batch.nu)); });
+    if (context.loss_scale != nullptr)
+      update_graph =
+          std::make_unique<DeviceGraph>(forward.device.index(), [&] { record_update(); });
   }
 
   void record(std::vector<std::int64_t> const& sizes) {
     at::AutoGradMode const with_gradient(true);
     std::vector<LossInput> inputs;
-    at::Tensor const of_samples = numbers.narrow(0, 2, numbers.size(0) - 2).view({-1, count});
+    at::Tensor const of_samples = numbers.narrow(0, own, numbers.size(0) - own).view({-1, count});
     std::int64_t first = 0;
     for (std::int64_t const size : sizes) {
       auto const part = [&](at::Tensor const& all) {
@@ -66,12 +70,18 @@ struct StageSteps::Recorded {
       first += size;
     }
     ForwardPass pass = forward_pass(context.on, forward, std::move(inputs), [] {});
+    bool const scaled = context.loss_scale != nullptr;
+    if (scaled) at::_foreach_mul_(pass.gradients, number(2));
     backward(std::move(pass.u), std::move(pass.gradients));
     context.on.reducer.sum_up();
-    update(context, numbers[0].to(at::kFloat), numbers[1].to(at::kFloat));
+    at::Tensor const finite = scaled ? unscale(context.on, number(2)) : context.on.reducer.finite();
+    if (!scaled) record_update();
     values = pass.values;
-    found = at::cat({pass.sums.view({-1}), context.on.reducer.finite().to(at::kDouble)});
+    found = at::cat({pass.sums.view({-1}), finite.to(at::kDouble)});
   }
+
+  void record_update() { update(context, number(0), number(1)); }
+  at::Tensor number(std::int64_t k) const { return numbers[k].to(at::kFloat); }
 
   at::Tensor sample_numbers(LocalBatch const& batch) const {
     LossInput all{{}, nu, f, {}, {}, {}};
@@ -84,10 +94,11 @@ struct StageSteps::Recorded {
   double step(LocalBatch const& batch, double rate) {
     nu.copy_(whole(batch.nu), /*non_blocking=*/true);
     if (f.defined()) f.copy_(whole(batch.f), /*non_blocking=*/true);
-    auto* const number = host.mutable_data_ptr<double>();
-    number[0] = rate;
-    number[1] = context.averaged.next_weight();
-    if (count > 0) host.narrow(0, 2, host.size(0) - 2).copy_(sample_numbers(batch).view({-1}));
+    auto* const first = host.mutable_data_ptr<double>();
+    first[0] = rate;
+    first[1] = context.averaged.next_weight();
+    first[2] = context.loss_scale != nullptr ? context.loss_scale->value() : 1.0;
+    if (count > 0) host.narrow(0, own, host.size(0) - own).copy_(sample_numbers(batch).view({-1}));
     numbers.copy_(host, /*non_blocking=*/true);
     graph->launch();
     at::Tensor const now = on_host(found);  // the step's only wait
@@ -95,17 +106,30 @@ struct StageSteps::Recorded {
     double const loss = mean_loss(context.on, forward, now.narrow(0, 0, sums).view({-1, 1}));
     require_finite(context.on, loss,
                    std::isfinite(loss) ? "" : describe_bad_samples(batch, values));
-    if (now.const_data_ptr<double>()[sums] == 0.0) context.on.reducer.require_finite();
+    bool const is_finite = now.const_data_ptr<double>()[sums] != 0.0;
+    if (context.loss_scale == nullptr) {
+      if (!is_finite) context.on.reducer.require_finite();
+      return loss;
+    }
+    context.loss_scale->settle(is_finite);
+    if (is_finite) {
+      update_graph->launch();
+    } else {
+      context.averaged.restore(context.averaged.updates() - 1);
+    }
     return loss;
   }
+
+  static constexpr std::int64_t own = 3;  ///< numbers of the step, before those of the samples
 
   StepContext const& context;
   ForwardContext const forward;
   at::Tensor nu, f;          ///< of all micro-batches
   std::int64_t count = 0;    ///< numbers of a sample that the loss wants
-  at::Tensor host, numbers;  ///< rate, weight of the average, those of the samples
+  at::Tensor host, numbers;  ///< rate, weight of the average, loss scale, those of the samples
   at::Tensor values, found;  ///< losses; sums of the micro-batches and whether gradients are finite
-  std::unique_ptr<DeviceGraph> graph;
+  /// All of a step, or where it may be skipped, all but the update.
+  std::unique_ptr<DeviceGraph> graph, update_graph;
 };
 
 StageSteps::StageSteps(StepContext const& context, bool use_graphs)
@@ -134,6 +158,7 @@ StepResult StageSteps::step(LocalBatch const& batch, double rate) {
   Timer const timer;
   StepResult result{recorded->step(batch, rate), {}, rate, context_.batch, {}};
   result.times.graph = timer.seconds();
+  if (context_.loss_scale != nullptr) result.loss_scale = context_.loss_scale->value();
   return result;
 }
 

@@ -12,6 +12,7 @@
 #include <cmath>
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 namespace voxcycle {
 namespace {
@@ -118,6 +119,21 @@ double mean_loss(BatchContext const& c, ForwardContext const& context, at::Tenso
   at::Tensor const counted = context.counts() ? sums : sums.narrow(0, 0, 0);
   return number_in<double>(exact_sum(c.process_grid.all, counted, context.total_micro_batches)) /
          static_cast<double>(context.total_samples);
+}
+
+at::Tensor number_on(BatchContext const& c, double value) {
+  return at::full({}, value, at::device(device_of(c.network)).dtype(at::kFloat));
+}
+
+at::Tensor unscale(BatchContext const& c, at::Tensor const& scale) {
+  at::NoGradGuard const no_grad;
+  std::vector<at::Tensor> gradients;
+  for (auto const& parameter : c.network.parameters())
+    if (parameter.grad().defined()) gradients.push_back(parameter.grad());
+  // Also sees what the reducer was given as a total.
+  at::Tensor overflow = at::zeros({1}, scale.options());
+  at::_amp_foreach_non_finite_check_and_unscale_(gradients, overflow, scale.reciprocal().view({1}));
+  return at::logical_and(overflow.eq(0.0), c.reducer.finite());
 }
 
 std::string describe_bad_samples(LocalBatch const& batch, at::Tensor const& values) {

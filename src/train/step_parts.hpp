@@ -36,6 +36,12 @@ ForwardPass forward_pass(BatchContext const& c, ForwardContext const& context,
 /// @param sums  on the host @return the mean over the global batch. **Collective**.
 double mean_loss(BatchContext const& c, ForwardContext const& context, at::Tensor const& sums);
 
+/// Divides the summed gradients. Nothing waits. @param scale  0-dimensional float32, on the device
+/// @return whether they are finite, the same on all ranks: [1] bool, on the device
+at::Tensor unscale(BatchContext const& c, at::Tensor const& scale);
+/// 0-dimensional float32, where the network is.
+at::Tensor number_on(BatchContext const& c, double value);
+
 /// Samples whose loss is not finite, in words; empty if all are.
 std::string describe_bad_samples(LocalBatch const& batch, at::Tensor const& values);
 

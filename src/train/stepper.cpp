@@ -3,6 +3,7 @@
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/train/parameter_groups.hpp"
 #include "voxcycle/train/sample_objective.hpp"
 
 #include <algorithm>
@@ -41,7 +42,7 @@ std::unique_ptr<Stepper> make_stepper(StageSetup const& setup) {
 
 std::vector<ParameterGroup> parameter_groups(Network const& network, Stage const& stage) {
   std::vector<ParameterGroup> groups;
-  for (auto const& level : network.levels(stage.plan.grid)) {
+  for (auto const& level : trained_levels(network, stage.plan.grid)) {
     groups.push_back({level.parameters, level.names, level_rate_factor(stage, level.level)});
   }
   return groups;

@@ -13,38 +13,6 @@
 
 namespace voxcycle {
 
-StepTimes& StepTimes::operator+=(StepTimes const& other) {
-  data += other.data;
-  forward += other.forward;
-  loss += other.loss;
-  backward += other.backward;
-  reduction += other.reduction;
-  update += other.update;
-  graph += other.graph;
-  return *this;
-}
-
-StepTimes& StepTimes::operator-=(StepTimes const& other) {
-  data -= other.data;
-  forward -= other.forward;
-  loss -= other.loss;
-  backward -= other.backward;
-  reduction -= other.reduction;
-  update -= other.update;
-  graph -= other.graph;
-  return *this;
-}
-
-std::array<std::pair<char const*, double>, 7> StepTimes::named() const {
-  return {{{"data", data},
-           {"forward", forward},
-           {"loss", loss},
-           {"backward", backward},
-           {"reduction", reduction},
-           {"update", update},
-           {"graph", graph}}};
-}
-
 BatchResult batch_gradient(BatchContext const& c, LocalBatch const& batch,
                            BatchOptions const& options) {
   at::AutoGradMode const grad_mode(options.gradient);
@@ -62,9 +30,15 @@ BatchResult batch_gradient(BatchContext const& c, LocalBatch const& batch,
   if (!std::isfinite(result.loss)) result.bad_samples = describe_bad_samples(batch, pass.values);
   if (!std::isfinite(result.loss) || !options.gradient) return result;
 
+  if (options.loss_scale) at::_foreach_mul_(pass.gradients, *options.loss_scale);
   backward(std::move(pass.u), std::move(pass.gradients));
   lap(result.times.backward);
-  c.reducer.finish();
+  c.reducer.sum_up();
+  if (options.loss_scale) {
+    result.overflows = !unscale(c, number_on(c, *options.loss_scale)).item<bool>();
+  } else {
+    c.reducer.require_finite();
+  }
   lap(result.times.reduction);
   return result;
 }
@@ -75,16 +49,17 @@ void update(StepContext const& c, at::Tensor const& rate, at::Tensor const& aver
 }
 
 StepResult train_step(StepContext const& c, LocalBatch const& batch, double rate) {
-  BatchResult const gradient = batch_gradient(c.on, batch, {.samples = c.batch});
+  BatchOptions options{.samples = c.batch};
+  if (c.loss_scale != nullptr) options.loss_scale = c.loss_scale->value();
+  BatchResult const gradient = batch_gradient(c.on, batch, options);
   require_finite(c.on, gradient.loss, gradient.bad_samples);
-  at::Device const device = device_of(c.on.network);
-  DeviceTimer const timer(device.index());
-  auto const number = [&](double value) {
-    return at::full({}, value, at::device(device).dtype(at::kFloat));
-  };
-  update(c, number(rate), number(c.averaged.next_weight()));
+  if (c.loss_scale != nullptr) c.loss_scale->settle(!gradient.overflows);
+  DeviceTimer const timer(device_of(c.on.network).index());
+  if (!gradient.overflows)
+    update(c, number_on(c.on, rate), number_on(c.on, c.averaged.next_weight()));
   StepResult result{gradient.loss, gradient.times, rate, c.batch, {}};
   result.times.update = timer.seconds();
+  if (c.loss_scale != nullptr) result.loss_scale = c.loss_scale->value();
   return result;
 }
 

@@ -17,13 +17,13 @@
 #include "voxcycle/train/stage_budget.hpp"
 #include "voxcycle/train/step_clock.hpp"
 #include "voxcycle/train/step_trace.hpp"
+#include "voxcycle/train/training_data.hpp"
 
 #include <optional>
 #include <utility>
 
 #include "train/run_state.hpp"
 #include "train/stepper.hpp"
-#include "train/training_data.hpp"
 #include "train/votes.hpp"
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "train/training_data.hpp"
+#include "voxcycle/train/training_data.hpp"
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"

@@ -92,7 +92,7 @@ class Evaluate(harness.Case):
 
     def test_precision(self):
         figures = {}
-        for name in ("f32", "f64", "bf16"):
+        for name in ("f32", "f64", "bf16", "f16"):
             figures[name], out = self.evaluate("--precision", name)
             self.assertEqual(figures[name]["precision"], name)
             self.assertIn(f"averaged weights, {name}", out)
@@ -105,9 +105,11 @@ class Evaluate(harness.Case):
         self.assertAlmostEqual(l2["f32"] / l2["f64"], 1, delta=1e-4)
         self.assertNotAlmostEqual(l2["bf16"] / l2["f64"], 1, delta=1e-6)
         self.assertAlmostEqual(l2["bf16"] / l2["f64"], 1, delta=0.2)
-        result = self.run_program("evaluate", "--config", "small.cfg", "--precision", "f16")
+        self.assertNotAlmostEqual(l2["f16"] / l2["f64"], 1, delta=1e-6)
+        self.assertAlmostEqual(l2["f16"] / l2["f64"], 1, delta=0.2 / 8)
+        result = self.run_program("evaluate", "--config", "small.cfg", "--precision", "f8")
         self.assertEqual(result.status, 1)
-        self.assertIn("--precision = 'f16' is not valid. Choose one of bf16, f32, f64.", result.err)
+        self.assertIn("--precision = 'f8' is not valid. Choose one of bf16, f16, f32, f64.", result.err)
 
     def test_training_samples(self):
         for split, message in (("train", "the train shards of grid 16x16x16 hold no reference"),

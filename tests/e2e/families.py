@@ -5,6 +5,7 @@
 import json
 import math
 import shutil
+import struct
 from collections import Counter
 
 import harness
@@ -192,6 +193,75 @@ class File(Families):
         alone = self.shards("data")
         self.succeed("generate", "--config", "small.cfg", "--data.directory", "more", ranks=3)
         self.assertTrue(self.shards("more") == alone, "bytes differ")
+
+
+class SourceInFile(harness.Case):
+    """problem.source = FILE: f = 8x, whose block means are its values at the centres of coarser
+    voxels, so that a formula says what to expect."""
+
+    FILE = "f.raw:16,16,16:float32"
+
+    def setUp(self):
+        super().setUp()
+        self.write_source("f.raw", 8.0)
+        self.config({"problem.source": self.FILE})
+
+    def write_source(self, name, factor):
+        values = [factor * (x + 0.5) / 16 for x in range(16) for _ in range(16 * 16)]
+        (self.scratch / name).write_bytes(struct.pack(f"<{len(values)}f", *values))
+
+    def flows(self, shard, source):
+        """Into the faces, of the shard's first nu."""
+        figures = self.figures("solve", "--nu", f"{shard}:/nu[0]", "--f", source, "--tol", "1e-10")
+        return [figures["source"], *figures["flow_into_faces"]]
+
+    def test_whole_job(self):
+        self.succeed("generate", "--config", "small.cfg")
+        for grid in ("8x8x8", "16x16x16"):
+            (shard,) = (self.scratch / "data/held_out" / grid).iterdir()
+            made, wanted = self.flows(shard, f"{shard}:/f[0]"), self.flows(shard, "8*x")
+            self.assertAlmostEqual(made[0], 4.0, places=5)
+            for a, b in zip(made, wanted):
+                self.assertAlmostEqual(a, b, delta=1e-5)  # f is float32
+        self.succeed("train", "--config", "small.cfg", "--data.workers", "2", ranks=2)
+        self.succeed("evaluate", "--config", "small.cfg")
+        # Samples made while training are the same, and so is a file that lies elsewhere.
+        bits = self.timeless_metrics()
+        (self.scratch / "f.raw").rename(self.scratch / "g.raw")
+        moved = ("--problem.source", "g.raw:16,16,16:float32")
+        result = self.succeed("train", "--config", "small.cfg", *moved)
+        self.assertIn("holds the finished run already", result.text)
+        self.succeed("train", "--config", "small.cfg", *moved, "--fresh", "--data.on_the_fly", "yes",
+                     "--data.workers", "3")
+        self.assertEqual(self.timeless_metrics(), bits)
+        self.write_source("g.raw", 9.0)
+        result = self.run_program("train", "--config", "small.cfg", *moved)
+        self.assertNotEqual(result.status, 0)
+        self.assertIn("problem.source", result.err)
+
+    def test_a_study_makes_a_data_set_for_each(self):
+        self.write_source("g.raw", 1.0)
+        self.config({"vary.problem.source": "f.raw:16,16,16:float32 | g.raw:16,16,16:float32"})
+        self.succeed("ablate", "--config", "small.cfg", "--data")
+        directories = sorted((self.scratch / "data").iterdir())
+        self.assertEqual(len(directories), 2)
+        for directory, total in zip(directories, (4.0, 0.5)):
+            shard = next(directory.glob("held_out/8x8x8/*.h5"))
+            self.assertAlmostEqual(self.flows(shard, f"{shard}:/f[0]")[0], total, places=5)
+
+    def test_refusals(self):
+        cases = [
+            ("nowhere.npy", ["problem.source", "nowhere.npy"]),
+            ("f.raw:8,8,8:float32", ["f.raw"]),
+            ("f.raw:32,16,8:float32", ["arrays are 32x16x8", "8x8x8"]),
+        ]
+        for source, expect in cases:
+            with self.subTest(source=source):
+                result = self.run_program("generate", "--config", "small.cfg", "--problem.source",
+                                          source)
+                self.assertNotEqual(result.status, 0)
+                for text in expect:
+                    self.assertIn(text, result.err)
 
 
 if __name__ == "__main__":

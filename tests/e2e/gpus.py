@@ -246,6 +246,24 @@ class Refusals(Gpus):
             self.refuse("solve", "--nu", self.held_out(), "--run.device", "cuda",
                         expect=("CUDA out of memory", "nvidia-smi", "run.device = cpu"))
 
+    def test_older_gpus(self):
+        self.generate()
+        with gpus(1, VOXCYCLE_EMULATED_GPU_CAPABILITY=75):
+            info = self.succeed("info").out
+            self.assertRegex(info, r"GPU 0 .*compute capability 7\.5: no bf16 tensor cores, "
+                                   r"use train\.precision = f16\n")
+            train = ("train", "--config", "small.cfg")
+            self.refuse(*train, expect=("compute capability 7.5 (no bf16 tensor cores)",
+                                        "Set train.precision = f16"))
+            self.succeed(*train, "--train.precision", "f16")
+            solved = self.succeed("solve", "--nu", self.held_out(), "--run.device", "cuda",
+                                  "--model", "run/checkpoint.h5")
+            self.assertIn("f16", solved.out)
+        with gpus(1, VOXCYCLE_EMULATED_GPU_CAPABILITY=70):
+            info = self.succeed("info").out
+            self.assertRegex(info, r"compute capability 7\.0: this build has no kernels for it\n")
+            self.assertRegex(info, r"GPU use .*-DVOXCYCLE_CUDA_ARCHITECTURES=70")
+
     def test_what_gpus_cannot_do(self):
         self.generate()
         self.refuse("train", "--config", "small.cfg", "--train.layout", "default",

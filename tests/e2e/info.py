@@ -13,7 +13,7 @@ class Info(harness.Case):
     def test_info(self):
         out = self.succeed("info").out
         lines = dict(line.split(None, 1) for line in out.splitlines())
-        versioned = "voxcycle compiler torch oneDNN MPI HDF5 FFTW Boost spdlog libpng zlib"
+        versioned = "voxcycle compiler torch oneDNN MPI HDF5 FFTW Boost spdlog libpng libtiff zlib"
         for name in versioned.split():
             self.assertRegex(lines[name], r"\d+\.\d+", name)
         self.assertRegex(lines["voxcycle"], r"\(commit ([0-9a-f]{7,}(-dirty)?|unknown)\)")
@@ -55,7 +55,7 @@ class Info(harness.Case):
 
     def test_help_names_every_command_and_flag(self):
         out = self.succeed("--help").out
-        words = "generate train evaluate solve export ablate scale verify bench info --config --dump-config --fresh --json --grid"
+        words = "generate train evaluate solve conductivity export ablate scale verify bench info --config --dump-config --fresh --json --grid"
         for word in (*words.split(), "--checkpoint"):
             self.assertIn(word, out)
         self.assertNotIn("--worker", out, "verify's own flag")

@@ -68,7 +68,9 @@ cudaError_t cudaGetDeviceCount(int* count) {
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   *properties = {};
   std::strcpy(properties->name, "emulated GPU");
-  properties->major = 9;
+  int const capability = voxcycle::emulated_gpu::capability();
+  properties->major = capability / 10;
+  properties->minor = capability % 10;
   properties->uuid.bytes[0] = static_cast<char>(voxcycle::emulated_gpu::machine_number(device));
   properties->totalGlobalMem = voxcycle::emulated_gpu::memory_of_gpu();
   return cudaSuccess;

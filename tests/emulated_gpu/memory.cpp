@@ -182,6 +182,10 @@ int machine_number(int device) {
   return alone ? number("OMPI_COMM_WORLD_LOCAL_RANK", 0) : device;
 }
 
+int capability() {
+  return number("VOXCYCLE_EMULATED_GPU_CAPABILITY", 90);
+}
+
 std::int64_t memory_of_gpu() {
   static int const mebibytes = number("VOXCYCLE_EMULATED_GPU_MEMORY", 16384);
   return std::int64_t{mebibytes} << 20;

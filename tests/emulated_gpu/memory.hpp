@@ -13,6 +13,7 @@
 //   VOXCYCLE_EMULATED_GPU_PER_TASK if set, Open MPI's local rank sees the GPU of its number alone
 //   VOXCYCLE_EMULATED_GPU_MEMORY   MiB of each (default 16384)
 //   VOXCYCLE_EMULATED_GPU_FREE     MiB of it that other programs leave (default: all)
+//   VOXCYCLE_EMULATED_GPU_CAPABILITY  compute capability, 75 for 7.5 (default 90)
 #pragma once
 
 #include <cstddef>
@@ -30,6 +31,9 @@ void set_current_device(int device);
 
 /// The machine's number of GPU `device`, which differs where processes see some GPUs alone.
 int machine_number(int device);
+
+/// 75 for 7.5.
+int capability();
 
 /// Of each GPU, in bytes.
 std::int64_t memory_of_gpu();

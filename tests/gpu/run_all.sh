@@ -206,6 +206,9 @@ part_rest() {
   for reduction in exact fast; do
     bench conv --grid 256 --batch 1 --channels 8 --train.reduction "$reduction"
   done
+  # float16, of which older GPUs know no other 16 bits.
+  bench step --grid 128 --batch 1 --no-baseline --train.micro_batch_size 1 \
+    --network.channels "$channels" --train.precision f16
   # Small grids start more kernels than they compute: with units of two samples and in one unit.
   bench step --grid 32 --batch 16 --reduction exact,fast
   bench step --grid 32 --batch 16 --no-baseline --train.micro_batch_size 16

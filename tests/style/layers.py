@@ -63,6 +63,7 @@ VENDORS = [
     vendor(r"nccl\.h", "comm"),
     vendor(r"(hdf5(_hl)?|H5\w+)\.h", "io"),
     vendor(r"png\.h", "io"),
+    vendor(r"tiffio\.h", "io"),
     vendor(r"zlib\.h", "io"),
     vendor(r"fftw3.*\.h", "solver"),
     vendor(r"boost/random(/.*|\.hpp)", "field"),

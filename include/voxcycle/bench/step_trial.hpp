@@ -47,6 +47,7 @@ class StepTrial {
   GradientReducer reducer_;
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Loss> loss_;
+  LossScale loss_scale_;
   StageSteps steps_;
   LocalBatch data_;
   std::optional<Prefetcher> prefetch_;

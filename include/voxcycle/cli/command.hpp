@@ -18,6 +18,7 @@ struct Invocation {
   Config config;
   std::map<std::string, std::string> flags;  ///< "json" -> FILE, "fresh" -> ""
   Communicator const& comm;
+  std::vector<std::string> operands{};  ///< words that are no options, where the command has some
 
   bool has(std::string const& flag) const { return flags.count(flag) == 1; }
   /// The text of --flag, or `otherwise`.
@@ -44,6 +45,7 @@ struct Command {
   std::vector<Flag> flags;
   int (*run)(Invocation const&);           ///< exit status; **Collective**
   std::vector<std::string> subjects = {};  ///< what its first word may name (flag "subject")
+  std::string operands = {};               ///< "IMAGE..." if words may stand among the options
 };
 
 Command generate_command();
@@ -51,6 +53,7 @@ Command train_command();
 Command evaluate_command();
 Command export_command();
 Command solve_command();
+Command conductivity_command();
 Command ablate_command();
 Command scale_command();
 Command verify_command();

@@ -29,9 +29,9 @@ GpuShare gpu_share(std::vector<std::string> const& seen, int rank, int gpus);
 struct DeviceOptions {
   enum class Kind { cpu, cuda, automatic };  ///< automatic: cuda where a GPU can be used
   Kind kind = Kind::cpu;
-  bool bfloat16 = true;       ///< whether its convolutions must be able to take bfloat16
-  bool channels_last = true;  ///< layout of tensors; GPUs know no other
-  bool reproducible = true;   ///< the same bits every time, see use_reproducible_convolutions
+  at::ScalarType dtype = at::kBFloat16;  ///< of convolutions
+  bool channels_last = true;             ///< layout of tensors; GPUs know no other
+  bool reproducible = true;  ///< the same bits every time, see use_reproducible_convolutions
 
   bool operator==(DeviceOptions const&) const = default;
 };

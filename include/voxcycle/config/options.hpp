@@ -13,6 +13,7 @@
 #include "voxcycle/train/trainer.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,8 @@ bool yes_or_no(Config const& config, std::string const& name);
 
 /// Of train.
 LogOptions log_options(Config const& config);
-/// What train asks of a device.
-DeviceOptions device_options(Config const& config);
+/// What train asks of a device. @param dtype  of convolutions, if not train.precision
+DeviceOptions device_options(Config const& config, std::optional<at::ScalarType> dtype = {});
 FamilyOptions family_options(Config const& config);
 /// The samples that the config asks for. @throws Error also for a problem without solution.
 DatasetOptions dataset_options(Config const& config);
@@ -52,7 +53,7 @@ Config with_global_batches(Config config, std::int64_t processes);
 TrainOptions train_options(Config const& config);
 /// Grids that its path visits, each once, coarsest first.
 std::vector<Grid3> grids_of(TrainOptions const& options);
-/// "bf16", "f32" or "f64": of convolutions and activations. @throws Error listing them.
+/// "bf16", "f16", "f32" or "f64": of convolutions and activations. @throws Error listing them.
 at::ScalarType parse_precision(std::string const& name, std::string const& text);
 
 }  // namespace voxcycle

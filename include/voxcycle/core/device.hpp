@@ -39,7 +39,8 @@ struct TorchCuda {
 
 /// What a run needs beyond kernels and tensors on GPUs.
 struct CudaNeeds {
-  bool bfloat16_convolutions = false;
+  bool short_convolutions = false;  ///< of 16-bit numbers
+  bool bfloat16 = false;            ///< that these are of bfloat16
   int nccl_header = 0;  ///< NCCL version that we were compiled with; 0: the run does not use NCCL
 };
 
@@ -51,6 +52,11 @@ TorchCuda const& load_torch_cuda();
 
 /// @return why no GPU can be used and what to do, or "".
 std::string cuda_problem(CudaReport const& report);
+/// @return what a GPU that is listed lacks for this build and what to do, for a list; or "".
+std::string gpu_lacks(Gpu const& gpu, CudaReport const& report);
+/// Whether a GPU multiplies bfloat16 numbers: from compute capability 8.0 on. Source: CUDA C++
+/// Programming Guide, table of tensor cores' types.
+bool has_bfloat16(Gpu const& gpu);
 /// @return why torch cannot use the GPUs that the report lists and what to do, or "".
 std::string torch_cuda_problem(TorchCuda const& torch, CudaReport const& report,
                                CudaNeeds const& needs);

@@ -45,8 +45,9 @@ struct Stage {
 std::vector<Stage> plan_stages(LevelPath const& path, std::vector<LevelPlan> const& levels);
 
 /// Rate of `level` relative to the stage's: 1 for the stage's own level and levels that no stage
-/// has trained yet, plan.old_level_factor for the others. What a factor does on entering a level,
-/// and that low rates with a warm-up do more, is measured in configs/README.md.
+/// has trained yet or that begin anew with this one, plan.old_level_factor for the others. What a
+/// factor does on entering a level, and that low rates with a warm-up do more, is measured in
+/// configs/README.md.
 double level_rate_factor(Stage const& stage, std::int64_t level);
 
 /// Whether a held-out evaluation follows a step that took the stage's progress (see progress_of)

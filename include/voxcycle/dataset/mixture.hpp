@@ -41,7 +41,7 @@ class Mixture {
 
   /// The sample at `position` >= 0.
   SampleOrigin at(std::int64_t position) const;
-  /// @throws Error for the reference solution of a turned field: there is none.
+  /// Thread-safe. @throws Error for the reference solution of a turned field: there is none.
   ShardSample read(SampleOrigin const& origin, ReadReference reference = ReadReference::no);
   /// Of the first set; grid, boundary and source are common to all, has_reference if all have one.
   ShardInfo const& info() const { return info_; }

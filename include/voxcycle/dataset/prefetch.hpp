@@ -28,7 +28,7 @@ at::Tensor whole(std::vector<at::Tensor> const& micro_batches);
 struct PrefetchOptions {
   std::int64_t batch = 8;             ///< global batch size
   std::int64_t micro_batch_size = 2;  ///< samples a micro-batch
-  std::int64_t steps = 1;             ///< steps of the stage; the thread stops after the last
+  std::int64_t steps = 1;             ///< steps of the stage; reading stops after the last
   std::int64_t first_step = 0;        ///< where a resumed stage goes on
   std::int64_t first_position = 0;    ///< of the samples below
   /// Samples that are read again and again, a pass of ceil(period / batch) batches after the other;
@@ -38,6 +38,7 @@ struct PrefetchOptions {
   int rank = 0;
   int depth = 2;  ///< most batches read ahead; 1 where they are large
   ReadReference references = ReadReference::no;
+  int workers = 1;      ///< threads that read and make samples, >= 1
   bool pinned = false;  ///< in memory that a GPU copies from while it computes
 };
 
@@ -45,13 +46,14 @@ struct PrefetchOptions {
 /// part takes 256 MiB or more (a step then takes longer than any hitch of a disk).
 int batches_ahead(Grid3 const& grid, PrefetchOptions const& options);
 
-/// Reads the batches of one stage ahead of time on a thread of its own, each rank only its own
-/// samples. An exception of the thread is thrown again by next().
+/// Reads the batches of one stage ahead of time on threads of its own, each rank only its own
+/// samples. Batches come in their order, with the same bits for any number of threads. An exception
+/// of a thread is thrown again by next(), after the batches before it.
 class Prefetcher {
  public:
   /// @throws Error if references are asked for and the shards hold none.
   Prefetcher(Mixture samples, PrefetchOptions const& options);
-  ~Prefetcher();  ///< stops the thread, also in the middle of a stage
+  ~Prefetcher();  ///< stops the threads, also in the middle of a stage
   Prefetcher(Prefetcher const&) = delete;
   Prefetcher& operator=(Prefetcher const&) = delete;
 

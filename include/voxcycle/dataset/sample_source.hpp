@@ -2,6 +2,7 @@
 #pragma once
 
 #include "voxcycle/field/family.hpp"
+#include "voxcycle/field/source.hpp"
 #include "voxcycle/io/shard.hpp"
 
 #include <cstdint>
@@ -17,22 +18,23 @@ class SampleSource {
   /// What a shard with all of them says of itself.
   virtual ShardInfo const& info() const = 0;
   virtual std::int64_t samples() const { return info().samples; }
-  /// Sample by index in [0, samples()). Not thread-safe.
+  /// Sample by index in [0, samples()). Thread-safe.
   virtual ShardSample read(std::int64_t index, ReadReference reference) = 0;
 };
 
 /// The shards of a directory. @throws Error as ShardList.
 std::unique_ptr<SampleSource> stored_samples(ShardList const& list);
 
-/// A sample of the family, without reference solution.
-/// @param info    seed, grid and whether samples have a source of their own
+/// omega and nu of a sample of the family.
+/// @param info    seed and grid
 /// @param origin  index in the family of sample 0
-ShardSample make_sample(CoefficientFamily const& family, ShardInfo const& info, std::int64_t origin,
-                        std::int64_t index);
+ShardSample make_coefficient(CoefficientFamily const& family, ShardInfo const& info,
+                             std::int64_t origin, std::int64_t index);
 
 /// Samples made when they are asked for: the same bytes as those of shards, but none on a disk.
 /// @throws Error if the info promises references.
 std::unique_ptr<SampleSource> fresh_samples(std::unique_ptr<CoefficientFamily const> family,
-                                            ShardInfo const& info, std::int64_t origin);
+                                            Source const& source, ShardInfo const& info,
+                                            std::int64_t origin);
 
 }  // namespace voxcycle

@@ -17,7 +17,7 @@ namespace voxcycle {
 /// Errors of a network on a held-out set.
 struct Evaluation {
   std::string grid;
-  std::string precision;  ///< of convolutions and activations: bf16, f32 or f64
+  std::string precision;  ///< of convolutions and activations: bf16, f16, f32 or f64
   std::string weights;    ///< their file, in the run directory or a path
   std::string split;      ///< of the samples: held_out, train
   std::vector<SampleErrors> samples;

@@ -20,7 +20,7 @@ struct SliceRanges {
 /// Writes the middle planes across x, y and z of u and log10 nu as <directory>/u_x.png, ..., to
 /// scale, and slices.html, which shows them with their colours' values.
 /// @param title  of the page
-/// @param u, nu  [nx+1, ny+1, nz+1] and [nx, ny, nz], float64
+/// @param u, nu  [nx+1, ny+1, nz+1] (or in voxels, as nu) and [nx, ny, nz], float64
 /// Values that are not finite are grey. @throws Error if the disk is full.
 SliceRanges write_slices(std::string const& directory, std::string const& title, Grid3 const& grid,
                          at::Tensor const& u, at::Tensor const& nu);

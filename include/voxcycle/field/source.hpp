@@ -1,19 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/core/callback.hpp"
 #include "voxcycle/grid/grid3.hpp"
 
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace voxcycle {
 
 enum class SourceKind {
   constant,  ///< f has one value everywhere in every sample
   sampled,   ///< every sample has a smooth random f of its own (sample_source)
-  formula    ///< f is a function of the place, the same one in every sample (formula_values)
+  formula,   ///< f is a function of the place, the same one in every sample (formula_values)
+  file       ///< f stands in a file, the same one in every sample (file_source_values)
+};
+
+/// What a file holds.
+struct SourceField {
+  std::string location;  ///< for messages
+  Grid3 grid;
+  std::vector<float> values;  ///< z fastest
 };
 
 /// Right-hand side f of -div(nu grad u) = f, constant within a voxel.
@@ -21,6 +31,9 @@ struct Source {
   SourceKind kind = SourceKind::constant;
   double value = 0.0;     ///< of a constant source
   std::string formula{};  ///< of a source by formula
+  std::string content{};  ///< of one in a file, what it holds: grid, root of the mean square, hash
+  double size = 0.0;      ///< of one in a file, that root
+  Callback<SourceField()> read{};  ///< of one in a file, empty where only its content is known
 
   /// Whether f differs from voxel to voxel: samples then hold it, and the network sees it.
   bool varies() const { return kind != SourceKind::constant; }
@@ -33,13 +46,23 @@ struct Source {
 constexpr double source_rms = 8.0;
 
 /// A typical |f|: of a sampled source source_rms, of a formula the root of its mean square on the
-/// unit cube.
+/// unit cube, of a file that of its values.
 double source_size(Source const& source);
 
-/// Parses a finite number, "sampled" or a formula in x, y and z. @throws Error for anything else.
+/// Parses a finite number, "sampled", a formula in x, y and z, or what to_string makes of a file.
+/// @throws Error for anything else.
 Source parse_source(std::string_view text);
-/// The inverse of parse_source.
+/// The inverse of parse_source. A file is named by its content, wherever it lies:
+/// "file(64x64x64, rms=8, hash=0123456789abcdef)".
 std::string to_string(Source const& source);
+
+/// The source that `read` reads, once now and again for each file_source_values.
+/// @throws Error if f is zero everywhere, or what `read` throws.
+Source source_in_file(Callback<SourceField()> read);
+/// f on `grid`: the means over blocks of the file's voxels, as families coarsen nu.
+/// @throws Error if the grid is not the file's or coarser by a whole number, if the file holds
+/// something else by now, or if the source is known by its content alone.
+std::vector<float> file_source_values(Source const& source, Grid3 const& grid);
 
 /// The source of sample `index`, a pure function that every grid samples at its voxel centres:
 ///

@@ -28,6 +28,8 @@ struct VoxelFieldOptions {
   std::optional<std::array<double, 3>> spacing{};
 };
 
+/// Whether the location has the form of one that read_voxel_field reads.
+bool is_field_location(std::string const& location);
 /// Whether the location's format says itself which axis is which. @throws Error for one of no known
 /// format.
 bool has_own_axes(std::string const& location);
@@ -36,7 +38,10 @@ bool has_own_axes(std::string const& location);
 ///
 ///     FILE.h5:/path              HDF5 dataset [nx, ny, nz]; FILE.h5:/path[3]: of [S, nx, ny, nz]
 ///     FILE.vtkhdf[:name]         VTKHDF ImageData: cell array `name`, else nu, else the only one
-///     FILE.npy                   NumPy, in C or Fortran order
+///     FILE.npy                   NumPy, in C or Fortran order; axes of size 1 may lead
+///     FILE.npz[:name]            the array `name`, else nu, else the only one
+///     FILE.tif                   TIFF, array[page, row, column]; also A.tif,B.tif,..., a folder of
+///                                slices or a pattern, DIR/*.tif: a page each, by their numbers
 ///     FILE:a,b,c:type            bare numbers of the shape stored, its last axis fastest (a file
 ///                                with x fastest: FILE:nz,ny,nx:type and axes zyx); float32, ...,
 ///                                little-endian, or big-endian with "be", e.g. uint16be
@@ -45,11 +50,14 @@ bool has_own_axes(std::string const& location);
 /// axes given for VTKHDF, which has its own.
 VoxelField read_voxel_field(std::string const& location, VoxelFieldOptions const& options = {});
 
-/// @throws Error naming `label`, how many values are zero, negative or not finite, and where the
-/// first is, unless all are positive and finite.
-void require_positive(std::string const& label, Grid3 const& grid, std::span<double const> nu);
+/// @throws Error naming `label`, how many values are negative or not finite, and where the first
+/// is, unless all are zero or positive, and finite.
+void require_not_negative(std::string const& label, Grid3 const& grid, std::span<double const> nu);
 /// The same for values that need only be finite.
 void require_finite(std::string const& label, Grid3 const& grid, std::span<double const> f);
+
+/// @return "(x, y, z) = (1, 2, 3)" for the voxel of that index.
+std::string place_text(Grid3 const& grid, std::int64_t index);
 
 /// Three positive numbers "hx, hy, hz", or one for all. @throws Error naming `name`.
 std::array<double, 3> parse_spacing(std::string const& name, std::string const& text);

@@ -35,8 +35,8 @@ struct NormOptions {
 /// exactly (exact_sum), so statistics and their gradients are those of the whole batch, with the
 /// same bits for any number of ranks and true counts for uneven shares. Statistics in float64, on
 /// the device of the micro-batches: the host waits for none of them. Running statistics use the
-/// unbiased variance. In evaluation sync_batch uses the running statistics. **Collective** forward
-/// and backward.
+/// unbiased variance. In evaluation, and where gamma takes no gradient (a frozen layer), sync_batch
+/// uses the running statistics. **Collective** forward and backward.
 class NormAct : public torch::nn::Module, public Scripted {
  public:
   explicit NormAct(NormOptions const& options);
@@ -52,6 +52,8 @@ class NormAct : public torch::nn::Module, public Scripted {
   at::Tensor running_var;   ///< [channels]
 
  private:
+  /// Whether sync_batch normalises by the batch.
+  bool takes_batch(ForwardContext const& context) const;
   /// One set for all micro-batches, or one a micro-batch; moves the running statistics.
   std::vector<BatchStatistics> take_statistics(ForwardContext const& context,
                                                MicroBatches const& x);

@@ -19,7 +19,7 @@ namespace voxcycle {
 at::Tensor predict(ProcessGrid const& all, Network& network, Grid3 const& grid, at::Tensor nu,
                    at::Tensor const& f, at::ScalarType dtype);
 
-/// bf16, f32 or f64, as configurations call them.
+/// bf16, f16, f32 or f64, as configurations call them.
 std::string precision_name(at::ScalarType type);
 
 }  // namespace voxcycle

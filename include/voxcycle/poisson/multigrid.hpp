@@ -32,6 +32,11 @@ struct MultigridOptions {
   bool graph = false;
 };
 
+/// Entries of a matrix between neighbours, as finite_volume_couplings makes them.
+struct Couplings {
+  at::Tensor values;  ///< [B, 3, points], none of whose rows is zero but on Dirichlet points
+};
+
 /// A geometric multigrid V-cycle for K(nu) on free nodes, matrix-free on the finest grid: grids of
 /// any size are halved while they have more than 200 nodes (prolongation P, restriction P^T). Of an
 /// odd axis the last coarse voxel is half full or left out where nu is averaged (averaged_voxels),
@@ -46,6 +51,10 @@ class Multigrid {
   /// @param nu  voxels [B, 1, nx, ny, nz], float32 or float64, > 0
   /// @throws Error on shapes or options that do not fit.
   Multigrid(Grid3 const& grid, Boundary const& boundary, at::Tensor const& nu,
+            MultigridOptions const& options = {});
+  /// For the seven-point matrix of finite volumes: black box coarse grids, whatever the options.
+  /// Fields of its cycles are on the points.
+  Multigrid(Grid3 const& points, Boundary const& boundary, Couplings const& couplings,
             MultigridOptions const& options = {});
   ~Multigrid();
   Multigrid(Multigrid&&) noexcept;

@@ -14,8 +14,16 @@ namespace voxcycle {
 /// contrast times the squared ratio of a voxel's edges is 1e8 or more), with black box coarse grids
 /// where nu jumps by more than a factor of two between neighbouring voxels, and with the bodies of
 /// one sample deflated there.
-/// @param nu  [B, 1, nx, ny, nz], float32 or float64, > 0
+/// @param nu  [B, 1, nx, ny, nz], float32 or float64, >= 0
 MultigridOptions multigrid_options_for(Grid3 const& grid, at::Tensor const& nu);
+
+/// nu with something small, of no weight in a preconditioner, in place of zeros: cycles need an
+/// equation on every node.
+at::Tensor without_zeros(at::Tensor const& nu);
+
+/// The hierarchy of a problem's scheme; zeros of nu are replaced as above.
+Multigrid multigrid_for(Problem const& problem, at::Tensor const& nu,
+                        MultigridOptions const& options);
 
 /// Divides nu and the load by a power of two where cycles in float32 would overflow or vanish
 /// otherwise. The solution stays the same.

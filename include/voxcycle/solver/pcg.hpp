@@ -3,6 +3,7 @@
 
 #include "voxcycle/grid/grid3.hpp"
 #include "voxcycle/poisson/boundary.hpp"
+#include "voxcycle/poisson/finite_volume.hpp"
 
 #include <functional>
 #include <limits>
@@ -16,6 +17,10 @@ namespace voxcycle {
 struct Problem {
   Grid3 grid;
   Boundary boundary;
+  Scheme scheme = Scheme::q1;
+
+  /// Whose nodes the unknowns are: the grid itself for Q1, else FiniteVolumePoints.
+  Grid3 unknowns() const;
 };
 
 struct SolveOptions {
@@ -29,12 +34,13 @@ struct SolveOptions {
 
 /// What an iterative solver reached.
 struct [[nodiscard]] SolveResult {
-  at::Tensor u;  ///< [1, 1, nx+1, ny+1, nz+1], float64
+  at::Tensor u;  ///< on the unknowns' grid, for Q1 [1, 1, nx+1, ny+1, nz+1], float64
   int iterations = 0;
   double relative_residual = 0.0;
   bool converged = false;  ///< to the tolerance, or to what rounding leaves where that is above it
   /// |u - u*|_K / |u*|_K is not larger (u* measured from the boundary's datum), however nu looks;
-  /// wide at high contrast, infinity where nothing is proven.
+  /// wide at high contrast, infinity where nothing is proven. u* is the discrete equation's
+  /// solution.
   double error_bound = std::numeric_limits<double>::infinity();
 };
 
@@ -43,7 +49,8 @@ using Preconditioner = std::function<at::Tensor(at::Tensor const& r)>;
 
 /// Preconditioned conjugate gradients for one sample in float64. Pure zero-flux problems have their
 /// solution's mean set to zero.
-/// @param nu     [1, 1, nx, ny, nz], float64
+/// @param nu     [1, 1, nx, ny, nz], float64, >= 0: where all of a node's voxels are 0, u means
+///               nothing
 /// @param b      load or empty
 /// @param start  starting field with the right Dirichlet values, or empty for the lift; overwritten
 ///               where nobody else holds it

@@ -11,6 +11,7 @@
 #include "voxcycle/grid/grid3.hpp"
 #include "voxcycle/poisson/boundary.hpp"
 #include "voxcycle/poisson/face_flow.hpp"
+#include "voxcycle/poisson/finite_volume.hpp"
 
 #include <limits>
 #include <memory>
@@ -31,14 +32,18 @@ struct SolverOptions {
   std::vector<std::shared_ptr<Model>> more_members{};
   /// Conditions on the six faces; default: the model's, else 1 at x-, 0 at x+, zero flux elsewhere.
   std::optional<Boundary> boundary{};
+  Scheme scheme = Scheme::q1;  ///< finite_volume: without a model
+  /// Of u where nu is 0 all around, and there is no equation.
+  double fill = std::numeric_limits<double>::quiet_NaN();
   /// Relative residual |b - K u| / |b - K lift|, [1e-14, 1). A solve goes on beyond it until its
   /// error is proven to be below SolveOptions::energy_error, as far as rounding lets it.
   double tolerance = 1e-8;
   int max_iterations = 500;
   at::Device device = at::kCPU;  ///< where it computes; results come back to the CPU
   bool graph = false;            ///< see MultigridOptions
-  /// Of the network's convolutions and activations, bfloat16 or float32; default: as it was trained
-  /// (float32 instead of float64, and on CPUs without bfloat16 instructions).
+  /// Of the network's convolutions and activations, bfloat16, float16 or float32; default: as it
+  /// was trained (float32 instead of float64, of float16 on CPUs, and of bfloat16 on CPUs without
+  /// it; float16 on GPUs without bfloat16).
   std::optional<at::ScalarType> precision{};
 };
 
@@ -74,18 +79,28 @@ struct SolveStart {
   at::Tensor deviation{};
 };
 
+/// What takes no part in a solve.
+struct EmptyPart {
+  std::int64_t voxels = 0;  ///< whose nu is 0
+  std::int64_t dropped_voxels =
+      0;  ///< others that touch no Dirichlet face through voxels of nu > 0,
+  std::int64_t dropped_bodies = 0;  ///< and the bodies that they make
+};
+
 /// A solution and what is known of it.
 struct [[nodiscard]] Solution {
   Grid3 grid;
-  at::Tensor u;  ///< [nx+1, ny+1, nz+1], float64
+  at::Tensor u;  ///< [nx+1, ny+1, nz+1], of finite volumes [nx, ny, nz], float64
+  Scheme scheme = Scheme::q1;
+  EmptyPart empty;
   bool converged = false;
   int iterations = 0;
   double relative_residual = 0.0;
   /// Of the relative energy-norm error of u, as one multigrid cycle on its residual tells: good on
   /// smooth nu and cubic voxels, low elsewhere (at contrast 1e6 a hundredfold). No bound.
   double error_estimate = 0.0;
-  /// That error is not larger, however nu looks: wide at high contrast, infinity where nothing is
-  /// proven. Of certify the upper one of its bounds.
+  /// That error, of the discrete equation, is not larger, however nu looks: wide at high contrast,
+  /// infinity where nothing is proven. Of certify the upper one of its bounds.
   double error_bound = std::numeric_limits<double>::infinity();
   std::optional<ErrorBounds> bounds{};  ///< by certify
   FaceFlows flows;
@@ -107,11 +122,12 @@ class Solver {
   Solver(Solver&&) noexcept;
   Solver& operator=(Solver&&) noexcept;
 
-  /// @param nu    [nx, ny, nz], float32 or float64, positive and finite
+  /// @param nu    [nx, ny, nz], float32 or float64, >= 0 and finite; where it is 0 there is no
+  ///              equation, and a network sees something small
   /// @param grid  its box; default: cubic voxels, longest edge 1
   /// @param f     source, [nx, ny, nz] or one number; default 0
   /// @return also where the tolerance was not reached: look at `converged`
-  /// @throws Error naming what does not fit, values of nu that are not positive, a problem without
+  /// @throws Error naming what does not fit, values of nu that are negative, a problem without
   ///         solution, a source that the model was not trained for.
   Solution solve(at::Tensor const& nu, std::optional<Grid3> const& grid = {},
                  std::optional<at::Tensor> const& f = {}) const;

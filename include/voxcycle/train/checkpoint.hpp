@@ -8,7 +8,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace voxcycle {
 
@@ -25,7 +27,8 @@ struct CheckpointHeader {
   std::int64_t work = 0;       ///< voxels processed so far
   std::int64_t averaged_updates = 0;
   bool finished = false;
-  bool evaluation_due = true;  ///< at this step, on held-out samples
+  bool evaluation_due = true;         ///< at this step, on held-out samples
+  std::vector<std::int64_t> taken{};  ///< levels that the run began with (train.start)
 };
 
 /// Writes all of a run's state atomically (temporary name, synced, checksummed, renamed).
@@ -56,6 +59,9 @@ class CheckpointReader {
   void restore_network(Network& network) const;
   void restore_average(Network& average) const;
   void restore_optimizer(Optimizer& optimizer) const;
+  /// Weights or running statistics of a name: "network/..." or "average/..."; nothing if there are
+  /// none.
+  std::optional<at::Tensor> find(std::string const& name) const;
   /// One array of a method's state, float32 or float64.
   at::Tensor optimizer_array(std::string const& name) const;
   /// All that the next stage takes over.

@@ -41,8 +41,10 @@ struct FingerprintDifference {
   std::string text() const;
 };
 
-/// The first difference, whatever the notation ("10,1e-2" is "10, 0.01"), in the order of `now`,
-/// then of what is only there.
+/// All differences, whatever the notation ("10,1e-2" is "10, 0.01"), in the order of `now`, then of
+/// what is only there.
+std::vector<FingerprintDifference> differences(Fingerprint const& there, Fingerprint const& now);
+/// The first of them.
 std::optional<FingerprintDifference> first_difference(Fingerprint const& there,
                                                       Fingerprint const& now);
 

@@ -28,7 +28,7 @@ struct HeldOutOptions {
   std::function<bool()> stop_wanted{};
 };
 
-/// Of convolutions in evaluations: float32, which shows errors below 0.1 % that bf16 hides, but
+/// Of convolutions in evaluations: float32, which shows errors below 0.1 % that 16 bits hide, but
 /// above 256^3, where it may not fit, train.precision.
 at::ScalarType evaluation_type(Grid3 const& grid, at::ScalarType training);
 

@@ -52,6 +52,8 @@ class RunRecord {
   void add(MetricRow const& row, std::int64_t global_step);
   /// To TensorBoard, after the step's row. @param shares  by rank, see Waiting
   void add_waiting(std::vector<double> const& shares, std::int64_t global_step);
+  /// To TensorBoard, after the step's row.
+  void add_loss_scale(double scale, std::int64_t global_step);
   /// Brings metrics.csv up to date. @return its text. @throws Error if the disk is full.
   std::string save() const;
   std::vector<MetricRow> const& rows() const { return rows_; }

@@ -13,7 +13,8 @@ namespace voxcycle {
 /// The steps of one stage: as train_step, or, on a GPU and if it is asked for, as one CUDA graph a
 /// shape of batch. A shape's first steps run as they are, and let everything that is made once be
 /// made; then one is recorded. A graph's step takes one launch and at most three copies besides,
-/// waits once, for the loss, and has the same bits.
+/// waits once, for the loss, and has the same bits. With a loss scale the update is a graph of its
+/// own, launched if there is one.
 class StageSteps {
  public:
   /// @param use_graphs  see TrainOptions::graph

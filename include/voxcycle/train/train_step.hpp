@@ -10,10 +10,13 @@
 #include "voxcycle/optim/optimizer.hpp"
 #include "voxcycle/train/averaged_weights.hpp"
 #include "voxcycle/train/loss.hpp"
+#include "voxcycle/train/loss_scale.hpp"
 #include "voxcycle/train/run_record.hpp"
 
 #include <array>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -46,20 +49,23 @@ struct BatchContext {
 
 /// How a batch is looked at.
 struct BatchOptions {
-  std::int64_t samples = 1;         ///< of all ranks
-  bool gradient = true;             ///< false: its loss alone, which costs about a third
-  bool training = true;             ///< see ForwardContext
-  double statistics_weight = -1.0;  ///< see ForwardContext
+  std::int64_t samples = 1;            ///< of all ranks
+  bool gradient = true;                ///< false: its loss alone, which costs about a third
+  bool training = true;                ///< see ForwardContext
+  double statistics_weight = -1.0;     ///< see ForwardContext
+  std::optional<double> loss_scale{};  ///< of backward; see LossScale
 };
 
 struct BatchResult {
   double loss = 0.0;        ///< mean over the global batch, the same bits on all ranks
+  bool overflows = false;   ///< with a loss scale: the gradient is not finite, on all ranks
   std::string bad_samples;  ///< of this rank, in words, if the loss is not finite
   StepTimes times;
 };
 
 /// Forward, loss, backward, exact sums over all ranks, which leave the gradient in the parameters'
 /// grad(). A loss that is not finite is returned as it is, without a gradient. **Collective**.
+/// @throws NotFiniteGradient on all ranks, without a loss scale.
 BatchResult batch_gradient(BatchContext const& context, LocalBatch const& batch,
                            BatchOptions const& options);
 
@@ -68,7 +74,8 @@ struct StepContext {
   BatchContext on;
   Optimizer& optimizer;
   AveragedWeights& averaged;
-  std::int64_t batch;  ///< global
+  std::int64_t batch;               ///< global
+  LossScale* loss_scale = nullptr;  ///< of float16
 };
 
 struct StepResult {
@@ -77,9 +84,11 @@ struct StepResult {
   double rate = 0.0;
   std::int64_t samples = 0;  ///< that the step went through, each time counted
   SearchFigures search;      ///< of L-BFGS
+  double loss_scale = std::numeric_limits<double>::quiet_NaN();  ///< of float16, after the step
 };
 
-/// One first-order step: the batch's gradient, update. **Collective**.
+/// One first-order step: the batch's gradient, update. With a loss scale whose gradient overflows
+/// weights and averages stay as they are. **Collective**.
 /// @throws Error naming the samples if the loss is not finite (weights are then unchanged).
 StepResult train_step(StepContext const& context, LocalBatch const& batch, double rate);
 

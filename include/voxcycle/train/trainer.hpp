@@ -71,14 +71,16 @@ struct TrainOptions {
   std::string data = "data/run";       ///< root of the shards
   /// Makes the training samples of a grid on the fly; empty: they are stored in `data`.
   Callback<std::unique_ptr<SampleSource>(Grid3 const&)> fresh_samples;
+  int workers = 1;                  ///< threads that read training samples ahead, >= 1
   std::vector<MoreData> more_data;  ///< mixed into training, not into held-out samples
   Augmentation augmentation = Augmentation::none;  ///< of training samples
   Fingerprint fingerprint;
   std::string summary;  ///< of the run, Markdown for TensorBoard's texts
   Restart restart = Restart::resume;
-  /// Run directory of a finished run whose last weights this one begins with, and whose second
-  /// moments its first stage may take over; empty: random weights.
+  /// Run directory of a finished run whose last weights this one begins with, as far as it has
+  /// them, and whose second moments its first stage may take over; empty: random weights.
   std::string start;
+  std::vector<std::int64_t> freeze;  ///< levels that keep the weights and statistics of the start
 
   LevelPath path;
   std::vector<LevelPlan> levels;  ///< coarsest first
@@ -95,6 +97,7 @@ struct TrainOptions {
   at::Device device = at::kCPU;                                ///< of this process, where it trains
   at::ScalarType dtype = at::kBFloat16;                        ///< of convolutions and activations
   at::MemoryFormat layout = at::MemoryFormat::ChannelsLast3d;  ///< of the same
+  LossScaleOptions loss_scale;                                 ///< of dtype float16
   GradientMode reduction = GradientMode::exact;
   bool graph = false;  ///< see StageSteps
   std::int64_t micro_batch_size = 2;

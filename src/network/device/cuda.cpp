@@ -11,6 +11,7 @@ namespace voxcycle::norm_loops::on_gpu {
 namespace {
 
 using norm_rows::Bf16;
+using norm_rows::F16;
 
 /// Calls body(element tag, compute tag) for the dtype of x.
 template <class Body>
@@ -18,6 +19,8 @@ void dispatch(at::Tensor const& x, Body const& body) {
   switch (x.scalar_type()) {
     case at::kBFloat16:
       return body(Bf16{}, float{});
+    case at::kHalf:
+      return body(F16{}, float{});
     case at::kFloat:
       return body(float{}, float{});
     case at::kDouble:

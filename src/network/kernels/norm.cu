@@ -85,6 +85,7 @@ void Launch<T, Compute>::backward(DeviceStream const& queue, Job<T, Compute> con
 }
 
 template struct Launch<Bf16, float>;
+template struct Launch<F16, float>;
 template struct Launch<float, float>;
 template struct Launch<double, double>;
 

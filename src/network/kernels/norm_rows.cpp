@@ -200,7 +200,8 @@ Loops<T, Compute> loops() {
 }  // namespace
 
 Table const& table() {
-  static Table const all{loops<Bf16, float>(), loops<float, float>(), loops<double, double>()};
+  static Table const all{loops<Bf16, float>(), loops<F16, float>(), loops<float, float>(),
+                         loops<double, double>()};
   return all;
 }
 

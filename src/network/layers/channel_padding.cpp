@@ -8,7 +8,7 @@
 namespace voxcycle::channel_padding {
 
 bool is_wanted(at::Tensor const& x, at::Tensor const& w) {
-  return is_on_gpu(x) && x.scalar_type() == at::kBFloat16 &&
+  return is_on_gpu(x) && x.element_size() == 2 &&
          (w.size(0) % multiple != 0 || w.size(1) % multiple != 0);
 }
 

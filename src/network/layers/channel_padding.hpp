@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Channels filled up with zeros to a multiple of eight, as cuDNN's tensor-core convolutions take
-// them in bf16: for the one channel of a coefficient or of a correction it may have slow kernels
+// them in 16 bits: for the one channel of a coefficient or of a correction it may have slow kernels
 // only, or none ("unable to find an engine" for gradients of three channels, cuDNN 9.20).
 #pragma once
 
@@ -16,7 +16,7 @@ constexpr std::int64_t filled_up(std::int64_t channels) {
   return (channels + multiple - 1) / multiple * multiple;
 }
 
-/// What a convolution on a GPU sees of so many channels of values of so many bytes: in bf16 eights.
+/// What a convolution on a GPU sees of so many channels of values of so many bytes: of two, eights.
 constexpr std::int64_t seen(std::int64_t channels, std::int64_t bytes) {
   return bytes == 2 ? filled_up(channels) : channels;
 }

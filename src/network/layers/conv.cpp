@@ -122,6 +122,7 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
         std::move(found.begin(), found.end(), dx);
       }
       if (!context.counts()) continue;
+      if (!weight.requires_grad()) continue;  // frozen, and the bias with it
       std::int64_t const most =
           context.micro_batch_size > 0 ? context.micro_batch_size : gradient.size(0);
       for (auto const& dw : slab_conv::weight_gradients(of_geometry, gradient, x, w, most))
@@ -130,7 +131,7 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
       for (auto const& sums : sums_of_voxels(gradient).split(most))
         add(context, bias, sums.sum(0), db_sum);
     }
-    if (context.reducer != nullptr) {
+    if (context.reducer != nullptr && weight.requires_grad()) {
       context.reducer->close(weight);
       if (has_bias) context.reducer->close(bias);
     }

@@ -188,10 +188,11 @@ struct NormActFunction : torch::autograd::Function<NormActFunction> {
       gradients[k] = norm_loops::backward(dy[k], saved[k], affine[set].scale, affine[set].shift,
                                           of_set[set].linear, of_set[set].constant, leak);
     }
-    if (context.reducer != nullptr) {
+    bool const frozen = !gamma.requires_grad();
+    if (context.reducer != nullptr && !frozen) {
       context.reducer->set_total(gamma, of_set[0].dgamma);
       context.reducer->set_total(beta, of_set[0].dbeta);
-    } else {
+    } else if (!frozen) {
       gradients[micro_batches] = of_set[0].dgamma;
       gradients[micro_batches + 1] = of_set[0].dbeta;
     }
@@ -242,7 +243,7 @@ std::vector<BatchStatistics> NormAct::take_statistics(ForwardContext const& cont
     at::Tensor const zero = at::zeros({1, options_.channels}, gamma.options().dtype(at::kDouble));
     return {{zero, at::ones_like(zero)}};
   }
-  if (options_.norm == Norm::sync_batch && !context.training) {
+  if (options_.norm == Norm::sync_batch && !takes_batch(context)) {
     at::Tensor const var = running_var.to(at::kDouble).unsqueeze(0) + options_.epsilon;
     return {{running_mean.to(at::kDouble).unsqueeze(0), var.rsqrt()}};
   }
@@ -276,10 +277,14 @@ MicroBatches NormAct::forward(ForwardContext const& context, MicroBatches x) {
   Statistics statistics = Statistics::grouped;
   if (options_.norm == Norm::none) statistics = Statistics::fixed;
   if (options_.norm == Norm::sync_batch) {
-    statistics = context.training ? Statistics::batch : Statistics::fixed;
+    statistics = takes_batch(context) ? Statistics::batch : Statistics::fixed;
   }
   return NormActFunction::apply(at::TensorList(x), gamma, beta, moments, statistics, options_,
                                 context);
+}
+
+bool NormAct::takes_batch(ForwardContext const& context) const {
+  return context.training && gamma.requires_grad();
 }
 
 Script NormAct::script() const {

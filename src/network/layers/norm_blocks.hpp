@@ -18,6 +18,7 @@
 namespace voxcycle::norm_blocks {
 
 using norm_rows::Bf16;
+using norm_rows::F16;
 
 VOXCYCLE_BOTH inline float load(Bf16 value) {
   return __builtin_bit_cast(float, static_cast<std::uint32_t>(value.bits) << 16);

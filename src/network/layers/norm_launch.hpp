@@ -9,7 +9,7 @@
 
 namespace voxcycle::norm_blocks {
 
-/// Compiled for <Bf16, float>, <float, float> and <double, double>.
+/// Compiled for <Bf16, float>, <F16, float>, <float, float> and <double, double>.
 template <class T, class Compute>
 struct Launch {
   /// @param sums  [samples, 2 channels]
@@ -20,6 +20,7 @@ struct Launch {
 };
 
 extern template struct Launch<Bf16, float>;
+extern template struct Launch<F16, float>;
 extern template struct Launch<float, float>;
 extern template struct Launch<double, double>;
 

@@ -14,6 +14,7 @@ namespace voxcycle::norm_loops {
 namespace {
 
 using norm_rows::Bf16;
+using norm_rows::F16;
 
 constexpr std::int64_t kChunkRows = 8192;
 constexpr auto kChannelsLast = at::MemoryFormat::ChannelsLast3d;
@@ -25,6 +26,8 @@ void dispatch(at::Tensor const& x, Body const& body) {
   switch (x.scalar_type()) {
     case at::kBFloat16:
       return body(table.bf16, Bf16{}, float{});
+    case at::kHalf:
+      return body(table.f16, F16{}, float{});
     case at::kFloat:
       return body(table.f32, float{}, float{});
     case at::kDouble:

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Normalisation loops on tensors: x, dy [n, C, x, y, z], both channels last or both in torch's
-// default layout, bfloat16, float32 or float64; coefficients [1, C] or [n, C] of any float dtype,
-// free of copies in compute_type(x). Threaded over fixed chunks of voxels, so that the bits do not
-// depend on the number of threads. On a GPU where x is there, then with coefficients and results
-// there, too.
+// default layout, bfloat16, float16, float32 or float64; coefficients [1, C] or [n, C] of any float
+// dtype, free of copies in compute_type(x). Threaded over fixed chunks of voxels, so that the bits
+// do not depend on the number of threads. On a GPU where x is there, then with coefficients and
+// results there, too.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 namespace voxcycle::norm_loops {
 
-/// What the loops compute in: float32 for bfloat16 and float32, else float64.
+/// What the loops compute in: float64 for float64, else float32.
 at::ScalarType compute_type(at::Tensor const& x);
 
 /// @return [n, 2C] float64: sums of x and of x^2 over the voxels of each sample.

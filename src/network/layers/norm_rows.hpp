@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "network/layers/float16.hpp"
+
 namespace voxcycle::norm_rows {
 
 /// bfloat16 as stored.
@@ -15,7 +17,7 @@ struct Bf16 {
   std::uint16_t bits;
 };
 
-/// Loops for one element type T; Compute is float for Bf16 and float, double for double.
+/// Loops for one element type T; Compute is float for Bf16, F16 and float, double for double.
 /// All x, y, dy, dx are [rows, channels], contiguous.
 template <class T, class Compute>
 struct Loops {
@@ -36,6 +38,7 @@ struct Loops {
 
 struct Table {
   Loops<Bf16, float> bf16;
+  Loops<F16, float> f16;
   Loops<float, float> f32;
   Loops<double, double> f64;
 };

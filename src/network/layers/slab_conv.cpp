@@ -9,11 +9,15 @@
 
 #include "network/layers/channel_padding.hpp"
 #include "network/layers/coarse_gradients.hpp"
-#include "network/layers/conv_rehearsal.hpp"
+#include "network/layers/library_conv.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle::slab_conv {
 namespace {
+
+using library_conv::convolve;
+using library_conv::differentiate;
+using library_conv::Wanted;
 
 constexpr auto kLayout = at::MemoryFormat::ChannelsLast3d;
 
@@ -61,91 +65,6 @@ void set_planes(std::vector<at::Tensor> const& x, std::int64_t n, Range const& r
         .copy_(values.narrow(1, first, channels));
     first += channels;
   }
-}
-
-/// Zeros that the library adds: along the axes that are not cut.
-std::vector<std::int64_t> padding_of(Geometry const& g, int cut_axes) {
-  std::vector<std::int64_t> padding{g.padding_x, g.padding, g.padding};
-  std::fill_n(padding.begin(), cut_axes, 0);
-  return padding;
-}
-
-/// Fields with as many channels as a weight that was filled up for a GPU.
-at::Tensor input_like(Geometry const& g, at::Tensor const& w, at::Tensor const& x) {
-  return is_on_gpu(x) ? channel_padding::filled_up(x, 1, w.size(g.transposed ? 0 : 1)) : x;
-}
-at::Tensor output_like(Geometry const& g, at::Tensor const& w, at::Tensor const& y) {
-  return is_on_gpu(y) ? channel_padding::filled_up(y, 1, w.size(g.transposed ? 1 : 0)) : y;
-}
-
-conv_rehearsal::Geometry rehearsed(Geometry const& g, int cut_axes) {
-  auto const padding = padding_of(g, cut_axes);
-  return {g.kernel, g.stride, {padding[0], padding[1], padding[2]}, g.transposed};
-}
-
-/// Whether oneDNN adds zeros along x to fields in bf16. Around few planes it then fails, in torch
-/// 2.11, on processors with AVX-512 BF16 but no AMX: ours take their place there.
-bool onednn_adds_zeros(Geometry const& g, at::Tensor const& field, int cut_axes) {
-  return cut_axes == 0 && g.padding_x > 0 && !g.transposed && field.is_cpu() &&
-         field.scalar_type() == at::kBFloat16;
-}
-at::Tensor with_zeros(Geometry const& g, at::Tensor const& x) {
-  return part_of(x, {-g.padding_x, x.size(2) + g.padding_x});
-}
-
-/// Whether its convolution reads memory that nobody wrote: that of one plane of one channel.
-bool reads_beyond(Geometry const& g, at::Tensor const& x, int cut_axes) {
-  return x.size(1) == 1 && x.size(2) == 1 && onednn_adds_zeros(g, x, cut_axes);
-}
-/// Whether its weight gradient is garbage: that of two planes of results.
-bool is_garbled(Geometry const& g, at::Tensor const& gradient, int cut_axes) {
-  return gradient.size(2) == 2 && onednn_adds_zeros(g, gradient, cut_axes);
-}
-
-at::Tensor twice(at::Tensor const& x) {
-  return at::cat({x, x}).contiguous(x.suggest_memory_format());
-}
-
-at::Tensor convolve(Geometry const& g, at::Tensor const& field, at::Tensor const& w,
-                    std::optional<at::Tensor> const& b, int cut_axes) {
-  at::Tensor const x = input_like(g, w, field);
-  bool const past_onednn = goes_past_onednn(x);
-  if (past_onednn && g.transposed) return convolve(g, twice(x), w, b, cut_axes).narrow(0, 0, 1);
-  if (x.is_meta()) return conv_rehearsal::forward(rehearsed(g, cut_axes), x, w);
-  if (reads_beyond(g, x, cut_axes)) {
-    return convolve(g, with_zeros(g, x), w, b, 1);
-  }
-  std::vector<std::int64_t> const stride(3, g.stride), padding = padding_of(g, cut_axes);
-  if (past_onednn) return at::mkldnn_convolution(x, w, b, padding, stride, {1, 1, 1}, 1);
-  return at::convolution(x, w, b, stride, padding, {1, 1, 1}, g.transposed, {0, 0, 0}, 1);
-}
-
-/// Which of the two gradients: that of the fields or that of the weight.
-enum class Wanted { x, w };
-
-at::Tensor library_gradient(Geometry const& g, at::Tensor const& gradient, at::Tensor const& x,
-                            at::Tensor const& w, int cut_axes, Wanted wanted) {
-  bool const of_x = wanted == Wanted::x;
-  if (of_x && goes_past_onednn(x))
-    return library_gradient(g, twice(gradient), twice(x), w, cut_axes, wanted).narrow(0, 0, 1);
-  if (x.is_meta()) {
-    return of_x ? conv_rehearsal::input_gradient(rehearsed(g, cut_axes), gradient, x)
-                : conv_rehearsal::weight_gradient(rehearsed(g, cut_axes), gradient, x, w);
-  }
-  std::vector<std::int64_t> const stride(3, g.stride), padding = padding_of(g, cut_axes);
-  auto const [dx, dw, db] =
-      at::convolution_backward(gradient, x, w, at::OptionalIntArrayRef(), stride, padding,
-                               {1, 1, 1}, g.transposed, {0, 0, 0}, 1, {of_x, !of_x, false});
-  return of_x ? dx : dw;
-}
-
-at::Tensor differentiate(Geometry const& g, at::Tensor const& gradient, at::Tensor const& x,
-                         at::Tensor const& w, int cut_axes, Wanted wanted) {
-  if (wanted == Wanted::w && is_garbled(g, gradient, cut_axes))
-    return differentiate(g, gradient, with_zeros(g, x), w, 1, wanted);
-  at::Tensor const found =
-      library_gradient(g, output_like(g, w, gradient), input_like(g, w, x), w, cut_axes, wanted);
-  return wanted == Wanted::x ? channel_padding::cut_back(found, 1, x.size(1)) : found;
 }
 
 /// What one slab reads and writes.

@@ -66,7 +66,7 @@ at::Tensor forward(Geometry const& g, at::TensorList x, at::Tensor const& w,
 /// @return as x is given
 std::vector<at::Tensor> input_gradient(Geometry const& g, at::Tensor const& gradient,
                                        at::TensorList x, at::Tensor const& w);
-/// @return float32 where it is a sum over slabs of bf16
+/// @return float32 where it is a sum over slabs of 16-bit fields
 at::Tensor weight_gradient(Geometry const& g, at::Tensor const& gradient, at::TensorList x,
                            at::Tensor const& w);
 

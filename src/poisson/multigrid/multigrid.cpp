@@ -40,6 +40,13 @@ bool is_coarsest(Grid3 const& grid) {
   return !grid.divisible(1) && (is_solved_directly(grid) || grid.level() <= short_enough);
 }
 
+void require_sound(MultigridOptions const& options) {
+  VOXCYCLE_REQUIRE(options.smoothing_steps > 0,
+                   "multigrid needs at least one smoothing step (without one it is singular).");
+  VOXCYCLE_REQUIRE(options.dtype == at::kFloat || options.dtype == at::kDouble,
+                   "multigrid works in float32 or float64, not " << options.dtype << ".");
+}
+
 struct Level {
   std::unique_ptr<LevelOperator> op;
   std::unique_ptr<Transfer> transfer;  // between the grid below and this one; none on the last
@@ -73,13 +80,13 @@ class RecordedCycle {
 }  // namespace
 
 struct Multigrid::Impl {
-  Impl(Grid3 const& grid, Boundary const& boundary, at::Tensor const& nu,
+  Impl(std::unique_ptr<LevelOperator> finest, Boundary const& boundary, at::Device device,
        MultigridOptions const& options_in)
       : options(options_in),
         of_cycle(chebyshev_steps(options.smoothing_steps, smoothed_by_cycle)),
         of_full_cycle(chebyshev_steps(options.smoothing_steps, smoothed_by_full_cycle)),
-        fields(at::TensorOptions(nu.device()).dtype(options_in.dtype)) {
-    add_level(make_voxel_operator(grid, nu.to(options.dtype).contiguous()), boundary);
+        fields(at::TensorOptions(device).dtype(options_in.dtype)) {
+    add_level(std::move(finest), boundary);
     while (!is_coarsest(levels.back().op->grid())) {
       Coarsening coarse = levels.back().op->coarsened(options.coarse, boundary);
       levels.back().transfer = std::move(coarse.transfer);
@@ -91,7 +98,6 @@ struct Multigrid::Impl {
     } else {
       polynomial = std::make_unique<CoarsestPolynomial>(last, levels.back().jacobi_weights);
     }
-    if (options.deflate_bodies) deflation = Deflation::of(grid, boundary, nu);
   }
 
   void add_level(std::unique_ptr<LevelOperator> op, Boundary const& boundary) {
@@ -163,13 +169,24 @@ Multigrid::Multigrid(Grid3 const& grid, Boundary const& boundary, at::Tensor con
                      MultigridOptions const& options) {
   at::NoGradGuard const no_grad;
   require_valid(grid);
-  VOXCYCLE_REQUIRE(options.smoothing_steps > 0,
-                   "multigrid needs at least one smoothing step (without one it is singular).");
-  VOXCYCLE_REQUIRE(options.dtype == at::kFloat || options.dtype == at::kDouble,
-                   "multigrid works in float32 or float64, not " << options.dtype << ".");
+  require_sound(options);
   VOXCYCLE_REQUIRE(!options.deflate_bodies || nu.size(0) == 1,
                    "multigrid deflates the bodies of one sample, not of " << nu.size(0) << ".");
-  impl_ = std::make_unique<Impl>(grid, boundary, nu, options);
+  impl_ = std::make_unique<Impl>(make_voxel_operator(grid, nu.to(options.dtype).contiguous()),
+                                 boundary, nu.device(), options);
+  if (options.deflate_bodies) impl_->deflation = Deflation::of(grid, boundary, nu);
+}
+
+Multigrid::Multigrid(Grid3 const& points, Boundary const& boundary, Couplings const& couplings,
+                     MultigridOptions const& options) {
+  at::NoGradGuard const no_grad;
+  require_sound(options);
+  VOXCYCLE_REQUIRE(
+      !options.deflate_bodies,
+      "bodies are those of voxels, and couplings have none. Leave deflate_bodies out.");
+  impl_ = std::make_unique<Impl>(
+      make_coupling_operator(points, couplings.values.to(options.dtype).contiguous()), boundary,
+      couplings.values.device(), options);
 }
 
 Multigrid::~Multigrid() = default;

@@ -32,7 +32,8 @@ class LevelOperator {
   PointAxes const& axes() const { return axes_; }
 
   virtual at::Tensor apply(at::Tensor const& x) const = 0;  ///< [B, 1, nodes] to the same
-  virtual at::Tensor diagonal() const = 0;                  ///< [B, 1, nodes]
+  /// [B, 1, nodes]; positive. Nodes without an equation have any number.
+  virtual at::Tensor diagonal() const = 0;
   /// About the largest eigenvalue of D^-1 K with D = diag K, of each sample: [B or 1], float64
   virtual at::Tensor top() const = 0;
   virtual bool top_is_bound() const = 0;  ///< whether no eigenvalue exceeds it for certain
@@ -53,6 +54,11 @@ struct Coarsening {
 
 /// K(nu) itself. @param nu voxels [B, 1, nx, ny, nz], contiguous. @throws Error if it is not.
 std::unique_ptr<LevelOperator> make_voxel_operator(Grid3 const& grid, at::Tensor const& nu);
+
+/// A symmetric matrix whose rows sum to zero. @param couplings  [B, 13 or 3, nodes], contiguous,
+/// see coupling_stencil
+std::unique_ptr<LevelOperator> make_coupling_operator(Grid3 const& grid,
+                                                      at::Tensor const& couplings);
 
 /// Noise in [-0.5, 0.5), the same wherever and whenever it is made and for every sample.
 at::Tensor noise_like(at::Tensor const& field);

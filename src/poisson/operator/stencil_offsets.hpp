@@ -37,4 +37,16 @@ VOXCYCLE_BOTH constexpr int weight_slot(int t) {
 constexpr int weight_count = offset_count - 1;
 constexpr int coupling_count = offset_count - no_offset - 1;
 
+/// Where the coupling with the neighbour at offset t is among the `kept` ones of the node of the
+/// two that comes first: of 13, or of 3 along x, y and z. -1 if it is 0.
+constexpr int coupling_slot(int t, int kept) {
+  int const forward = t > no_offset ? t : offset_count - 1 - t;
+  if (kept == coupling_count) return forward - no_offset - 1;
+  constexpr int of_axis[] = {index_of(1, 0, 0), index_of(0, 1, 0), index_of(0, 0, 1)};
+  for (int axis = 0; axis < 3; ++axis) {
+    if (forward == of_axis[axis]) return axis;
+  }
+  return -1;
+}
+
 }  // namespace voxcycle

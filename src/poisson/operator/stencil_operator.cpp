@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "poisson/multigrid/black_box.hpp"
+#include "poisson/multigrid/coarsest_solver.hpp"
 #include "poisson/multigrid/lanczos.hpp"
 #include "poisson/operator/device.hpp"
 #include "poisson/operator/level_operator.hpp"
@@ -28,10 +29,28 @@ constexpr double allowance = 1.05;
 // reads and writes 26 times still fits the first-level cache.
 constexpr std::int64_t stretch_nodes = 512;
 
+at::Tensor in_rows_of_27(at::Tensor const& of_axes) {
+  auto shape = of_axes.sizes().vec();
+  shape[1] = coupling_count;
+  at::Tensor all = at::zeros(shape, of_axes.options());
+  for (int t = no_offset + 1; t < offset_count; ++t) {
+    int const axis = coupling_slot(t, 3);
+    if (axis < 0) continue;
+    all.select(1, coupling_slot(t, coupling_count)).copy_(of_axes.select(1, axis));
+  }
+  return all;
+}
+
 class StencilOperator : public LevelOperator {
  public:
   StencilOperator(Grid3 const& grid, PointAxes const& axes, at::Tensor const& couplings)
-      : LevelOperator(grid, axes), couplings_(couplings) {}
+      : LevelOperator(grid, axes),
+        seven_(couplings.size(1) != coupling_count),
+        couplings_(couplings) {
+    // Direct solvers and GPUs know rows of 27 entries only.
+    bool const direct = grid.node_count() <= CoarsestSolver::node_limit;
+    if (seven_ && (direct || couplings.is_cuda())) couplings_ = in_rows_of_27(couplings);
+  }
 
   at::Tensor apply(at::Tensor const& x) const override {
     if (x.is_cuda()) return on_gpu::apply_couplings(couplings_, x);
@@ -57,12 +76,20 @@ class StencilOperator : public LevelOperator {
           [](scalar_t* sum, scalar_t const* a, std::int64_t, std::int64_t, std::int64_t count) {
             for (std::int64_t k = 0; k < count; ++k) sum[k] -= a[k];
           });
+      auto* const d = out.mutable_data_ptr<scalar_t>();
+      parallel_for(out.numel(), 1, [&](std::int64_t begin, std::int64_t end) {
+        std::replace(d + begin, d + end, scalar_t(0), scalar_t(1));
+      });
     });
     return out;
   }
 
-  at::Tensor top() const override { return allowance * lanczos_top(*this, lanczos_steps); }
-  bool top_is_bound() const override { return false; }
+  // Of seven points by Gershgorin's circles, and there is hardly less to find.
+  at::Tensor top() const override {
+    if (seven_) return at::full({1}, 2.0, couplings_.options().dtype(at::kDouble));
+    return allowance * lanczos_top(*this, lanczos_steps);
+  }
+  bool top_is_bound() const override { return seven_; }
 
   std::unique_ptr<StencilSource> entries() const override {
     return coupling_stencil(grid(), couplings_);
@@ -82,6 +109,7 @@ class StencilOperator : public LevelOperator {
     std::int64_t const nodes = grid().node_count();
     std::int64_t const rows = std::clamp<std::int64_t>(stretch_nodes / nz, 1, ny);
     std::int64_t const stretches = (ny + rows - 1) / rows;
+    int const kept = static_cast<int>(all.size(1));
     auto const* const couplings = all.const_data_ptr<T>();
     auto* const result = out.mutable_data_ptr<T>();
     parallel_for(all.size(0) * nx * stretches, 16 * rows * nz, [&](auto begin, auto end) {
@@ -91,26 +119,31 @@ class StencilOperator : public LevelOperator {
         std::fill(result + (plane * ny + from) * nz, result + (plane * ny + to) * nz, T(0));
         for (int t = 0; t < offset_count; ++t) {
           auto const [tx, ty, tz] = offset_of(t);
-          if (t == no_offset || x + tx < 0 || x + tx >= nx) continue;
+          int const slot = t == no_offset ? -1 : coupling_slot(t, kept);
+          if (slot < 0 || x + tx < 0 || x + tx >= nx) continue;
           std::int64_t const y = std::max<std::int64_t>(from, ty < 0 ? 1 : 0);
           std::int64_t const count = (std::min(to, ny - (ty > 0 ? 1 : 0)) - y) * nz - std::abs(tz);
           if (count <= 0) continue;
           std::int64_t const centre = (plane * ny + y) * nz + (tz < 0 ? 1 : 0);
           std::int64_t const other = centre + (tx * ny + ty) * nz + tz;
-          // A coupling is stored at whichever of the two nodes comes first.
-          int const slot = std::max(t, offset_count - 1 - t) - no_offset - 1;
           std::int64_t const owner = (t > no_offset ? centre : other) - sample * nodes;
-          body(result + centre, couplings + (sample * coupling_count + slot) * nodes + owner,
-               centre, other, count);
+          body(result + centre, couplings + (sample * kept + slot) * nodes + owner, centre, other,
+               count);
         }
       }
     });
   }
 
-  at::Tensor couplings_;  // [B, 13, nodes]
+  bool seven_;            ///< points a row at most
+  at::Tensor couplings_;  ///< [B, 13 or 3, nodes], see coupling_slot
 };
 
 }  // namespace
+
+std::unique_ptr<LevelOperator> make_coupling_operator(Grid3 const& grid,
+                                                      at::Tensor const& couplings) {
+  return std::make_unique<StencilOperator>(grid, regular_axes(grid), couplings);
+}
 
 Coarsening coarsen_black_box(StencilSource const& fine, Boundary const& boundary, PointAxes axes) {
   for (int axis = 0; axis < 3; ++axis) {

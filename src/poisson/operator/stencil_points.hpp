@@ -130,6 +130,7 @@ struct ApplyCouplingsJob {
   }
 };
 
+/// 1 at nodes without couplings: Dirichlet nodes that no free one is beside.
 template <class T>
 struct CouplingDiagonalJob {
   CouplingEntries<T> k;
@@ -139,7 +140,7 @@ struct CouplingDiagonalJob {
     auto const [sample, x, y, z] = k.nodes.place(i);
     T sum = 0;
     k.around(sample, x, y, z, [&](auto, T coupling, std::uint32_t) { sum -= coupling; });
-    out[i] = sum;
+    out[i] = sum == T(0) ? T(1) : sum;
   }
 };
 

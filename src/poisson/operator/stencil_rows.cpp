@@ -64,16 +64,16 @@ class CouplingStencil : public StencilSource {
   void row(std::int64_t sample, std::int64_t x, std::int64_t y, RowNodes nodes, StencilRow& out,
            std::vector<double>&) const override {
     std::int64_t const length = grid().nodes(2), count = grid().node_count();
-    T const* const couplings =
-        values().template const_data_ptr<T>() + sample * coupling_count * count;
+    int const kept = static_cast<int>(values().size(1));
+    T const* const couplings = values().template const_data_ptr<T>() + sample * kept * count;
     out.clear();
     for (int t = 0; t < offset_count; ++t) {
-      if (t == no_offset) continue;
+      int const slot = t == no_offset ? -1 : coupling_slot(t, kept);
+      if (slot < 0) continue;
       // The coupling is stored at whichever of the two nodes comes first.
       Offset const shift = t < no_offset ? offset_of(t) : Offset{0, 0, 0};
       std::int64_t const xs = x + shift[0], ys = y + shift[1];
       if (xs < 0 || xs >= grid().nodes(0) || ys < 0 || ys >= grid().nodes(1)) continue;
-      int const slot = std::max(t, offset_count - 1 - t) - no_offset - 1;
       T const* const from =
           couplings + slot * count + (xs * grid().nodes(1) + ys) * length + shift[2];
       for (int parity = 0; parity < 2; ++parity) {

@@ -88,7 +88,8 @@ class StencilSource {
 std::unique_ptr<StencilSource> voxel_stencil(Grid3 const& grid, at::Tensor const& nu);
 
 /// A symmetric matrix whose rows sum to zero, from its couplings [B, 13, nodes] with the neighbours
-/// at offsets 14 to 26; couplings that leave the grid are zero.
+/// at offsets 14 to 26, or [B, 3, nodes] with the next along x, y and z if it has no others;
+/// couplings that leave the grid are zero.
 std::unique_ptr<StencilSource> coupling_stencil(Grid3 const& grid, at::Tensor const& couplings);
 
 }  // namespace voxcycle

@@ -23,7 +23,7 @@ at::Tensor forward(at::Tensor const& x, at::Tensor const& scale, at::Tensor cons
 
 TEST(NormLoopsOnGpu, EqualThoseOfTheCpu) {
   at::manual_seed(1);
-  for (auto dtype : {at::kDouble, at::kFloat, at::kBFloat16}) {
+  for (auto dtype : {at::kDouble, at::kFloat, at::kBFloat16, at::kHalf}) {
     // Sums of a hundred thousand terms; elements have the same operations and rounding.
     double const allowed = dtype == at::kDouble ? 1e-12 : 1e-6;
     for (std::int64_t channels : {4, 24, 300}) {

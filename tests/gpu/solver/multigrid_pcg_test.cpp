@@ -2,6 +2,7 @@
 #include "voxcycle/solver/multigrid_pcg.hpp"
 
 #include "voxcycle/poisson/energy.hpp"
+#include "voxcycle/solver/conductivity.hpp"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -27,6 +28,22 @@ TEST(MultigridPcgOnGpu, SolvesAsTheCpu) {
     double const error = ((there.u.cpu() - here.u).norm() / here.u.norm()).item<double>();
     EXPECT_LT(error, 1e-8);
   }
+}
+
+// Both schemes, with zeros, and what is proven of them.
+TEST(MultigridPcgOnGpu, BracketsConductivitiesAsTheCpu) {
+  at::manual_seed(2);
+  Grid3 const grid{{13, 12, 14}, {1.0, 1.0, 1.0}};
+  at::Tensor const nu =
+      at::exp(at::randn({13, 12, 14}, at::kDouble)) * (at::rand({13, 12, 14}) < 0.8);
+  ConductivityOptions options{.tolerance = 1e-10};
+  auto const here = conductivity_along(grid, nu, 1, options);
+  options.device = at::kCUDA;
+  auto const there = conductivity_along(grid, nu, 1, options);
+  EXPECT_TRUE(here.percolates && there.converged);
+  EXPECT_NEAR(there.upper / here.upper, 1.0, 1e-9);
+  EXPECT_NEAR(there.lower / here.lower, 1.0, 1e-9);
+  EXPECT_LT(there.lower, there.upper);
 }
 
 }  // namespace

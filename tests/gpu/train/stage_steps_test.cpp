@@ -76,6 +76,22 @@ TEST_F(StageStepsOnGpu, GoOnFromACheckpointWithTheSameBits) {
   EXPECT_TRUE(at::equal(plain, final_values(o)));
 }
 
+TEST_F(StageStepsOnGpu, SkipWhatOverflowsFloat16WithAndWithoutAGraph) {
+  auto o = options("float16");
+  o.dtype = at::kHalf;
+  o.loss_scale = {.first = 0x1p22, .patience = 2};
+  o.path = {0};
+  o.levels[0].budget.steps = 16;
+  o.average_horizon = 0.2;
+  auto const plain = values_after(o, false);
+  ::testing::internal::CaptureStderr();
+  auto const graph = values_after(o, true);
+  auto const log = ::testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(at::equal(plain, graph));
+  EXPECT_THAT(log, testing::Not(testing::HasSubstr("not recorded")));
+  EXPECT_THAT(log, testing::HasSubstr("its step was skipped"));
+}
+
 TEST_F(StageStepsOnGpu, AreRecordedForTheDefaultNetworkToo) {
   auto o = options("default");
   o.network.smoothing = 2;

@@ -11,7 +11,6 @@
 
 #include "training_runs.hpp"
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 namespace voxcycle {
@@ -48,18 +47,8 @@ std::vector<MetricRow> search_rows(std::vector<MetricRow> const& rows) {
   return found;
 }
 
-class LbfgsStepperTest : public ::testing::Test {
+class LbfgsStepperTest : public TrainingOnRanks {
  protected:
-  LbfgsStepperTest() {
-    at::set_num_threads(1);
-    if (comm_->rank() == 0) {
-      std::filesystem::remove_all(root_);
-      write_data(root_ + "/data");
-    }
-    comm_->barrier();
-  }
-  ~LbfgsStepperTest() override { comm_->barrier(); }
-
   std::string alone(std::string const& name) const {
     return name + "-alone-" + std::to_string(comm_->rank());
   }
@@ -79,10 +68,6 @@ class LbfgsStepperTest : public ::testing::Test {
       EXPECT_GE(search_rows(summary.rows).size(), 20U) << "it went on for a while";
     }
   }
-
-  std::unique_ptr<Communicator> comm_ = make_mpi_communicator();
-  std::unique_ptr<Communicator> self_ = make_self_communicator();
-  std::string root_ = scratch(*comm_);
 };
 
 TEST_F(LbfgsStepperTest, HasTheSameBitsOnAnyNumberOfRanks) {

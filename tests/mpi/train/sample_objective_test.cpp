@@ -6,12 +6,10 @@
 #include "voxcycle/network/network.hpp"
 #include "voxcycle/train/loss.hpp"
 
-#include <filesystem>
 #include <limits>
 
 #include "training_runs.hpp"
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 namespace voxcycle {
@@ -94,25 +92,12 @@ class SmallLoss {
   SampleObjective objective_;
 };
 
-class SampleObjectiveTest : public ::testing::Test {
+class SampleObjectiveTest : public TrainingOnRanks {
  protected:
-  SampleObjectiveTest() {
-    at::set_num_threads(1);
-    if (comm_->rank() == 0) {
-      std::filesystem::remove_all(root_);
-      write_data(root_ + "/data");
-    }
-    comm_->barrier();
-  }
-  ~SampleObjectiveTest() override { comm_->barrier(); }
-
   SmallLoss make(SamplePlan const& plan, Statistics statistics, at::ScalarType dtype) const {
     return {*comm_, root_ + "/data", plan, statistics, dtype};
   }
 
-  std::unique_ptr<Communicator> comm_ = make_mpi_communicator();
-  std::unique_ptr<Communicator> self_ = make_self_communicator();
-  std::string root_ = scratch(*comm_);
   SamplePlan const all_{.samples = 13, .batch = 5};  // the last batch has 3
 };
 

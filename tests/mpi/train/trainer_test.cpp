@@ -12,7 +12,6 @@
 
 #include "training_runs.hpp"
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,22 +20,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class TrainerTest : public ::testing::Test {
+class TrainerTest : public TrainingOnRanks {
  protected:
   TrainerTest() {
-    at::set_num_threads(1);
-    if (comm_->rank() == 0) {
-      fs::remove_all(root_);
-      write_data(root_ + "/data");
-      write_data(root_ + "/more", 5);
-    }
+    if (comm_->rank() == 0) write_data(root_ + "/more", 5);
     comm_->barrier();
   }
-  ~TrainerTest() override { comm_->barrier(); }
-
-  std::unique_ptr<Communicator> comm_ = make_mpi_communicator();
-  std::unique_ptr<Communicator> self_ = make_self_communicator();
-  std::string root_ = scratch(*comm_);
 };
 
 TEST_F(TrainerTest, RunsHaveTheSameBitsOnAnyNumberOfRanks) {

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 namespace voxcycle {
@@ -64,6 +66,24 @@ inline void write_data(std::string const& root, std::int64_t train_samples = kTr
     }
   }
 }
+
+/// Trainings on all ranks and on each alone, with data that rank 0 writes.
+class TrainingOnRanks : public ::testing::Test {
+ protected:
+  TrainingOnRanks() {
+    at::set_num_threads(1);
+    if (comm_->rank() == 0) {
+      std::filesystem::remove_all(root_);
+      write_data(root_ + "/data");
+    }
+    comm_->barrier();
+  }
+  ~TrainingOnRanks() override { comm_->barrier(); }
+
+  std::unique_ptr<Communicator> comm_ = make_mpi_communicator();
+  std::unique_ptr<Communicator> self_ = make_self_communicator();
+  std::string root_ = scratch(*comm_);
+};
 
 inline TrainOptions options_for(std::string const& root, std::string const& run) {
   TrainOptions options;

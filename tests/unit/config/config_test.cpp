@@ -40,6 +40,8 @@ TEST(Config, FileAndCommandLineReplaceDefaults) {
 
 TEST(Config, TakesWhatEditorsLeaveInFiles) {
   Config config;
+  config.read_file(config_file("[cycle]\rname = f\r"));  // of old Macs
+  EXPECT_EQ(config.text("cycle.name"), "f");
   config.read_file(config_file("\xEF\xBB\xBF[cycle]\r\nname = w\r\n[case.plain]\r\n"));
   EXPECT_EQ(config.text("cycle.name"), "w");
   ASSERT_EQ(config.study().cases.size(), 1U);

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/config/options.hpp"
 
+#include "voxcycle/core/error.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace voxcycle {
@@ -42,6 +49,36 @@ TEST(Options, OfLogsAreInTheRunDirectoryUnlessTheConfigSaysWhere) {
   config.set("log.file", "logs/run.log");
   EXPECT_EQ(log_options(config).file, "logs/run.log");
   EXPECT_EQ(log_options(config).mode, LogMode::workers);
+}
+
+/// 2^3 values, as numpy's tofile writes them.
+std::string write_source(std::string const& name, float last) {
+  std::filesystem::create_directories(VOXCYCLE_TEST_SCRATCH);
+  auto const path = std::string(VOXCYCLE_TEST_SCRATCH) + "/" + name;
+  float const values[8] = {1, 2, 3, 4, 5, 6, 7, last};
+  std::ofstream(path, std::ios::binary).write(reinterpret_cast<char const*>(values), sizeof values);
+  return path + ":2,2,2:float32";
+}
+
+TEST(Options, ASourceInAFileIsPartOfTheRunByItsContent) {
+  auto const fingerprint_with = [](std::string const& source) {
+    Config config;
+    config.set("problem.source", source);
+    EXPECT_EQ(network_options(config).inputs, 2);
+    return train_options(config).fingerprint;
+  };
+  auto const one = fingerprint_with(write_source("one", 8)),
+             same = fingerprint_with(write_source("same", 8)),
+             other = fingerprint_with(write_source("other", 9));
+  EXPECT_FALSE(first_difference(one, same));
+  EXPECT_EQ(first_difference(one, other)->key, "problem.source");
+  // What a checkpoint says of it, from which a model is made again.
+  EXPECT_FALSE(first_difference(one, fingerprint_with(*one.value("problem.source"))));
+  Config config;
+  config.set("problem.source", write_source("one", 8));
+  EXPECT_EQ(file_source_values(source_of(config), Grid3::cube(1)), std::vector<float>{4.5F});
+  config.set("problem.source", "nowhere.npy");
+  EXPECT_THROW(source_of(config), Error);
 }
 
 TEST(Options, DifferFromTheDefaultsWhereTheConfigSaysSo) {

@@ -32,7 +32,7 @@ TorchCuda good_torch() {
   return torch;
 }
 
-constexpr CudaNeeds everything{.bfloat16_convolutions = true, .nccl_header = 22803};
+constexpr CudaNeeds everything{.short_convolutions = true, .nccl_header = 22803};
 
 TEST(Device, NothingIsWrongWhereEverythingFits) {
   EXPECT_EQ(cuda_problem(good_report()), "");
@@ -75,6 +75,23 @@ TEST(Device, AnOldGpuIsNamed) {
                                           HasSubstr("8.0"), HasSubstr("ARCHITECTURES=70")));
 }
 
+TEST(Device, AGpuWithoutBfloat16IsToldToTakeFloat16) {
+  auto report = good_report();
+  report.min_capability = 75;
+  report.gpus = {{"Tesla T4", 75, std::int64_t{16} << 30}};
+  EXPECT_EQ(cuda_problem(report), "");
+  EXPECT_EQ(torch_cuda_problem(good_torch(), report, everything), "") << "in float16";
+  auto needs = everything;
+  needs.bfloat16 = true;
+  EXPECT_THAT(torch_cuda_problem(good_torch(), report, needs),
+              AllOf(HasSubstr("Tesla T4 has compute capability 7.5"),
+                    HasSubstr("Set train.precision = f16")));
+  EXPECT_EQ(gpu_lacks(report.gpus[0], report), "no bf16 tensor cores, use train.precision = f16");
+  EXPECT_EQ(gpu_lacks({"Tesla V100", 70}, report), "this build has no kernels for it");
+  EXPECT_EQ(gpu_lacks({"NVIDIA A100", 80}, report), "");
+  EXPECT_EQ(torch_cuda_problem(good_torch(), good_report(), needs), "");
+}
+
 TEST(Device, ACpuTorchIsNamedWithItsDirectory) {
   auto torch = good_torch();
   torch.present = false;
@@ -101,11 +118,11 @@ TEST(Device, OldCudnnMattersToBfloat16ConvolutionsAlone) {
   auto torch = good_torch();
   torch.cudnn = 91002;
   EXPECT_EQ(torch_cuda_problem(torch, good_report(), {}), "");
-  EXPECT_THAT(torch_cuda_problem(torch, good_report(), {.bfloat16_convolutions = true}),
+  EXPECT_THAT(torch_cuda_problem(torch, good_report(), {.short_convolutions = true}),
               AllOf(HasSubstr("9.10.2"), HasSubstr("9.15.0"), HasSubstr("nvidia-cudnn-cu13>=9.15"),
                     HasSubstr("f32")));
   torch.cudnn = 91500;
-  EXPECT_EQ(torch_cuda_problem(torch, good_report(), {.bfloat16_convolutions = true}), "");
+  EXPECT_EQ(torch_cuda_problem(torch, good_report(), {.short_convolutions = true}), "");
 }
 
 TEST(Device, NcclHeaderAndLibraryMustAgree) {

@@ -26,6 +26,14 @@ TEST(Stage, OnlyOldCoarserLevelsTrainSlowly) {
   EXPECT_EQ(level_rate_factor(stages[2], 32), 1.0);
 }
 
+TEST(Stage, LevelsThatBeginAnewAreNotOld) {
+  // From 8 back to 32: 16 and 32 begin as 8, and have nothing to keep.
+  auto const stages = plan_stages({2, 0, 2, 2}, three_levels());
+  EXPECT_EQ(level_rate_factor(stages[2], 16), 1.0);
+  EXPECT_EQ(level_rate_factor(stages[2], 8), 0.1);
+  EXPECT_EQ(level_rate_factor(stages[3], 16), 0.1);
+}
+
 TEST(Stage, RevisitedLevelsLeadTheirStage) {
   auto const stages = plan_stages({2, 1, 2}, three_levels());
   EXPECT_EQ(level_rate_factor(stages[0], 8), 1.0);

@@ -7,7 +7,11 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <memory>
+#include <mutex>
+#include <set>
 #include <thread>
+#include <vector>
 
 #include "shards_on_disk.hpp"
 #include <ATen/ATen.h>
@@ -200,9 +204,87 @@ TEST(Prefetcher, AFailureOfReadingComesOutOfNext) {
   }
 }
 
+/// Samples of nu = 1 + index, read by as many threads as like to; each takes a while, the even ones
+/// longer. Number `bad` is no sample.
+class SlowSamples final : public SampleSource {
+ public:
+  SlowSamples(std::int64_t bad, std::set<std::thread::id>& readers) : bad_(bad), readers_(readers) {
+    info_.grid = Grid3::cube(2);
+    info_.samples = 64;
+  }
+  ShardInfo const& info() const override { return info_; }
+  ShardSample read(std::int64_t index, ReadReference) override {
+    {
+      std::lock_guard const lock(mutex_);
+      readers_.insert(std::this_thread::get_id());
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(index % 2 == 0 ? 800 : 100));
+    VOXCYCLE_REQUIRE(index != bad_, "sample " << index << " is bad.");
+    ShardSample sample;
+    sample.nu.assign(8, static_cast<float>(1 + index));
+    return sample;
+  }
+
+ private:
+  std::int64_t bad_;
+  std::mutex mutex_;
+  std::set<std::thread::id>& readers_;
+  ShardInfo info_;
+};
+
+Mixture slow_samples(std::int64_t bad, std::set<std::thread::id>& readers) {
+  std::vector<std::unique_ptr<SampleSource>> sets;
+  sets.push_back(std::make_unique<SlowSamples>(bad, readers));
+  return Mixture(std::move(sets), {1.0}, {.seed = kSeed, .stage = kStage});
+}
+
+TEST(Prefetcher, HasTheSameBatchesForAnyNumberOfWorkers) {
+  Sampler const sampler(kSeed, kStage, 64);
+  for (int workers : {1, 3}) {
+    PrefetchOptions options;
+    options.batch = 5;
+    options.steps = 20;
+    options.workers = workers;
+    std::set<std::thread::id> readers;
+    {
+      Prefetcher prefetcher(slow_samples(-1, readers), options);
+      for (std::int64_t step = 0; step < options.steps; ++step) {
+        LocalBatch const batch = prefetcher.next();
+        ASSERT_EQ(batch.nu.size(), 3U);
+        auto const nu = at::cat(batch.nu);
+        for (std::int64_t k = 0; k < options.batch; ++k) {
+          auto const index = sampler(step * options.batch + k);
+          EXPECT_EQ(
+              batch.origin[static_cast<std::size_t>(k / 2)][static_cast<std::size_t>(k % 2)].index,
+              index);
+          EXPECT_TRUE(nu[k].eq(static_cast<double>(1 + index)).all().item<bool>()) << index;
+        }
+      }
+    }
+    EXPECT_EQ(readers.size(), static_cast<std::size_t>(workers));
+  }
+}
+
+TEST(Prefetcher, AFailureOfOneOfSeveralWorkersComesAfterTheBatchesBefore) {
+  Sampler const sampler(kSeed, kStage, 64);
+  std::set<std::thread::id> readers;
+  PrefetchOptions options;
+  options.batch = 4;
+  options.steps = 10;
+  options.depth = 4;
+  options.workers = 3;
+  Prefetcher prefetcher(slow_samples(sampler(9), readers), options);
+  EXPECT_NO_THROW(prefetcher.next());
+  EXPECT_NO_THROW(prefetcher.next());
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_THAT([&] { prefetcher.next(); }, ThrowsMessage<Error>(HasSubstr("is bad")));
+  }
+}
+
 TEST(Prefetcher, StopsAtOnceInTheMiddleOfAStage) {
   std::string const directory = shards_on_disk("stop", kSamples);
   PrefetchOptions options;
+  options.workers = 2;
   options.batch = 8;
   options.steps = std::int64_t{1} << 40;
   for (int taken : {0, 1, 3}) {
@@ -230,6 +312,7 @@ TEST(Prefetcher, RefusesImpossibleOptions) {
   EXPECT_THROW(make([](auto& o) { o.depth = 0; }), Error);
   EXPECT_THROW(make([](auto& o) { o.first_step = -1; }), Error);
   EXPECT_THROW(make([](auto& o) { o.rank = 1; }), Error);
+  EXPECT_THROW(make([](auto& o) { o.workers = 0; }), Error);
 }
 
 }  // namespace

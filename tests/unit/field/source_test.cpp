@@ -105,6 +105,55 @@ TEST(Source, HasMeanZeroAndTheStatedMeanSquareOverSamples) {
   EXPECT_NEAR(sum / count, 0.0, kScatter * source_rms);
 }
 
+/// 1, 2, ..., 64 on 4^3 voxels, times a factor.
+SourceField counting(float factor = 1.0F) {
+  SourceField field{"here.npy", Grid3::cube(4), {}};
+  for (int k = 1; k <= 64; ++k) field.values.push_back(factor * static_cast<float>(k));
+  return field;
+}
+
+TEST(Source, OfAFileIsNamedByItsContent) {
+  auto const source = source_in_file([] { return counting(); });
+  EXPECT_TRUE(source.varies());
+  // The mean of the first 64 squares is 65 * 129 / 6.
+  EXPECT_DOUBLE_EQ(source_size(source), std::sqrt(65.0 * 129.0 / 6.0));
+  auto moved = counting();
+  moved.location = "there.npy";
+  EXPECT_EQ(to_string(source_in_file([=] { return moved; })), to_string(source));
+  EXPECT_NE(to_string(source_in_file([] { return counting(2.0F); })), to_string(source));
+  auto const known = parse_source(to_string(source));
+  EXPECT_EQ(known, source);
+  EXPECT_EQ(source_size(known), source_size(source));
+  EXPECT_THAT([&] { file_source_values(known, Grid3::cube(4)); },
+              ThrowsMessage<Error>(HasSubstr("Name the file in problem.source")));
+}
+
+TEST(Source, OfAFileIsAveragedOnCoarserGrids) {
+  auto const source = source_in_file([] { return counting(); });
+  EXPECT_EQ(file_source_values(source, Grid3::cube(4)), counting().values);
+  auto const coarse = file_source_values(source, Grid3::cube(2));
+  // The voxels of the first corner hold 1, 2, 5, 6, 17, 18, 21, 22; the next ones along z, y and x
+  // hold 2, 8 and 32 more.
+  for (std::size_t k = 0; k < 8; ++k) {
+    EXPECT_EQ(coarse[k], 11.5F + static_cast<float>(k / 4 * 32 + k / 2 % 2 * 8 + k % 2 * 2)) << k;
+  }
+  for (auto const& grid : {Grid3::cube(8), Grid3::cube(3)}) {
+    EXPECT_THAT([&] { file_source_values(source, grid); },
+                ThrowsMessage<Error>(HasSubstr("here.npy: its arrays are 4x4x4")))
+        << grid.name();
+  }
+}
+
+TEST(Source, OfAFileIsRefusedWhereItIsZeroOrHasChanged) {
+  EXPECT_THAT([] { source_in_file([] { return counting(0.0F); }); },
+              ThrowsMessage<Error>(HasSubstr("zero everywhere")));
+  float factor = 1.0F;
+  auto const source = source_in_file([&] { return counting(factor); });
+  factor = 3.0F;
+  EXPECT_THAT([&] { file_source_values(source, Grid3::cube(4)); },
+              ThrowsMessage<Error>(HasSubstr("has changed")));
+}
+
 TEST(Source, RefusesSizesThatDoNotFit) {
   std::vector<float> f(63);
   EXPECT_THROW(sample_source(1, 0, Grid3::cube(4), f), Error);

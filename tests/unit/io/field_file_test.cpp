@@ -131,6 +131,27 @@ TEST(FieldFile, NumpyInBothOrdersAndAllTypes) {
                "Fortran order");
 }
 
+// Source: the table of binary16 in IEEE 754.
+TEST(FieldFile, HalfPrecisionNumbers) {
+  std::vector<std::uint16_t> const bits{0x0001, 0x03ff, 0x0400, 0x3555, 0x3bff, 0x3c00,
+                                        0x3c01, 0x7bff, 0x8000, 0xc000, 0x7c00, 0xfc00};
+  auto const path =
+      written("half.npy", numpy_file("'<f2'", "False", "(1, 2, 2, 3)", bytes_of(bits)));
+  auto const inf = std::numeric_limits<double>::infinity();
+  EXPECT_THAT(
+      read_voxel_field(path).values,
+      ElementsAre(std::ldexp(1.0, -24), std::ldexp(1023.0, -24), std::ldexp(1.0, -14),
+                  0.333251953125, 0.99951171875, 1.0, 1.0009765625, 65504.0, 0.0, -2.0, inf, -inf));
+  auto const raw = written("half.raw", bytes_of(std::vector<std::uint16_t>{0x7e00}));
+  EXPECT_TRUE(std::isnan(read_voxel_field(raw + ":1,1,1:float16").values[0]));
+}
+
+// One more voxel than 2^31 - 1, and not one byte of them.
+TEST(FieldFile, MoreVoxelsThanNumbersOf32BitsCount) {
+  auto const path = written("big.npy", numpy_file("'|u1'", "False", "(2048, 1024, 1024)", ""));
+  refuse(path, {"2147483648 voxels, out of range (2^31 - 1"});
+}
+
 TEST(FieldFile, AxesAreNamedAsTheFormatCountsThem) {
   // array[z, y, x] of shape (4, 3, 2)
   auto const path =
@@ -167,7 +188,7 @@ TEST(FieldFile, RawNumbersWithTheirShape) {
   refuse(path + ":2,3,5:float32", {path, "96 bytes", "[2, 3, 5]", "120"});
   refuse(path + ":2,3,3:float32", {"96 bytes", "72"});
   refuse(path + ":2,3,4:float64", {"96 bytes", "192"});
-  refuse(path + ":2,3,4:float16", {"'float16'", "float32, float64, int8"});
+  refuse(path + ":2,3,4:float128", {"'float128'", "float32, float64, int8"});
   refuse(path + ":2,12:float32", {"2 axes"});
   refuse(path + ":2,-3,4:float32", {"'-3'"});
   refuse(path + ":0,3,4:float32", {"'0'"});
@@ -217,13 +238,15 @@ TEST(FieldFile, Hdf5DatasetsByLinks) {
   ASSERT_GE(
       H5Lcreate_external("linked.h5", "/mine/single", file, "elsewhere", H5P_DEFAULT, H5P_DEFAULT),
       0);
+  ASSERT_GE(H5Lcreate_external("none.h5", "/nu", file, "away", H5P_DEFAULT, H5P_DEFAULT), 0);
   H5Fclose(file);
   for (char const* name : {":/nu", ":/yours/single", ":/twin", ":/elsewhere", ":/mine/single"}) {
     expect_field(read_voxel_field(path + name), name);
   }
-  refuse(path + ":/broken", {"there is no dataset /broken", "/mine/single"});
+  refuse(path + ":/broken", {"the link /broken leads to /nothing, which is not there"});
   refuse(path + ":/mine", {"there is no dataset /mine."});
-  refuse(path + ":/broken/nu", {"there is no dataset /broken/nu"});
+  refuse(path + ":/broken/nu", {"the link /broken leads to /nothing, which is not there"});
+  refuse(path + ":/away", {"the link /away leads to /nu in none.h5, which is not there"});
 }
 
 // Of numbers that nobody stored, as chunks need no room until they are written.
@@ -271,7 +294,7 @@ TEST(FieldFile, DamagedNumpyFiles) {
   refuse(npy(whole.substr(0, 60)), {"damaged"});
   refuse(npy(whole.substr(0, whole.size() - 1)), {"95 bytes", "96"});
   refuse(npy(whole + "x"), {"97 bytes", "96"});
-  refuse(npy(numpy_file("'<f2'", "False", "(2, 3, 4)", numbers)), {"'<f2'", "float32, float64"});
+  refuse(npy(numpy_file("'<f3'", "False", "(2, 3, 4)", numbers)), {"'<f3'", "float32, float64"});
   refuse(npy(numpy_file("'|u2'", "False", "(2, 3, 4)", numbers)), {"'|u2'"});
   refuse(npy(numpy_file("'<c8'", "False", "(2, 3, 2)", numbers)), {"'<c8'"});
   refuse(npy(numpy_file("[('a', '<f4')]", "False", "(2, 3, 4)", numbers)), {"type of number"});
@@ -302,16 +325,17 @@ TEST(FieldFile, VoxelsAreCubesUnlessTold) {
 TEST(FieldFile, UnsoundCoefficientsAreCountedAndPlaced) {
   Grid3 const grid{{2, 3, 4}, {1.0, 1.0, 1.0}};
   std::vector<double> values(24, 1.0);
-  EXPECT_NO_THROW(require_positive("nu", grid, values));
+  values[0] = 0.0;
+  EXPECT_NO_THROW(require_not_negative("nu", grid, values));
   values[23] = -2.0;
-  values[12 + 4 + 3] = 0.0;
+  values[12 + 4 + 3] = -0.5;
   values[22] = std::numeric_limits<double>::quiet_NaN();
   values[21] = std::numeric_limits<double>::quiet_NaN();
   values[20] = std::numeric_limits<double>::infinity();
-  EXPECT_THAT([&] { require_positive("my nu", grid, values); },
-              ThrowsMessage<Error>(testing::AllOf(
-                  HasSubstr("my nu"), HasSubstr("(x, y, z) = (1, 1, 3)"),
-                  HasSubstr("1 zero, 1 negative, 2 not a number, 1 infinite, of 24"))));
+  EXPECT_THAT([&] { require_not_negative("my nu", grid, values); },
+              ThrowsMessage<Error>(
+                  testing::AllOf(HasSubstr("my nu"), HasSubstr("(x, y, z) = (1, 1, 3)"),
+                                 HasSubstr("2 negative, 2 not a number, 1 infinite, of 24"))));
   EXPECT_THAT([&] { require_finite("f", grid, values); },
               ThrowsMessage<Error>(testing::AllOf(HasSubstr("2 not a number, 1 infinite, of 24"),
                                                   HasSubstr("(1, 2, 0)"))));

@@ -30,6 +30,8 @@ template <>
 constexpr at::ScalarType stored<float> = at::kFloat;
 template <>
 constexpr at::ScalarType stored<Bf16> = at::kBFloat16;
+template <>
+constexpr at::ScalarType stored<F16> = at::kHalf;
 
 Case make_case(std::array<std::int64_t, 3> shape, at::ScalarType dtype, at::ScalarType compute,
                std::int64_t sets) {
@@ -126,8 +128,10 @@ void expect_mathematics(std::array<std::int64_t, 3> shape, std::int64_t sets) {
   Case const c = make_case(shape, stored<T>, compute, sets);
   auto const job = make_job<T, Compute>(c);
   double const allowed = compute == at::kDouble ? rounding : float_rounding;
-  // Rounding to bfloat16's 8 bits, of the largest value.
-  double const allowed_stored = stored<T> == at::kBFloat16 ? 1.0 / 256 : 4 * allowed;
+  // Rounding to bfloat16's 8 or float16's 11 bits, of the largest value.
+  double const allowed_stored = stored<T> == at::kBFloat16 ? 1.0 / 256
+                                : stored<T> == at::kHalf   ? 1.0 / 2048
+                                                           : 4 * allowed;
 
   at::Tensor const x = c.x.to(at::kDouble), dy = c.dy.to(at::kDouble);
   auto const wide = [](at::Tensor const& t) { return t.to(at::kDouble).unsqueeze(1); };
@@ -156,6 +160,7 @@ TEST_P(NormBlocks, FollowTheMathematics) {
     expect_mathematics<double, double>(GetParam(), sets);
     expect_mathematics<float, float>(GetParam(), sets);
     expect_mathematics<Bf16, float>(GetParam(), sets);
+    expect_mathematics<F16, float>(GetParam(), sets);
   }
 }
 
@@ -173,6 +178,8 @@ auto const& cpu_loops() {
   auto const& table = norm_rows::table();
   if constexpr (std::is_same_v<T, Bf16>) {
     return table.bf16;
+  } else if constexpr (std::is_same_v<T, F16>) {
+    return table.f16;
   } else if constexpr (std::is_same_v<T, float>) {
     return table.f32;
   } else {
@@ -205,6 +212,7 @@ void expect_bits(std::int64_t rows, std::int64_t channels) {
 TEST(NormBlocksBits, ElementsHaveTheBitsOfTheCpu) {
   for (std::int64_t channels : {1, 3, 6, 8, 12, 64, 300}) {
     expect_bits<Bf16, float>(700, channels);
+    expect_bits<F16, float>(700, channels);
     expect_bits<float, float>(700, channels);
     expect_bits<double, double>(700, channels);
   }
@@ -300,6 +308,35 @@ TEST(NormBlocksStore, RoundsToEvenAndKeepsWhatIsNotFinite) {
   for (std::uint32_t const nan : {0x7fffffffU, 0xffffffffU, 0x7fc00000U, 0xffc00000U}) {
     EXPECT_TRUE(std::isnan(load(Bf16{stored_bits(nan)}))) << nan << ": of a GPU and of a CPU";
   }
+}
+
+TEST(NormBlocksFloat16, EveryNumberIsReadAsTorchDoes) {
+  at::Tensor const all = at::arange(1 << 16, at::kInt).to(at::kShort);
+  at::Tensor const expected = all.view(at::kHalf).to(at::kFloat);
+  at::Tensor const found = at::empty_like(expected);
+  auto const* bits = all.const_data_ptr<std::int16_t>();
+  for (std::int64_t i = 0; i < all.numel(); ++i)
+    found.mutable_data_ptr<float>()[i] = load(F16{static_cast<std::uint16_t>(bits[i])});
+  EXPECT_TRUE(at::allclose(found, expected, 0.0, 0.0, /*equal_nan=*/true));
+}
+
+/// Bit patterns of float32 all over their range, and each pair of neighbours in float16, the middle
+/// between them and what is next to the middle.
+TEST(NormBlocksFloat16, IsRoundedAsByTorch) {
+  at::manual_seed(1);
+  at::Tensor const any = at::randint(-(1LL << 31), 1LL << 31, {1 << 20}, at::kLong);
+  at::Tensor const halves = at::arange(0x7bff, at::kInt).to(at::kShort).view(at::kHalf);
+  at::Tensor const next = at::arange(1, 0x7c00, at::kInt).to(at::kShort).view(at::kHalf);
+  at::Tensor const middle = (halves.to(at::kFloat) + next.to(at::kFloat)) / 2;
+  at::Tensor const bits = middle.view(at::kInt);
+  at::Tensor const values =
+      at::cat({any.to(at::kInt).view(at::kFloat), middle, -middle, (bits + 1).view(at::kFloat),
+               (bits - 1).view(at::kFloat), at::tensor({65504.0F, 65519.9F, 65520.0F, 1e30F})});
+  at::Tensor const expected = values.to(at::kHalf), found = at::empty_like(expected);
+  for (std::int64_t i = 0; i < values.numel(); ++i)
+    store(values.const_data_ptr<float>()[i], static_cast<F16*>(found.mutable_data_ptr()) + i);
+  EXPECT_TRUE(at::allclose(found, expected, 0.0, 0.0, /*equal_nan=*/true));
+  EXPECT_TRUE(at::equal(found.signbit(), expected.signbit()));
 }
 
 TEST(NormBlocksTiles, NoSamplesAreNoBlocks) {

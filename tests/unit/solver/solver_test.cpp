@@ -361,8 +361,8 @@ TEST(Solver, RefusesWhatDoesNotFit) {
   refuse(nu, "the source is nan", {},
          at::full({}, std::numeric_limits<double>::quiet_NaN(), at::kDouble));
   at::Tensor bad = nu.clone();
-  bad[1][2][3] = 0.0;
-  refuse(bad, "1 zero, of 64; the first at (x, y, z) = (1, 2, 3)");
+  bad[1][2][3] = -1.0;
+  refuse(bad, "1 negative, of 64; the first at (x, y, z) = (1, 2, 3)");
   bad.fill_(std::numeric_limits<double>::infinity());
   refuse(nu, "64 infinite", {}, bad);
   for (double const tolerance : {0.0, 1e-15, 1.0, -1.0}) {

@@ -120,6 +120,25 @@ TEST(Plan, KeysThatEndAlikeKeepTheirSections) {
   EXPECT_THAT(labels_of(runs), ElementsAre("run.seed 1, data.seed 2"));
 }
 
+TEST(Plan, RunsWhoseSamplesDifferHaveDataOfTheirOwn) {
+  auto const directories = [](std::string const& text) {
+    std::vector<std::string> all;
+    for (auto const& run : plan_study(config_of("[data]\ndirectory = d\n" + text))) {
+      all.push_back(run.config.text("data.directory"));
+    }
+    return all;
+  };
+  EXPECT_THAT(directories("[vary]\nproblem.source = a.npy | b.npy\nrun.seed = 1 | 2\n"),
+              ElementsAre("d/source=a.npy", "d/source=a.npy", "d/source=b.npy", "d/source=b.npy"));
+  EXPECT_THAT(directories("[vary]\nrun.seed = 1 | 2\ndata.augmentation = all | none\n"),
+              ElementsAre("d", "d", "d", "d"));
+  EXPECT_THAT(directories("[case.a]\nproblem.source = 1\n[case.b]\ndata.directory = e\n"),
+              ElementsAre("d", "e"));
+  // Names that only look alike.
+  auto const formulas = directories("[vary]\nproblem.source = 8*x | 8/x\n");
+  EXPECT_NE(formulas[0], formulas[1]);
+}
+
 TEST(Plan, RefusesWhatIsNoStudy) {
   EXPECT_THAT(error_of("[cycle]\nsteps = 3\n"), HasSubstr("describes no study"));
   EXPECT_THAT(error_of("[vary]\ncycle.name = v | w\n[case.a]\ncycle.name = f\n"),

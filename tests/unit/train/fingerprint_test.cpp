@@ -4,6 +4,7 @@
 #include "voxcycle/core/error.hpp"
 
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -24,6 +25,17 @@ TEST(Fingerprint, AreComparedByTheirKeys) {
   // Keys of other versions, before keys that both have.
   EXPECT_EQ(difference("c.d = 3\n", "a.b = 1\nc.d = 3\n"), "nothing of it there, 'a.b = 1' now");
   EXPECT_EQ(difference("a.b = 1\nc.d = 3\n", "c.d = 3\n"), "'a.b = 1' there, nothing of it now");
+}
+
+TEST(Fingerprint, AllDifferencesAreToldOnce) {
+  std::vector<std::string> texts;
+  for (auto const& one : differences(Fingerprint::read("a.b = 1\nc.d = 3\ne.f = 4\n"),
+                                     Fingerprint::read("g.h = 5\nc.d = 3\na.b = 2\n"))) {
+    texts.push_back(one.text());
+  }
+  EXPECT_EQ(texts, (std::vector<std::string>{"nothing of it there, 'g.h = 5' now",
+                                             "'a.b = 1' there, 'a.b = 2' now",
+                                             "'e.f = 4' there, nothing of it now"}));
 }
 
 TEST(Fingerprint, IsReadAsItWasWritten) {

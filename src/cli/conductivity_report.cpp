@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/conductivity_report.hpp"
+
+#include "voxcycle/core/json.hpp"
+#include "voxcycle/core/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+namespace voxcycle {
+namespace {
+
+/// What is written of an axis, in the order of the columns.
+std::vector<std::pair<char const*, double>> figures_of(AxisFigures const& one) {
+  auto const& k = one.conductivity;
+  return {{"conductivity", k.mean},
+          {"conductivity_lower", k.lower},
+          {"conductivity_upper", k.upper},
+          {"solver_error_lower", k.lower_error},
+          {"solver_error_upper", k.upper_error},
+          {"effective_diffusivity", one.effective_diffusivity},
+          {"tortuosity_factor", one.tortuosity_factor},
+          {"tortuosity", one.tortuosity},
+          {"formation_factor", one.formation_factor},
+          {"percolating_fraction", one.percolating_fraction}};
+}
+
+std::string axis_name(AxisFigures const& one) {
+  return std::string(1, "xyz"[one.axis]);
+}
+
+double share_of(PhaseShare const& phase, Grid3 const& grid) {
+  return static_cast<double>(phase.voxels) / static_cast<double>(grid.voxel_count());
+}
+
+/// A field of CSV in quotes where it needs them.
+std::string csv_text(std::string const& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (char const c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + '"';
+}
+
+Json axis_json(AxisFigures const& one) {
+  auto members = Json::object({{"axis", axis_name(one)}});
+  for (auto const& [name, value] : figures_of(one)) members[name] = value;
+  members["percolates"] = one.conductivity.percolates;
+  members["converged"] = one.conductivity.converged;
+  members["iterations_lower"] = one.conductivity.iterations_lower;
+  members["iterations_upper"] = one.conductivity.iterations_upper;
+  members["seconds"] = one.conductivity.seconds;
+  return members;
+}
+
+Json image_json(ImageReport const& report) {
+  auto members = Json::object({{"image", report.image}});
+  if (!report.error.empty()) {
+    members["error"] = report.error;
+    return members;
+  }
+  auto const& grid = report.figures.grid;
+  members["grid"] = grid.voxels;
+  members["spacing"] = {grid.spacing(0), grid.spacing(1), grid.spacing(2)};
+  members["phases"] = Json::array();
+  for (auto const& phase : report.phases) {
+    members["phases"].push_back({{"label", phase.label},
+                                 {"value", phase.value},
+                                 {"volume_fraction", share_of(phase, grid)}});
+  }
+  members["conducting_fraction"] = report.figures.conducting_fraction;
+  members["axes"] = Json::array();
+  for (auto const& one : report.figures.axes) members["axes"].push_back(axis_json(one));
+  members["seconds"] = report.figures.seconds();
+  if (!report.picture.empty()) members["picture"] = report.picture;
+  return members;
+}
+
+}  // namespace
+
+std::string bracket_words(AxisConductivity const& k) {
+  if (!k.percolates) return "0 (no way through the conducting phases)";
+  double const left = std::max(k.lower_error, k.upper_error);
+  std::string const solver = std::string(k.converged ? "" : "NOT CONVERGED, ") +
+                             (std::isfinite(left) ? format("solver within %.1g of each", left)
+                                                  : "solver error without a bound");
+  return format("%.6g, between %.9g and %.9g (voxels +-%s, %s)", k.mean, k.lower, k.upper,
+                format_percent(std::max(0.0, k.upper - k.lower) / (k.upper + k.lower)).c_str(),
+                solver.c_str());
+}
+
+std::string conductivity_text(ImageReport const& report) {
+  auto const line = [](std::string const& name, std::string const& value) {
+    return format("%-14s %s\n", name.c_str(), value.c_str());
+  };
+  auto const& grid = report.figures.grid;
+  std::string text = line("image", report.image + ", " + grid.name() + " voxels");
+  std::vector<std::string> shares;
+  for (auto const& phase : report.phases) {
+    shares.push_back(shortest_text(phase.label) +
+                     (phase.label == phase.value ? "" : " -> " + shortest_text(phase.value)) +
+                     ": " + format_percent(share_of(phase, grid)));
+  }
+  if (shares.empty()) shares.emplace_back("many");
+  text += line("phases",
+               join(shares) + format("; conducting %s",
+                                     format_percent(report.figures.conducting_fraction).c_str()));
+  for (auto const& one : report.figures.axes) {
+    auto const& k = one.conductivity;
+    text += line("along " + axis_name(one), "conductivity " + bracket_words(k));
+    text += line("", format("tortuosity factor %.6g, tortuosity %.6g, formation factor %.6g, "
+                            "effective diffusivity %.6g",
+                            one.tortuosity_factor, one.tortuosity, one.formation_factor,
+                            one.effective_diffusivity));
+    text += line("", format("percolating %s of what conducts; %d + %d iterations, %s",
+                            format_percent(one.percolating_fraction).c_str(), k.iterations_lower,
+                            k.iterations_upper, format_seconds(k.seconds).c_str()));
+  }
+  return text;
+}
+
+std::string conductivity_json(std::vector<ImageReport> const& reports, double tolerance) {
+  auto images = Json::array();
+  for (auto const& report : reports) images.push_back(image_json(report));
+  return document(Json::object({{"tolerance", tolerance}, {"images", images}}));
+}
+
+std::string conductivity_csv(std::vector<ImageReport> const& reports) {
+  std::string text = "image,axis,nx,ny,nz,volume_fractions,conducting_fraction";
+  for (auto const& [name, value] : figures_of({})) text += std::string(",") + name;
+  text += ",iterations_lower,iterations_upper,seconds,error\n";
+  for (auto const& report : reports) {
+    if (!report.error.empty()) {
+      text += csv_text(report.image) + std::string(5 + figures_of({}).size() + 5, ',') +
+              csv_text(report.error) + '\n';
+      continue;
+    }
+    auto const& [grid, conducting, axes] = report.figures;
+    std::vector<std::string> shares;
+    for (auto const& phase : report.phases) {
+      shares.push_back(shortest_text(phase.label) + ':' + shortest_text(share_of(phase, grid)));
+    }
+    for (auto const& one : axes) {
+      text += csv_text(report.image) + ',' + axis_name(one);
+      for (auto const n : grid.voxels) text += ',' + std::to_string(n);
+      text += ',' + join(shares, " ") + ',' + shortest_text(conducting);
+      for (auto const& [name, value] : figures_of(one)) text += ',' + shortest_text(value);
+      text +=
+          format(",%d,%d,", one.conductivity.iterations_lower, one.conductivity.iterations_upper) +
+          shortest_text(one.conductivity.seconds) + ",\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/io/field_file.hpp"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <ATen/ATen.h>
+
+namespace voxcycle {
+
+/// The field's values as a tensor [nx, ny, nz] that owns them: no copy.
+inline at::Tensor tensor_of(VoxelField&& field) {
+  auto const holder = std::make_shared<std::vector<double>>(std::move(field.values));
+  return at::from_blob(
+      holder->data(), at::IntArrayRef(field.grid.voxels.data(), 3), [holder](void*) {},
+      at::kDouble);
+}
+
+}  // namespace voxcycle

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "io/hdf5_sources.hpp"
+
+#include "voxcycle/core/error.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <regex>
+#include <vector>
+
+#include "io/hdf5_handle.hpp"
+
+namespace voxcycle::hdf5 {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Sources that are virtual in their turn, and no further.
+constexpr int kMostDepth = 8;
+
+/// The directories in an environment variable, ${ORIGIN} being `origin`.
+std::vector<fs::path> directories_in(char const* variable, fs::path const& origin) {
+  std::vector<fs::path> found;
+  char const* const text = std::getenv(variable);
+  std::string rest = text == nullptr ? "" : text;
+  while (!rest.empty()) {
+    auto const colon = std::min(rest.find(':'), rest.size());
+    std::string const mark = "${ORIGIN}";
+    auto const one = rest.substr(0, colon);
+    found.push_back(one.starts_with(mark) ? origin / ("." + one.substr(mark.size()))
+                                          : fs::path(one));
+    rest.erase(0, colon + 1);
+  }
+  return found;
+}
+
+/// Where HDF5 looks for `name`; "" if it is in none of these places.
+fs::path find_file(std::string const& name, std::vector<fs::path> const& places) {
+  std::error_code none;
+  if (fs::path(name).is_absolute() && fs::exists(name, none)) return name;
+  for (auto const& place : places) {
+    auto path = place / (fs::path(name).is_absolute() ? fs::path(name).filename() : fs::path(name));
+    if (fs::exists(path, none)) return path;
+  }
+  return {};
+}
+
+/// What an H5Pget_virtual_...name function gives for a mapping.
+template <class Get>
+std::string name_of(Get const& get, hid_t properties, std::size_t index) {
+  auto const size = get(properties, index, nullptr, 0);
+  if (size <= 0) return {};
+  std::string name(static_cast<std::size_t>(size) + 1, '\0');
+  get(properties, index, name.data(), name.size());
+  name.resize(static_cast<std::size_t>(size));
+  return name;
+}
+
+void require_whole(hid_t dataset, fs::path const& path, std::string const& label, int depth);
+
+[[noreturn]] void fail_source(std::string const& label, std::string const& source,
+                              std::string const& problem) {
+  throw Error(label + ": takes values from " + source + ", " + problem +
+              " (HDF5 would put a fill value in their place). Bring that back, or make the dataset "
+              "again.");
+}
+
+void require_source(std::string const& file_name, std::string const& dataset_name,
+                    fs::path const& path, std::string const& label, int depth) {
+  std::error_code none;
+  auto places = directories_in("HDF5_VDS_PREFIX", fs::absolute(path).parent_path());
+  places.insert(places.end(), {path.parent_path(), ".", fs::canonical(path, none).parent_path()});
+  auto const source = file_name == "." ? path : find_file(file_name, places);
+  if (source.empty()) fail_source(label, file_name, "a file that is missing");
+  // As files are opened elsewhere, or HDF5 refuses those that are open already.
+  Handle const access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG);
+  Handle const file(H5Fopen(source.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
+  if (file.get() < 0) fail_source(label, file_name, "a file that does not open as HDF5");
+  Handle const dataset(H5Dopen2(file.get(), dataset_name.c_str(), H5P_DEFAULT), H5Dclose);
+  auto const text = file_name == "." ? dataset_name : file_name + ":/" + dataset_name;
+  if (dataset.get() < 0) fail_source(label, text, "a dataset that is missing");
+  require_whole(dataset.get(), source, label, depth + 1);
+}
+
+void require_external(hid_t properties, fs::path const& path, std::string const& label) {
+  std::error_code none;
+  auto places = directories_in("HDF5_EXTFILE_PREFIX", fs::absolute(path).parent_path());
+  if (places.empty()) places.emplace_back(".");
+  int const count = H5Pget_external_count(properties);
+  for (int k = 0; k < count; ++k) {
+    std::string name(4096, '\0');
+    off_t offset = 0;
+    hsize_t size = 0;
+    H5Pget_external(properties, static_cast<unsigned>(k), name.size() - 1, name.data(), &offset,
+                    &size);
+    name.resize(name.find('\0'));
+    auto const file = find_file(name, places);
+    if (file.empty()) fail_source(label, name, "a file that is missing");
+    auto const bytes = fs::file_size(file, none);
+    bool const whole = size == H5F_UNLIMITED || static_cast<hsize_t>(offset) + size <= bytes;
+    if (!whole) fail_source(label, name, "a file that is too short");
+  }
+}
+
+void require_whole(hid_t dataset, fs::path const& path, std::string const& label, int depth) {
+  VOXCYCLE_REQUIRE(depth < kMostDepth, label << ": is made of datasets that are made of others, "
+                                             << kMostDepth << " deep. Store it as it is.");
+  Handle const made(H5Dget_create_plist(dataset), H5Pclose);
+  auto const layout = H5Pget_layout(made.get());
+  if (layout == H5D_CONTIGUOUS) require_external(made.get(), path, label);
+  if (layout != H5D_VIRTUAL) return;
+  std::size_t mappings = 0;
+  H5Pget_virtual_count(made.get(), &mappings);
+  // Of names with a block's number HDF5 takes as many as there are: the shape tells.
+  std::regex const numbered("%[0-9]*b");
+  for (std::size_t k = 0; k < mappings; ++k) {
+    auto const file = name_of(H5Pget_virtual_filename, made.get(), k);
+    auto const name = name_of(H5Pget_virtual_dsetname, made.get(), k);
+    if (std::regex_search(file + name, numbered)) continue;
+    require_source(file, name, path, label, depth);
+  }
+}
+
+}  // namespace
+
+void require_sources(hid_t dataset, std::string const& path, std::string const& label) {
+  auto const lock = enter();
+  require_whole(dataset, path, label, 0);
+}
+
+}  // namespace voxcycle::hdf5

@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""voxcycle conductivity on images that this test writes byte by byte: formats, phases, figures of
+layers, several images in one call, and what is refused."""
+
+import csv
+import io
+import json
+import struct
+import zipfile
+import zlib
+
+import harness
+
+LABELS = (0, 87, 182)
+VALUES = {0: 2.0, 87: 0.5, 182: 8.0}
+SHAPE = (6, 4, 5)  # page, row, column
+SERIES = 6 / (2 / 2.0 + 2 / 0.5 + 2 / 8.0)
+PARALLEL = (2 * 2.0 + 2 * 0.5 + 2 * 8.0) / 6
+PHASES = ("--phases", "0:2,87:0.5,182:8")
+
+
+def numpy_file(values, shape, kind="|u1", code="B"):
+    header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
+    header += " " * (-(11 + len(header)) % 64) + "\n"
+    return (b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode()
+            + struct.pack(f"<{len(values)}{code}", *values))
+
+
+def tiff_file(planes, rows, columns, samples=1):
+    """8 bits a sample, deflated, a strip a page."""
+    data = b"II*\0\0\0\0\0"
+    place = 4
+    for plane in planes:
+        strip = zlib.compress(bytes(plane))
+        offset = len(data)
+        data += strip + b"\0" * (len(strip) % 2)
+        tags = [(256, columns), (257, rows), (258, 8), (259, 8), (262, 1), (273, offset),
+                (277, samples), (278, rows), (279, len(strip))]
+        data = data[:place] + struct.pack("<I", len(data)) + data[place + 4:]
+        data += struct.pack("<H", len(tags))
+        data += b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in tags)
+        place = len(data)
+        data += b"\0\0\0\0"
+    return data
+
+
+def layers():
+    """Two pages of each label."""
+    return [[LABELS[page // 2]] * (SHAPE[1] * SHAPE[2]) for page in range(SHAPE[0])]
+
+
+class Conductivity(harness.Refusal):
+    def write(self, name, content):
+        path = self.scratch / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
+        return name
+
+    def layered(self, name="layers.tif"):
+        return self.write(name, tiff_file(layers(), *SHAPE[1:]))
+
+    def zipped(self, name, **arrays):
+        with zipfile.ZipFile(self.scratch / name, "w", zipfile.ZIP_DEFLATED) as archive:
+            for key, content in arrays.items():
+                archive.writestr(key + ".npy", content)
+        return name
+
+    def assert_layers(self, figures, across="x"):
+        for one in figures["axes"]:
+            exact = SERIES if one["axis"] == across else PARALLEL
+            for name in ("conductivity", "conductivity_lower", "conductivity_upper"):
+                self.assertAlmostEqual(one[name] / exact, 1, delta=2e-6, msg=name)
+            self.assertAlmostEqual(one["tortuosity_factor"], PARALLEL / exact, delta=1e-5)
+            self.assertAlmostEqual(one["tortuosity"] ** 2, PARALLEL / exact, delta=1e-5)
+            self.assertAlmostEqual(one["effective_diffusivity"], exact / 8, delta=1e-5)
+            self.assertAlmostEqual(one["formation_factor"] * exact, 8, delta=1e-4)
+            self.assertEqual(one["percolating_fraction"], 1)
+
+
+class Figures(Conductivity):
+    def test_every_format_in_one_call(self):
+        flat = [value for plane in layers() for value in plane]
+        for k in range(6):
+            self.write(f"slices/s{k + 7}.tif", tiff_file([layers()[k]], *SHAPE[1:]))
+        ones = numpy_file([1] * 8, (2, 2, 2))
+        images = [self.layered(), "slices", "slices/*.tif",
+                  self.write("a.npy", numpy_file(flat, SHAPE)),
+                  self.write("4d.npy", numpy_file(flat, (1, 1, *SHAPE))),
+                  self.write("half.npy", numpy_file(flat, SHAPE, "<f2", "e")),
+                  self.zipped("one.npz", layers=numpy_file(flat, SHAPE)),
+                  self.zipped("two.npz", a=ones, b=numpy_file(flat, SHAPE)) + ":b",
+                  self.zipped("nu.npz", a=ones, nu=numpy_file(flat, SHAPE)),
+                  self.write("l.raw", bytes(flat)) + ":6,4,5:uint8"]
+        figures = self.figures("conductivity", *images, *PHASES, "--csv", "out.csv")
+        self.assertEqual([one["image"] for one in figures["images"]], images)
+        for one in figures["images"]:
+            with self.subTest(image=one["image"]):
+                self.assertEqual(one["grid"], list(SHAPE))
+                self.assertEqual([phase["label"] for phase in one["phases"]], list(LABELS))
+                self.assertEqual([phase["value"] for phase in one["phases"]], [2, 0.5, 8])
+                self.assertAlmostEqual(sum(p["volume_fraction"] for p in one["phases"]), 1)
+                self.assert_layers(one)
+        with open(self.scratch / "out.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([(row["image"], row["axis"]) for row in rows],
+                         [(image, axis) for image in images for axis in "xyz"])
+        for row, one in zip(rows[:3], figures["images"][0]["axes"]):
+            self.assertEqual(float(row["conductivity"]), one["conductivity"])
+            self.assertEqual(row["nx"], "6")
+            self.assertEqual(row["error"], "")
+
+    def test_axes_crop_spacing_and_threshold(self):
+        image = self.layered()
+        one, = self.figures("conductivity", image, *PHASES, "--axes", "zyx", "--axis", "z,y",
+                            "--spacing", "1,1,3")["images"]
+        self.assertEqual([axis["axis"] for axis in one["axes"]], ["z", "y"])
+        self.assertEqual(one["spacing"], [1, 1, 3])
+        self.assert_layers(one, across="z")
+        one, = self.figures("conductivity", image, "--crop", "1:4,:,0:3", "--threshold", "80",
+                            "--phases", "0:4,1:1", "--axis", "x", "--png", "p")["images"]
+        self.assertEqual(one["picture"], "p/1_layers.tif.png")
+        picture = (self.scratch / one["picture"]).read_bytes()
+        self.assertEqual(struct.unpack(">II", picture[16:24]), (3 * 128, 4 * 128))
+        self.assertEqual(one["grid"], [3, 4, 3])
+        self.assertAlmostEqual(one["axes"][0]["conductivity"], 3 / (1 / 4 + 2), delta=1e-5)
+
+    def test_nothing_flows_through_a_solid_layer(self):
+        one, = self.figures("conductivity", self.layered(), "--phases", "0:2,87:0,182:8",
+                            "--csv", "out.csv")["images"]
+        x, y, z = one["axes"]
+        self.assertFalse(x["percolates"])
+        self.assertEqual((x["conductivity"], x["percolating_fraction"]), (0, 0))
+        self.assertIsNone(x["tortuosity_factor"])  # infinity is none of JSON's numbers
+        self.assertAlmostEqual(one["conducting_fraction"], 2 / 3)
+        for axis in (y, z):
+            self.assertAlmostEqual(axis["conductivity"], 20 / 6, delta=1e-5)
+            self.assertEqual(axis["percolating_fraction"], 1)
+        self.assertIn(",inf,", (self.scratch / "out.csv").read_text())
+
+    def test_solve_by_the_same_code(self):
+        image = self.layered()
+        figures = self.figures("solve", "--nu", image, *PHASES, "--conductivity")
+        for axis, (value, low) in enumerate(zip(figures["effective_conductivity"],
+                                                figures["effective_conductivity_lower"])):
+            self.assertAlmostEqual(value / (PARALLEL if axis else SERIES), 1, delta=1e-6)
+            self.assertAlmostEqual(low / (PARALLEL if axis else SERIES), 1, delta=1e-6)
+        parts = ("network", "setup", "estimate", "multigrid", "conductivity")
+        self.assertAlmostEqual(figures["seconds"], sum(figures["seconds_" + p] for p in parts))
+        labels = self.write("labels.npy", numpy_file([1, 2] * 4, (2, 2, 2)))
+        result = self.succeed("solve", "--nu", labels)
+        self.assertIn("1 (50.00 %), 2 (50.00 %) look like labels", result.err)
+        self.assertNotIn("look like", self.succeed("solve", "--nu", labels, "--phases", "self").err)
+
+
+class Refusals(Conductivity):
+    def refuse_usage(self, *arguments, expect):
+        error = self.refuse("conductivity", *arguments, "--json", "no.json", "--csv", "no.csv",
+                            expect=expect)
+        self.assertFalse((self.scratch / "no.json").exists())
+        self.assertFalse((self.scratch / "no.csv").exists())
+        return error
+
+    def status(self, *arguments):
+        return self.run_program("conductivity", *arguments).status
+
+    def test_usage(self):
+        image = self.layered()
+        cases = [
+            ((), "conductivity needs an image"),
+            ((image,), ["0 (33.33 %), 87 (33.33 %), 182 (33.33 %) look like labels",
+                        "--phases 0:VALUE,87:VALUE,182:VALUE", "--phases self"]),
+            ((image, "--phases", "0:1,87:2"), ["layers.tif: the label 182 has no value", "33.33 %"]),
+            ((image, "--phases", "0:1,87:2,182:3,4:5"), "the phase 4 does not occur"),
+            ((image, "--phases", "0,87,182"), "the phase '0' has no value"),
+            ((image, *PHASES, "--spacing", "1,0,1"), "--spacing = '1,0,1'"),
+            ((image, *PHASES, "--axis", "w"), "--axis = 'w'"),
+            ((image, *PHASES, "--axis", "x,x"), "--axis = 'x,x'"),
+            ((image, *PHASES, "--tolerance", "0"), "--tolerance"),
+            ((image, *PHASES, "--threshold", "much"), "--threshold"),
+            ((image, *PHASES, "--crop", "0:9,:,:"), ["no voxels 0 to 8 along x", "it has 6"]),
+            ((image, *PHASES, "--phase", "1:1"), "unknown option --phase"),
+            (("layers.jpg", *PHASES), ["'layers.jpg'", "FILE.tif"]),
+        ]
+        for arguments, expect in cases:
+            with self.subTest(arguments=arguments):
+                self.refuse_usage(*arguments, expect=expect)
+        self.refuse("conductivity", image, *PHASES, "--csv", image,
+                    expect="would overwrite a file that is read")
+        self.assertEqual(self.status(image), 2)
+        self.assertEqual(self.status(image, *PHASES, "--phase", "1"), 2)
+        self.assertEqual(self.status(image, *PHASES, "--axis", "w"), 2)
+
+    def test_images(self):
+        page = [0, 1] * 10
+        negative = numpy_file([-1, 2, 3, 4] * 2, (2, 2, 2), "|i1", "b")
+        nan = numpy_file([1.0, float("nan")] * 4, (2, 2, 2), "<f8", "d")
+        whole = tiff_file([page, page], 4, 5)
+        archive = (self.scratch / self.zipped("good.npz", nu=numpy_file(page, (2, 2, 5)))).read_bytes()
+        damaged = bytearray(archive)
+        damaged[archive.find(b"NUMPY") if b"NUMPY" in archive else 45] ^= 0x55
+        bad = {
+            self.write("rgb.tif", tiff_file([page * 3], 4, 5, samples=3)): "RGB",
+            self.write("cut.tif", whole[:len(whole) - 30]): "truncated",
+            self.write("ones.tif", tiff_file([[1] * 20] * 2, 4, 5)): "all 40 voxels have the value 1",
+            self.write("zero.tif", tiff_file([[0] * 20] * 2, 4, 5)): "nothing conducts",
+            self.write("neg.npy", negative): "2 negative, of 8",
+            self.write("nan.npy", nan): "4 not a number, of 8",
+            self.write("cut.npz", archive[:-5]): "zip archive",
+            self.write("bad.npz", bytes(damaged)): "bad.npz",
+            self.zipped("two.npz", a=negative, b=negative): "It holds: a, b",
+            self.write("big.npy", numpy_file([], (2048, 2048, 512))): "2^31 - 1",
+            "none.tif": "no such file",
+        }
+        result = self.run_program("conductivity", *bad, "--phases", "self", "--json", "no.json")
+        self.assertEqual(result.status, 1)
+        self.assertFalse((self.scratch / "no.json").exists())
+        errors = [line for line in result.err.splitlines() if "[error]" in line]
+        self.assertIn("none of the 11 images could be solved. Nothing is written.", errors.pop())
+        for (image, expect), error in zip(bad.items(), errors, strict=True):
+            self.assertIn(image, error)
+            self.assertIn(expect, error)
+        self.refuse_usage("cut.tif", "--phases", "self", expect="truncated")
+
+    def test_one_bad_image_of_several(self):
+        image = self.layered()
+        result = self.run_program("conductivity", "none.tif", image, *PHASES, "--json", "out.json",
+                                  "--csv", "out.csv")
+        self.assertEqual(result.status, 1)
+        self.assertIn("none.tif: there is no such file", result.err)
+        self.assertIn("1 image of 2 could not be solved", result.err)
+        bad, good = json.loads((self.scratch / "out.json").read_text())["images"]
+        self.assertIn("no such file", bad["error"])
+        self.assert_layers(good)
+        rows = list(csv.DictReader(io.StringIO((self.scratch / "out.csv").read_text())))
+        self.assertEqual([row["axis"] for row in rows], ["", "x", "y", "z"])
+        self.assertIn("no such file", rows[0]["error"])
+
+    def test_a_full_standard_output_is_a_failure(self):
+        with open("/dev/full", "w") as full:
+            status = harness.subprocess.run([harness.BINARY, "info"], stdout=full, check=False,
+                                            env={**harness.os.environ, **harness.ENVIRONMENT},
+                                            stderr=harness.subprocess.DEVNULL).returncode
+        self.assertEqual(status, 1)
+
+
+if __name__ == "__main__":
+    harness.main()
