@@ -57,6 +57,7 @@ int export_model(Invocation const& call) {
   Model const& model = *loaded;
   ExportOptions options{.boundary = model.boundary,
                         .source = model.source,
+                        .has_unit = model.has_unit,
                         .smoothing = smoothing_steps(steps_of_levels(model.options)),
                         .levels = {},
                         .network = model.name,

@@ -121,6 +121,9 @@ std::vector<ConfigKey> all_config_keys() {
       {"data.file", family.file.location,
        "file: PATH:/dataset of HDF5 arrays [samples, nx, ny, nz]; the last data.held_out_samples "
        "are held out"},
+      {"data.floor", text(family.file.floor),
+       "file: smaller values are raised to it, 0 to 1e30 in the arrays' unit; with 0, voxels of 0 "
+       "are refused. solve --model shows them to the network as 1e-4 of the smallest other value"},
       {"data.seed", text(data.seed), "seed of the samples, >= 0"},
       {"data.more", "",
        "more shard directories mixed into training as DIRECTORY:WEIGHT, ...; samples are drawn "

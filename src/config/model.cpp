@@ -73,7 +73,9 @@ std::shared_ptr<Model> load_model(std::string const& checkpoint) {
     model->options = network_options(config);
     model->boundary = boundary_of(config);
     model->source = source_of(config);
-    model->has_unit = make_family(family_options(config))->has_unit();
+    bool const by_source = !model->source.varies() && model->source.value != 0.0 &&
+                           model->boundary.has_different_values();
+    model->has_unit = by_source || make_family(family_options(config))->has_unit();
     model->precision = parse_precision("train.precision", config.text("train.precision"));
     model->grids = level_grids(config);
     model->training = config.fingerprint().text();

@@ -179,7 +179,9 @@ FamilyOptions family_options(Config const& config) {
           .omega_range = config.real("data.omega_range", 1e-6, 100.0),
           .grf = grf_options(config),
           .inclusions = inclusion_options(config),
-          .file = {.location = config.text("data.file"), .open = open_voxel_file}};
+          .file = {.location = config.text("data.file"),
+                   .open = open_voxel_file,
+                   .floor = config.real("data.floor", 0.0, 1e30)}};
 }
 
 Boundary boundary_of(Config const& config) {

@@ -100,6 +100,8 @@ std::string export_network(Network const& network, ExportOptions const& options)
                       {"datum", datum_of(options.boundary)},
                       {"faces", dirichlet_faces(options.boundary)},
                       {"source_rms", double{source_rms}},
+                      {"has_unit", options.has_unit},
+                      {"linear", !sampled && options.source.value != 0.0},
                       {"network_description", options.network},
                       {"weights", options.weights},
                       {"version", options.version},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -28,7 +29,11 @@ class File : public CoefficientFamily {
     VOXCYCLE_REQUIRE(options_.open, "file: nothing was given that opens the arrays.");
   }
 
-  std::string signature() const override { return "file(" + options_.location + ")"; }
+  std::string signature() const override {
+    std::string const floor =
+        options_.floor > 0.0 ? ", floor=" + shortest_text(options_.floor) : "";
+    return "file(" + options_.location + floor + ")";
+  }
   std::optional<std::int64_t> sample_count() const override { return arrays().samples; }
   bool has_unit() const override { return true; }
   std::int64_t parameter_count() const override { return 1; }
@@ -59,19 +64,26 @@ class File : public CoefficientFamily {
   mutable VoxelArrays arrays_;
 };
 
+/// Raises values from 0 on to `floor`.
 /// @param first  plane along x that the values begin with
-void require_sound(std::vector<float> const& values, Grid3 const& grid, std::int64_t first,
-                   double row, std::string const& location) {
+void make_sound(std::vector<float>& values, Grid3 const& grid, std::int64_t first, double row,
+                FileOptions const& options) {
+  auto const floor = static_cast<float>(options.floor);
   for (std::size_t k = 0; k < values.size(); ++k) {
+    if (values[k] >= 0) values[k] = std::max(values[k], floor);
     if (values[k] > 0 && std::isfinite(values[k])) continue;
     auto const place = static_cast<std::int64_t>(k);
     auto const [nx, ny, nz] = grid.voxels;
     static_cast<void>(nx);
-    VOXCYCLE_REQUIRE(false, location << ": sample " << row << " is " << values[k] << " at voxel ("
-                                     << first + place / (ny * nz) << ", " << place / nz % ny << ", "
-                                     << place % nz
-                                     << ") in float32 (the equation needs a positive and finite "
-                                        "coefficient). Correct the array.");
+    VOXCYCLE_REQUIRE(false, options.location
+                                << ": sample " << row << " is " << values[k] << " at voxel ("
+                                << first + place / (ny * nz) << ", " << place / nz % ny << ", "
+                                << place % nz
+                                << ") in float32 (the equation needs a positive and finite "
+                                   "coefficient). "
+                                << (values[k] == 0 ? "Set data.floor to what voxels of 0 "
+                                                     "are to be taken as."
+                                                   : "Correct the array."));
   }
 }
 
@@ -89,11 +101,11 @@ void File::evaluate(std::span<double const> omega, Grid3 const& grid, std::span<
       std::max(std::int64_t{1}, options_.slab_voxels / (block * block * block * plane));
   for (std::int64_t x = 0; x < grid.voxels[0]; x += maximum) {
     std::int64_t const planes = std::min(maximum, grid.voxels[0] - x);
-    auto const values = arrays().read(index, x * block, planes * block);
+    auto values = arrays().read(index, x * block, planes * block);
     VOXCYCLE_REQUIRE(std::ssize(values) == planes * block * fine.voxels[1] * fine.voxels[2],
                      options_.location << ": " << values.size() << " values do not fit "
                                        << planes * block << " planes of " << fine.name() << '.');
-    require_sound(values, fine, x * block, omega[0], options_.location);
+    make_sound(values, fine, x * block, omega[0], options_);
     block_means::average(values.data(), block, {planes, grid.voxels[1], grid.voxels[2]},
                          nu.data() + x * plane);
   }

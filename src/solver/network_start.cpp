@@ -42,14 +42,6 @@ double longest_edge(Grid3 const& grid) {
   return *std::max_element(grid.lengths.begin(), grid.lengths.end());
 }
 
-/// Whether nu has a unit that the network knows: of the family, or by a source of one value beside
-/// unequal ones on the boundary.
-bool has_unit(Model const& model) {
-  bool const by_source =
-      !model.source.varies() && model.source.value != 0.0 && model.boundary.has_different_values();
-  return by_source || model.has_unit;
-}
-
 at::ScalarType usual_precision(Model const& model, at::Device device) {
   bool const has_16_bits = model.precision == at::kBFloat16 || model.precision == at::kHalf;
   if (device.is_cuda() && has_16_bits) {
@@ -65,7 +57,6 @@ NetworkStart::NetworkStart(std::shared_ptr<Model> model, at::Device device,
                            std::optional<at::ScalarType> precision)
     : model_(std::move(model)),
       device_(device),
-      has_unit_(has_unit(*model_)),
       precision_(precision.value_or(usual_precision(*model_, device))),
       comm_(make_self_communicator()) {
   VOXCYCLE_REQUIRE(precision_ != at::kDouble,
@@ -124,7 +115,7 @@ at::Tensor NetworkStart::operator()(Equation const& e) const {
     return block == 1 ? field : at::avg_pool3d(field, {block, block, block});
   };
   at::Tensor const positive = without_zeros(e.nu);
-  double const unit = has_unit_ ? 1.0 : unit_of(positive);
+  double const unit = model_->has_unit ? 1.0 : unit_of(positive);
   auto [f, gain] = seen_source(e, unit);
   if (f.defined()) f = coarsened(f);
   at::Tensor const nu = coarsened((unit == 1.0 ? positive : positive / unit).to(at::kFloat));

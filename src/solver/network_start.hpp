@@ -46,7 +46,6 @@ class NetworkStart {
 
   std::shared_ptr<Model> model_;
   at::Device device_;
-  bool has_unit_;
   at::ScalarType precision_;
   std::unique_ptr<Communicator> comm_;
 };

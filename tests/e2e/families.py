@@ -162,6 +162,19 @@ class File(Families):
         self.assertNotEqual(result.status, 0)
         self.assertRegex(result.err, r"holds other data \(its sample [678] is not number [678] of")
 
+    def test_voxels_of_zero_are_trained_on_with_a_floor(self):
+        self.succeed("generate", "--config", "small.cfg")
+        path = self.scratch / self.source
+        source = bytearray(path.read_bytes())
+        for at in (self.places("train")[0], self.places("held_out")[0]):
+            source[at + 512:at + 4096] = bytes(4096 - 512)
+        path.write_bytes(source)
+        shutil.rmtree(self.scratch / "data")
+        self.own_config()
+        self.refuse(["is 0 at voxel", "Set data.floor"])
+        self.own_config({"data.floor": "1e-4"})
+        self.run_job()
+
     def test_samples_made_on_the_fly_are_not_those_held_out(self):
         fly = ("--data.on_the_fly", "yes")
         self.own_config({"data.train_samples": "18", "data.file": "some.h5:/nu"})

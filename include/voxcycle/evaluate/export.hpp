@@ -18,6 +18,7 @@ namespace voxcycle {
 struct ExportOptions {
   Boundary boundary;                 ///< that the network was made for
   Source source;                     ///< sampled: the model takes f, too
+  bool has_unit = false;             ///< of nu: see Model
   ChebyshevSteps smoothing;          ///< of the solution of every level; empty: none
   std::vector<std::int64_t> levels;  ///< voxels an axis, those of cycle.levels
   std::string network;               ///< name and sizes, for people
@@ -33,12 +34,13 @@ struct ExportOptions {
 ///     u = model(nu)  or, with a sampled source,  u = model(nu, f)
 ///
 /// nu (not its logarithm) and f: [B, 1, nx, ny, nz], float32 or float64, nu > 0, f as it stands in
-/// the equation; u: [B, 1, nx+1, ny+1, nz+1], float32 (float64 where the boundary has a datum, see
-/// datum_of), with exact Dirichlet values. It raises torch.jit.Error for other shapes, for grids
-/// that the network does not fit and for nu that is not positive and finite. Parameters keep their
-/// names in the checkpoint, after "network.". Attributes: levels, datum, faces, boundary, source,
-/// source_rms (f is divided by it), network_description, weights, version, config_hash (see
-/// text_hash). The same stand in the extra file metadata.json, and config in config.txt.
+/// the equation, both in any unit as solve takes them (see Model::has_unit); u: [B, 1, nx+1, ny+1,
+/// nz+1], float32 (float64 where the boundary has a datum, see datum_of), with exact Dirichlet
+/// values. It raises torch.jit.Error for other shapes, for grids that the network does not fit and
+/// for nu that is not positive and finite. Parameters keep their names in the checkpoint, after
+/// "network.". Attributes: levels, datum, faces, boundary, source, source_rms (f is divided by it),
+/// network_description, weights, version, config_hash (see text_hash). The same stand in the extra
+/// file metadata.json, and config in config.txt.
 /// @return the archive's bytes
 std::string export_network(Network const& network, ExportOptions const& options);
 

@@ -63,6 +63,8 @@ struct InclusionOptions {
 struct FileOptions {
   std::string location;  ///< handed to `open`, e.g. "fields.h5:/nu"; names the family, too
   Callback<VoxelArrays(std::string const& location)> open;  ///< called when first needed
+  /// What smaller values, 0 among them, are raised to, in the arrays' unit; 0 refuses zeros.
+  double floor = 0.0;
   /// Of an array's voxels, so many are in memory at a time (64 MiB), or one plane of blocks.
   std::int64_t slab_voxels = std::int64_t{1} << 24;
 

@@ -23,7 +23,9 @@ struct Model {
   NetworkOptions options;  ///< of the network
   Boundary boundary;
   Source source;
-  bool has_unit = false;                  ///< of nu: see CoefficientFamily
+  /// Whether nu has a unit that the network knows: of the family (see CoefficientFamily), or by a
+  /// source of one value beside unequal ones on the boundary.
+  bool has_unit = false;
   at::ScalarType precision = at::kFloat;  ///< of convolutions and activations in training
   std::vector<Grid3> grids;               ///< of the training, coarsest first
   std::string training;                   ///< all that its weights depend on, a line per key

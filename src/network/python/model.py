@@ -17,22 +17,34 @@ class Model(Module):
     datum: float
     faces: List[Tuple[int, int, float]]  # axis, side, Dirichlet value; the last wins on edges
     source_rms: float
+    has_unit: bool  # nu as it stands is what the network knows
+    linear: bool  # u is proportional to a source of one value
 
     def require_field(self, x: Tensor, name: str) -> None:
         assert x.dim() == 5 and x.size(1) == 1 and torch.is_floating_point(x), ("{} has shape {}, "
             "expected [B, 1, nx, ny, nz] of float32 or float64.").format(name, x.shape)
 
-    def log_of(self, nu: Tensor) -> Tensor:
+    def values_of(self, nu: Tensor) -> Tensor:
         self.require_field(nu, "nu")
         self.network.require_fits(nu.size(2), nu.size(3), nu.size(4))
         values = nu.float()
         assert bool(((values > 0) & torch.isfinite(values)).all()), ("nu has values that are not "
             "positive and finite (pass nu, not its logarithm).")
-        return torch.log(values)
+        return values
 
-    def u_of(self, x: Tensor) -> Tensor:
+    def unit_of(self, nu: Tensor) -> Tensor:
+        """What to divide each sample's nu and f by, a power of two, as networks know nu around 1;
+        1 where 1 is among the values. [B, 1, 1, 1, 1]"""
+        axes = [1, 2, 3, 4]
+        one = torch.ones_like(nu[:, :, :1, :1, :1])
+        if self.has_unit:
+            return one
+        around_1 = (nu.amin(axes, keepdim=True) <= 1) & (nu.amax(axes, keepdim=True) >= 1)
+        exponent = torch.round(torch.log2(nu.double()).mean(axes, keepdim=True))
+        return torch.where(around_1, one, torch.exp2(exponent).float())
+
+    def with_datum(self, u: Tensor) -> Tensor:
         """The network's u is measured from the datum; float64 where there is one."""
-        u = self.network.forward(x)
         if self.datum == 0.:
             return u
         u = u.double() + self.datum
@@ -43,13 +55,18 @@ class Model(Module):
 
 class ModelOfNu(Model):
     def forward(self, nu: Tensor) -> Tensor:
-        return self.u_of(self.log_of(nu))
+        values = self.values_of(nu)
+        unit = self.unit_of(values)
+        u = self.network.forward(torch.log(values / unit))
+        return self.with_datum(u / unit if self.linear else u)
 
 
 class ModelOfNuAndF(Model):
     def forward(self, nu: Tensor, f: Tensor) -> Tensor:
-        log_nu = self.log_of(nu)
+        values = self.values_of(nu)
+        unit = self.unit_of(values)
         self.require_field(f, "f")
         assert f.shape == nu.shape, "f has shape {}, nu {}: they must be equal.".format(
             f.shape, nu.shape)
-        return self.u_of(torch.cat([log_nu, f.float() / self.source_rms], 1))
+        x = torch.cat([torch.log(values / unit), f.float() / unit / self.source_rms], 1)
+        return self.with_datum(self.network.forward(x))

@@ -123,6 +123,24 @@ TEST(File, RefusesValuesThatAreNoCoefficientAndNamesTheirPlace) {
   }
 }
 
+TEST(File, FloorRaisesZerosBeforeBlocksAreAveraged) {
+  auto options = options_of([](std::int64_t, std::vector<float>& all) {
+    for (auto& x : all) x = x < 40.0F ? 0.0F : 1.0F;
+  });
+  EXPECT_THAT([&] { evaluate(*make_family(options), {0.0}, kFine); },
+              ThrowsMessage<Error>(HasSubstr("Set data.floor")));
+  options.file.floor = 0.25;
+  auto const family = make_family(options);
+  EXPECT_EQ(family->signature(), "file(mine.h5:/nu, floor=0.25)") << "shards of other floors";
+  auto const fine = evaluate(*family, {0.0}, kFine);
+  for (std::int64_t k = 0; k < kFine.voxel_count(); ++k) {
+    float const given = value(0, k / 48, k / 8 % 6, k % 8);
+    EXPECT_EQ(fine[static_cast<std::size_t>(k)], given < 40.0F ? 0.25F : 1.0F);
+  }
+  auto const means = evaluate(*family, {0.0}, Grid3{{2, 3, 4}, {1, 1, 1}});
+  EXPECT_EQ(means[0], 0.4375F) << "six of eight are below";
+}
+
 TEST(File, IsNotOpenedBeforeItIsNeeded) {
   int opened = 0;
   auto const family = make_family(options_of({}, &opened));
