@@ -173,7 +173,7 @@ class File(Families):
         self.own_config()
         self.refuse(["is 0 at voxel", "Set data.floor"])
         self.own_config({"data.floor": "1e-4"})
-        self.run_job()
+        self.run_job(learns=False)  # at that contrast 40 steps are too few
 
     def test_samples_made_on_the_fly_are_not_those_held_out(self):
         fly = ("--data.on_the_fly", "yes")

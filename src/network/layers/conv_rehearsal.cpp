@@ -58,12 +58,6 @@ std::int64_t transposed_by_onednn(Geometry const& g, at::Tensor const& x, at::Te
           rounded_up(other.size(1), 16) * voxels_of(other));
 }
 
-/// oneDNN's gradient of float32 weights: features and gradients with channels in blocks of 16.
-std::int64_t blocked_by_onednn(at::Tensor const& x, at::Tensor const& y) {
-  return x.element_size() * x.size(0) *
-         (rounded_up(x.size(1), 16) * voxels_of(x) + rounded_up(y.size(1), 16) * voxels_of(y));
-}
-
 /// Workspaces of cuDNN count among those of all libraries.
 bool is_double_on_cpu(at::Tensor const& x) {
   return !is_on_gpu(x) && x.scalar_type() == at::kDouble;
@@ -101,8 +95,6 @@ at::Tensor weight_gradient(Geometry const& g, at::Tensor const& gradient, at::Te
     loop_workspace(g, x, gradient);
   } else if (!is_on_gpu(x) && x.scalar_type() == at::kBFloat16) {
     workspace(x, transposed_by_onednn(g, x, gradient));
-  } else if (!is_on_gpu(x)) {
-    workspace(x, blocked_by_onednn(x, gradient));
   }
   return dw;
 }
