@@ -67,7 +67,8 @@ ReportInput report_input(Config const& config, CheckpointHeader const& header,
        format_seconds(header.seconds) + (header.finished ? "" : " up to these weights")},
       {"held-out samples", std::to_string(evaluation.samples.size()) + " of " + samples.family +
                                " at " + evaluation.grid + ", network in " + evaluation.precision +
-                               ", references by multigrid-preconditioned conjugate gradients to " +
+                               ", references by " + samples.reference_solver +
+                               "-preconditioned conjugate gradients to " +
                                format("%g", samples.reference_tolerance)},
       {"program",
        std::string("voxcycle ") + build_info::version + ", commit " + build_info::commit},

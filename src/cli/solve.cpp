@@ -155,6 +155,10 @@ Scheme scheme_of(Invocation const& call) {
   return choose<Scheme>("--scheme", text_of(call, "scheme", "q1"), scheme_words());
 }
 
+SolveMethod method_of(Invocation const& call) {
+  return choose("--solver", text_of(call, "solver", "multigrid"), solve_method_words());
+}
+
 SolverOptions solver_options(Invocation const& call) {
   SolverOptions options;
   if (call.has("precision")) {
@@ -173,6 +177,7 @@ SolverOptions solver_options(Invocation const& call) {
                    "--iterations " << maximum << " is no whole number.");
   options.max_iterations = static_cast<int>(maximum);
   options.scheme = scheme_of(call);
+  options.method = method_of(call);
   if (call.has("fill")) {
     constexpr double any = std::numeric_limits<double>::max();
     options.fill = parse_real("--fill", call.flags.at("fill"), -any, any);
@@ -211,6 +216,12 @@ void require_usage(Invocation const& call) {
   VOXCYCLE_REQUIRE(!has_model || scheme_of(call) == Scheme::q1,
                    "--model is of no use for --scheme finite_volume: networks solve the equations "
                    "of trilinear elements (q1). Leave one out.");
+  for (std::string const flag : {"model", "certify", "conductivity"}) {
+    VOXCYCLE_REQUIRE(method_of(call) == SolveMethod::multigrid || !call.has(flag.c_str()) ||
+                         call.flags.at(flag) == "none",
+                     "--" << flag << " is of no use for --solver fft, which solves from the lift "
+                          << "alone. Leave one out.");
+  }
   VOXCYCLE_REQUIRE(call.has("out") || !call.has("with-nu"),
                    "--with-nu adds to the file of --out. Add --out.");
   VOXCYCLE_REQUIRE(!call.has("certify") || !call.has("compare"),
@@ -298,6 +309,7 @@ int solve(Invocation const& call) {
 
   SolveReport report{
       .nu = location,
+      .solver = to_string(options.method),
       .model = model_file(call),
       .network = solver.model(),
       .boundary = to_string(solver.boundary()),
@@ -358,6 +370,9 @@ Command solve_command() {
            {"scheme", "KIND",
             "q1: trilinear elements, u on nodes (default); finite_volume: seven points, u in "
             "voxels"},
+           {"solver", "KIND",
+            "what conjugate gradients are preconditioned by: multigrid (default); fft, a second, "
+            "independent way, for q1 and nu > 0 on CPUs"},
            {"fill", "VALUE", "u where nu is 0 all around (default: nan)"},
            {"bc", "A,B,...", "faces x-, x+, y-, y+, z-, z+: a value or flux (or problem.boundary)"},
            {"certify", "",

@@ -105,7 +105,7 @@ std::string solve_text(SolveReport const& report) {
     text += line("spread", format_percent(*s.start.spread) +
                                " of the mean's size (standard deviation over the members)");
   }
-  text += line("setup", format_seconds(s.seconds.setup) + " (multigrid)");
+  text += line("setup", format_seconds(s.seconds.setup) + " (" + report.solver + ")");
   text += line("estimate", format_seconds(s.seconds.estimate));
   if (s.bounds) {
     char const* const of = s.start.from_network ? "of the network's solution"
@@ -154,6 +154,7 @@ std::string solve_json(SolveReport const& report) {
       {"empty_voxels", s.empty.voxels},
       {"dropped_voxels", s.empty.dropped_voxels},
       {"dropped_bodies", s.empty.dropped_bodies},
+      {"solver", report.solver},
       {"model", report.model},
       {"tolerance", report.tolerance},
       {"converged", s.converged},
@@ -165,7 +166,7 @@ std::string solve_json(SolveReport const& report) {
       {"seconds_network", s.seconds.network},
       {"seconds_setup", s.seconds.setup},
       {"seconds_estimate", s.seconds.estimate},
-      {"seconds_multigrid", s.seconds.multigrid},
+      {"seconds_" + report.solver, s.seconds.multigrid},
       {"flow_into_faces", s.flows.into},
       {"source", s.flows.source},
       {"imbalance", s.flows.imbalance()},

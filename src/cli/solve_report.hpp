@@ -15,6 +15,7 @@ namespace voxcycle {
 
 struct SolveReport {
   std::string nu;       ///< where the coefficient lies
+  std::string solver;   ///< as to_string(SolveMethod)
   std::string model;    ///< "none", or the checkpoint
   std::string network;  ///< its name and sizes
   std::string boundary;

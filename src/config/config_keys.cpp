@@ -148,6 +148,9 @@ std::vector<ConfigKey> all_config_keys() {
       {"data.train_references", word_of(kYesNo, data.train_references),
        "whether training samples get reference solutions, too (yes, no): loss supervised needs "
        "them"},
+      {"data.reference", to_string(data.reference),
+       "solver of reference solutions: multigrid; fft, a second, independent way on CPUs, slow at "
+       "high contrast"},
       {"data.reference_tolerance", text(data.reference_tolerance),
        "relative residual of reference solutions"},
 
@@ -328,10 +331,10 @@ std::map<std::string, std::string> defaults_of_network(std::string const& name) 
 
 bool is_fingerprint_key(std::string const& name) {
   constexpr std::array places{
-      "run.threads",        "run.memory_limit",      "data.on_the_fly",
-      "data.workers",       "run.directory",         "data.directory",
-      "data.shard_samples", "data.train_references", "train.checkpoint_seconds",
-      "train.keep_stages",  "train.recompute",       "run.graph"};
+      "run.threads",    "run.memory_limit",         "data.on_the_fly",    "data.workers",
+      "run.directory",  "data.directory",           "data.shard_samples", "data.train_references",
+      "data.reference", "train.checkpoint_seconds", "train.keep_stages",  "train.recompute",
+      "run.graph"};
   // What cycle.batch_is says stands in cycle.batch then: with_global_batches.
   return !name.starts_with("ablate.") && !name.starts_with("ensemble.") &&
          !name.starts_with("log.") && name != "cycle.batch_is" &&

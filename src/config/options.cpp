@@ -162,6 +162,7 @@ DatasetOptions dataset_options(Config const& config) {
           .shard_samples = config.integers("data.shard_samples", 1),
           .on_the_fly = yes_or_no(config, "data.on_the_fly"),
           .train_references = yes_or_no(config, "data.train_references"),
+          .reference = choose(config, "data.reference", solve_method_words()),
           .reference_tolerance = config.real("data.reference_tolerance", 1e-13, 1e-2)};
 }
 

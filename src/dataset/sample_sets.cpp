@@ -42,7 +42,10 @@ ShardInfo problem_info(DatasetOptions const& options, std::string const& split, 
   info.source = to_string(options.source);
   info.has_source = options.source.varies();
   info.has_reference = split == "held_out" || options.train_references;
-  if (info.has_reference) info.reference_tolerance = options.reference_tolerance;
+  if (info.has_reference) {
+    info.reference_solver = to_string(options.reference);
+    info.reference_tolerance = options.reference_tolerance;
+  }
   return info;
 }
 

@@ -86,6 +86,7 @@ void write_info(hdf5::File& file, ShardInfo const& info) {
   file.write_attribute<std::int64_t>("samples", std::array{info.samples});
   if (info.has_reference) {
     file.write_attribute<double>("reference_tolerance", std::array{info.reference_tolerance});
+    file.write_attribute("reference_solver", info.reference_solver);
   }
 }
 
@@ -112,6 +113,12 @@ ShardInfo read_info(hdf5::File const& file) {
   info.has_reference = file.has("u_ref");
   if (info.has_reference && file.has_attribute("reference_tolerance")) {
     info.reference_tolerance = file.read_attribute<double>("reference_tolerance", 1)[0];
+  }
+  if (file.has_attribute("reference_solver")) {
+    info.reference_solver = file.read_text_attribute("reference_solver");
+  }
+  if (file.has_attribute("reference_difference")) {
+    info.reference_difference = file.read_attribute<double>("reference_difference", 1)[0];
   }
   return info;
 }
@@ -157,6 +164,10 @@ void write_shard(std::string const& path, ShardInfo const& info,
       if (info.has_source) f.write_row<float>(local, made.f);
       if (info.has_reference) u_ref.write_row<double>(local, made.u_ref);
       sums.write_row<std::uint32_t>(local, checksums(made));
+      if (local == 0 && made.reference_difference) {
+        file.write_attribute<double>("reference_difference",
+                                     std::array{*made.reference_difference});
+      }
     }
     file.close();
   });

@@ -112,6 +112,10 @@ ShardList::ShardList(std::string const& directory) {
     require_same_set(list->info, info, path);
     auto& loosest = list->info.reference_tolerance;
     loosest = std::max(loosest, info.reference_tolerance);
+    auto& solvers = list->info.reference_solver;
+    if (solvers.find(info.reference_solver) == std::string::npos) {
+      solvers += "- or " + info.reference_solver;
+    }
     VOXCYCLE_REQUIRE(info.first_index == samples,
                      path << ": begins at sample " << info.first_index << ", but the shards before "
                           << "it end at " << samples << ". Remove the set and generate it again.");

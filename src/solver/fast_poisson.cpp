@@ -114,7 +114,8 @@ at::Tensor FastPoisson::solve(at::Tensor const& r) const {
     remove_mean(load);
   }
   // Each x-plane along z and y, each y-plane along x and back, each x-plane back: a plan always
-  // runs on one thread, so the bits do not depend on how many share the planes.
+  // runs on one thread (not FFTW's own ones, which plan by their number), so the bits do not
+  // depend on how many share the planes.
   at::Tensor modes = at::empty({ax.count * plane}, r.options());
   auto* const values = modes.mutable_data_ptr<double>();
   auto const* const in = load.const_data_ptr<double>();
@@ -141,17 +142,23 @@ at::Tensor FastPoisson::solve(at::Tensor const& r) const {
   return z;
 }
 
+Preconditioner fft_preconditioner(Problem const& problem, at::Tensor const& nu,
+                                  FastPoisson const& fast) {
+  at::NoGradGuard const no_grad;
+  VOXCYCLE_REQUIRE(nu.min().item<double>() > 0.0,
+                   "nu is not positive in every voxel, and the solver fft needs an equation on "
+                   "every node. Take the solver multigrid.");
+  // Nodal mean of nu, as a quotient of two loads.
+  at::Tensor const nodal =
+      load_of_source(nu.contiguous(), problem.grid).div_(load_of_source(1.0, problem.grid));
+  at::Tensor const scale = nodal.rsqrt_();
+  return [&fast, scale](at::Tensor const& r) { return fast.solve(r.mul(scale)).mul_(scale); };
+}
+
 SolveResult solve_fft_pcg(Problem const& problem, at::Tensor const& nu, FastPoisson const& fast,
                           SolveOptions const& options, std::optional<at::Tensor> const& b,
                           std::optional<at::Tensor> const& start) {
-  at::NoGradGuard const no_grad;
-  // Nodal mean of nu, as a quotient of two loads.
-  at::Tensor const voxels = nu.contiguous();
-  at::Tensor const nodal =
-      load_of_source(voxels, problem.grid).div_(load_of_source(1.0, problem.grid));
-  at::Tensor const scale = nodal.rsqrt_();
-  auto precondition = [&](at::Tensor const& r) { return fast.solve(r.mul(scale)).mul_(scale); };
-  return solve_pcg(problem, voxels, precondition, options, b, start);
+  return solve_pcg(problem, nu, fft_preconditioner(problem, nu, fast), options, b, start);
 }
 
 }  // namespace voxcycle

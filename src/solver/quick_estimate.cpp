@@ -12,7 +12,8 @@
 namespace voxcycle {
 
 double quick_error_estimate(Problem const& problem, at::Tensor const& nu, at::Tensor const& u,
-                            Multigrid const& multigrid, std::optional<at::Tensor> const& b) {
+                            Preconditioner const& precondition,
+                            std::optional<at::Tensor> const& b) {
   at::NoGradGuard const no_grad;
   at::Tensor const voxels = nu.contiguous();
   System const system(problem, voxels, b);
@@ -20,7 +21,7 @@ double quick_error_estimate(Problem const& problem, at::Tensor const& nu, at::Te
   system.require_fits("u", field, system.lifted());
   double const square = 2.0 * system.energy(field);
   at::Tensor const r = system.residual(field);
-  double const squared_error = field_dot(r, multigrid.cycle(r));
+  double const squared_error = field_dot(r, precondition(r));
   if (squared_error <= 0.0) return 0.0;  // by rounding
   double const estimate = std::sqrt(squared_error / square);
   return std::isnan(estimate) ? std::numeric_limits<double>::infinity() : estimate;

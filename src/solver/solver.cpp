@@ -6,9 +6,11 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/memory.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/core/timer.hpp"
 #include "voxcycle/poisson/boundary.hpp"
 #include "voxcycle/poisson/energy.hpp"
 #include "voxcycle/solver/error_estimate.hpp"
+#include "voxcycle/solver/fast_poisson.hpp"
 #include "voxcycle/solver/member_spread.hpp"
 #include "voxcycle/solver/multigrid_pcg.hpp"
 #include "voxcycle/solver/quick_estimate.hpp"
@@ -56,8 +58,9 @@ struct Solver::Impl {
   at::Tensor predicted(Equation const& e, SolveStart& s) const;
   std::optional<at::Tensor> start(Equation const& e, Solution& s) const;
   void certify(Equation const& e, Multigrid const& cycle, at::Tensor const& u, Solution& s) const;
-  void solve(Equation const& e, Multigrid const& cycle, std::optional<at::Tensor> from,
+  void solve(Equation const& e, Preconditioner const& precondition, std::optional<at::Tensor> from,
              Solution& s) const;
+  void solve_by_fft(Equation const& e, Solution& s) const;
   enum class Task { solve, certify };
   Solution run(Task task, Equation const& given) const;
   void finish(Equation const& e, Solution& s) const;
@@ -81,6 +84,10 @@ Solver::Impl::Impl(SolverOptions options_in) : options(std::move(options_in)) {
   VOXCYCLE_REQUIRE(options.scheme == Scheme::q1 || options.model == nullptr,
                    "networks solve the equations of trilinear elements, not those of finite "
                    "volumes. Leave out the model, or take the scheme q1.");
+  require_can_solve(options.method, options.scheme, options.device);
+  VOXCYCLE_REQUIRE(options.method == SolveMethod::multigrid || options.model == nullptr,
+                   "the solver fft starts from the lift, without a network. Leave out the model, "
+                   "or take the solver multigrid.");
   Boundary usual;
   VOXCYCLE_REQUIRE(options.model != nullptr || options.more_members.empty(),
                    "members without a model have no mean. Give the first one as the model.");
@@ -164,12 +171,11 @@ void Solver::Impl::certify(Equation const& e, Multigrid const& cycle, at::Tensor
   s.u = u;
 }
 
-void Solver::Impl::solve(Equation const& e, Multigrid const& cycle, std::optional<at::Tensor> from,
-                         Solution& s) const {
+void Solver::Impl::solve(Equation const& e, Preconditioner const& precondition,
+                         std::optional<at::Tensor> from, Solution& s) const {
   DeviceTimer timer(e.nu.device().index());
   // By Ritz, |u - u*|_K^2 is twice the difference of the energies,
   double const of_start = from ? shifted_energy(e, *from) : 0.0;
-  auto const precondition = [&](at::Tensor const& r) { return cycle.cycle(r); };
   auto const solved =
       solve_pcg(e.problem, e.nu, precondition, {options.tolerance, options.max_iterations}, e.b,
                 std::exchange(from, std::nullopt));
@@ -180,7 +186,7 @@ void Solver::Impl::solve(Equation const& e, Multigrid const& cycle, std::optiona
   s.converged = solved.converged;
   s.error_bound = solved.error_bound;
   timer.restart();
-  s.error_estimate = quick_error_estimate(e.problem, e.nu, s.u, cycle, e.b);
+  s.error_estimate = quick_error_estimate(e.problem, e.nu, s.u, precondition, e.b);
   if (s.start.from_network) {
     double const square =
         2.0 * energy_and_gradient(from_datum(s.u, boundary), e.nu, s.grid).energy.item<double>();
@@ -189,6 +195,14 @@ void Solver::Impl::solve(Equation const& e, Multigrid const& cycle, std::optiona
     s.start.error_estimate = std::hypot(std::sqrt(2.0 * gap / square), s.error_estimate);
   }
   s.seconds.estimate += timer.seconds();
+}
+
+void Solver::Impl::solve_by_fft(Equation const& e, Solution& s) const {
+  Timer const timer;
+  FastPoisson const fast(e.problem);
+  auto const precondition = fft_preconditioner(e.problem, e.nu, fast);
+  s.seconds.setup = timer.seconds();
+  solve(e, precondition, {}, s);
 }
 
 Equation on_device(Equation e, at::Device device) {
@@ -207,6 +221,11 @@ Solution Solver::Impl::run(Task task, Equation const& given) const {
   s.empty = e.empty;
   std::optional<at::Tensor> from = start(e, s);
   if (!from && task == Task::certify) from = lifted(e);
+  if (options.method == SolveMethod::fft) {
+    solve_by_fft(e, s);
+    finish(given, s);
+    return s;
+  }
   fit_float32(e.nu, e.b);
   if (from) s.start.relative_residual = relative_residual(e.problem, e.nu, *from, e.b);
   {
@@ -220,7 +239,8 @@ Solution Solver::Impl::run(Task task, Equation const& given) const {
     if (task == Task::certify) {
       certify(e, cycle, *from, s);
     } else {
-      solve(e, cycle, std::move(from), s);
+      solve(
+          e, [&](at::Tensor const& r) { return cycle.cycle(r); }, std::move(from), s);
     }
   }
   finish(given, s);
@@ -255,6 +275,8 @@ Solution Solver::solve(at::Tensor const& nu, std::optional<Grid3> const& grid,
 
 Solution Solver::certify(at::Tensor const& nu, std::optional<Grid3> const& grid,
                          std::optional<at::Tensor> const& f) const {
+  VOXCYCLE_REQUIRE(impl_->options.method == SolveMethod::multigrid,
+                   "certify bounds errors by multigrid cycles. Take the solver multigrid.");
   return impl_->run(Impl::Task::certify,
                     make_equation(impl_->boundary, impl_->options.scheme, nu, grid, f));
 }

@@ -100,11 +100,17 @@ void make_distinct(std::vector<PlannedRun>& runs, std::string const& root) {
 
 /// Keys of [problem] and [data] that change what samples hold.
 std::vector<std::pair<std::string, std::string>> settings_of_samples(Config const& config) {
-  constexpr std::array others{"data.directory",     "data.more",
-                              "data.augmentation",  "data.train_samples",
-                              "data.on_the_fly",    "data.held_out_samples",
-                              "data.shard_samples", "data.train_references",
-                              "data.workers",       "data.reference_tolerance"};
+  constexpr std::array others{"data.directory",
+                              "data.more",
+                              "data.augmentation",
+                              "data.train_samples",
+                              "data.on_the_fly",
+                              "data.held_out_samples",
+                              "data.shard_samples",
+                              "data.train_references",
+                              "data.workers",
+                              "data.reference",
+                              "data.reference_tolerance"};
   auto const values = config.values();
   std::vector<std::pair<std::string, std::string>> settings;
   for (auto const& [key, value] : values.entries()) {

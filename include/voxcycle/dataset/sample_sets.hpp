@@ -7,6 +7,7 @@
 #include "voxcycle/field/source.hpp"
 #include "voxcycle/grid/grid3.hpp"
 #include "voxcycle/poisson/boundary.hpp"
+#include "voxcycle/solver/solve_method.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -29,7 +30,8 @@ struct DatasetOptions {
   std::vector<std::int64_t> shard_samples{512};  ///< in a shard, at most; likewise
   bool on_the_fly = false;        ///< training samples are made while training: they have no shards
   bool train_references = false;  ///< whether training samples have reference solutions, too
-  double reference_tolerance = 1e-10;  ///< relative residual of reference solutions
+  SolveMethod reference = SolveMethod::multigrid;  ///< solver of reference solutions
+  double reference_tolerance = 1e-10;              ///< relative residual of reference solutions
 
   bool operator==(DatasetOptions const&) const = default;
 };

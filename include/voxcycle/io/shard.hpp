@@ -29,6 +29,9 @@ struct ShardInfo {
   /// Largest relative residual of u_ref; means nothing without references. Shards of before it was
   /// recorded were made with the default of data.reference_tolerance.
   double reference_tolerance = 1e-10;
+  std::string reference_solver = "multigrid";  ///< likewise
+  /// ShardSample::reference_difference of its first sample, where it was recorded.
+  std::optional<double> reference_difference{};
   bool operator==(ShardInfo const&) const = default;
 };
 
@@ -38,6 +41,9 @@ struct ShardSample {
   std::vector<float> nu;      ///< [nx, ny, nz]
   std::vector<float> f;       ///< [nx, ny, nz] or empty
   std::vector<double> u_ref;  ///< [nx+1, ny+1, nz+1] or empty
+  /// |u - u_ref| / |u_ref| of a second solver's u. Written of a shard's first sample only, and not
+  /// read: see ShardInfo.
+  std::optional<double> reference_difference{};
 };
 
 /// Writes one HDF5 shard: /omega [S, m] float64, /nu [S, nx, ny, nz] float32, optional
@@ -110,7 +116,7 @@ class ShardSet {
 
   std::int64_t samples() const;
   /// Info of the first shard (family, seed, split, grid, boundary, source are common to all), with
-  /// the loosest reference_tolerance of all.
+  /// the loosest reference_tolerance of all, and "multigrid- or fft" for solvers that differ.
   ShardInfo const& info() const;
   /// Sample by global index in [0, samples()).
   ShardSample read(std::int64_t index, ReadReference reference = ReadReference::yes);

@@ -32,8 +32,12 @@ class FastPoisson {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Reference solution by conjugate gradients with the fast Poisson solver as preconditioner, scaled
-/// by nu^(-1/2) on both sides. Arguments as solve_pcg; `fast` must be made for the same problem.
+/// The fast Poisson solver, scaled by nu^(-1/2) on both sides. Refers to `fast`, which must be made
+/// for the same problem. @throws Error unless nu > 0
+Preconditioner fft_preconditioner(Problem const& problem, at::Tensor const& nu,
+                                  FastPoisson const& fast);
+
+/// Reference solution by conjugate gradients with this preconditioner. Arguments as solve_pcg.
 SolveResult solve_fft_pcg(Problem const& problem, at::Tensor const& nu, FastPoisson const& fast,
                           SolveOptions const& options = {},
                           std::optional<at::Tensor> const& b = std::nullopt,

@@ -12,6 +12,7 @@
 #include "voxcycle/poisson/boundary.hpp"
 #include "voxcycle/poisson/face_flow.hpp"
 #include "voxcycle/poisson/finite_volume.hpp"
+#include "voxcycle/solver/solve_method.hpp"
 
 #include <limits>
 #include <memory>
@@ -32,7 +33,8 @@ struct SolverOptions {
   std::vector<std::shared_ptr<Model>> more_members{};
   /// Conditions on the six faces; default: the model's, else 1 at x-, 0 at x+, zero flux elsewhere.
   std::optional<Boundary> boundary{};
-  Scheme scheme = Scheme::q1;  ///< finite_volume: without a model
+  Scheme scheme = Scheme::q1;                   ///< finite_volume: without a model
+  SolveMethod method = SolveMethod::multigrid;  ///< fft: without a model, see there
   /// Of u where nu is 0 all around, and there is no equation.
   double fill = std::numeric_limits<double>::quiet_NaN();
   /// Relative residual |b - K u| / |b - K lift|, [1e-14, 1). A solve goes on beyond it until its
@@ -57,7 +59,7 @@ struct ErrorBounds {
 /// Seconds that each part of a solve took.
 struct SolveSeconds {
   double network = 0.0;
-  double setup = 0.0;      ///< of the multigrid hierarchy
+  double setup = 0.0;      ///< of the multigrid hierarchy, or of FFTs
   double estimate = 0.0;   ///< of the errors
   double multigrid = 0.0;  ///< conjugate gradients
   double total() const { return network + setup + estimate + multigrid; }
@@ -96,8 +98,8 @@ struct [[nodiscard]] Solution {
   bool converged = false;
   int iterations = 0;
   double relative_residual = 0.0;
-  /// Of the relative energy-norm error of u, as one multigrid cycle on its residual tells: good on
-  /// smooth nu and cubic voxels, low elsewhere (at contrast 1e6 a hundredfold). No bound.
+  /// Of the relative energy-norm error of u, as one multigrid cycle (or FFT) on its residual tells:
+  /// good on smooth nu and cubic voxels, low elsewhere (at contrast 1e6 a hundredfold). No bound.
   double error_estimate = 0.0;
   /// That error, of the discrete equation, is not larger, however nu looks: wide at high contrast,
   /// infinity where nothing is proven. Of certify the upper one of its bounds.
@@ -134,6 +136,7 @@ class Solver {
 
   /// The start alone (the network's solution, without one the lift) with narrow bounds of its
   /// error: a dozen multigrid cycles or more, but no solve. Arguments as solve.
+  /// @throws Error also where the method is fft
   Solution certify(at::Tensor const& nu, std::optional<Grid3> const& grid = {},
                    std::optional<at::Tensor> const& f = {}) const;
 
