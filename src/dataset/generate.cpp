@@ -42,31 +42,10 @@ struct SolveStatistics {
   double largest_bound = 0.0;  ///< of the relative energy-norm error
 };
 
-/// @return with u on the CPU
-SolveResult solve_sample(Problem const& problem, Source const& source, SolveMethod method,
-                         double tolerance, at::Device device, ShardSample const& sample) {
-  auto const voxels = [&](std::vector<float> const& values) {
-    return at::from_blob(const_cast<float*>(values.data()), problem.grid.voxel_shape(), at::kFloat)
-        .to(device, at::kDouble);
-  };
-  at::Tensor const nu = voxels(sample.nu);
-  std::optional<at::Tensor> b;
-  if (!source.is_zero()) {
-    b = sample.f.empty() ? load_of_source(source.value, problem.grid)
-                         : load_of_source(voxels(sample.f), problem.grid);
-  }
-  auto result = solve_by(method, problem, nu, {.tolerance = tolerance}, b);
-  result.u = result.u.cpu().contiguous();
-  return result;
-}
-
-/// Whether a second solve costs little: FFTs need some iterations times the root of the contrast.
-bool may_solve_twice(Grid3 const& grid, ShardSample const& sample) {
-  constexpr std::int64_t max_voxels = 64 * 64 * 64;
-  constexpr float max_contrast = 1e4F;
-  auto const [least, most] = std::minmax_element(sample.nu.begin(), sample.nu.end());
-  return grid.voxel_count() <= max_voxels && *most <= max_contrast * *least;
-}
+/// Of a second solve, so that it costs little beside a shard's others: FFTs need 24 iterations on
+/// kl, 70 on grf, and some tens times the root of the contrast of inclusions.
+constexpr std::int64_t kMaxVoxelsOfSecond = 32 * 32 * 32;
+constexpr int kMaxIterationsOfSecond = 200;
 
 /// |u - u_ref| / |u_ref|, sums over nodes.
 double relative_difference(std::span<double const> u, std::vector<double> const& u_ref) {
@@ -104,6 +83,8 @@ class ShardMaker {
  private:
   bool fits_one_a_thread(ShardInfo const& info) const;
   std::vector<ShardSample> make_group(ShardJob const& job, std::int64_t begin, std::int64_t end);
+  SolveResult solve(ShardInfo const& info, ShardSample const& sample, SolveMethod method,
+                    int max_iterations) const;
   void solve_first_again(ShardInfo const& info, ShardSample& sample);
   void count(SolveResult const& result, ShardInfo const& info, std::int64_t index);
 
@@ -156,13 +137,12 @@ std::vector<ShardSample> ShardMaker::make_group(ShardJob const& job, std::int64_
   auto const& info = job.info;
   std::vector<ShardSample> samples(static_cast<std::size_t>(end - begin));
   std::vector<SolveResult> results(info.has_reference ? samples.size() : 0);
-  Problem const problem{info.grid, boundary_};
   auto const solve = [&](std::size_t k) {
-    results[k] =
-        solve_sample(problem, source_, method_, info.reference_tolerance, device_, samples[k]);
+    results[k] = this->solve(info, samples[k], method_, SolveOptions{}.max_iterations);
     auto const values = values_of(results[k].u);
     samples[k].u_ref.assign(values.begin(), values.end());
     results[k].u.reset();
+    if (begin == 0 && k == 0 && info.split == "held_out") solve_first_again(info, samples[0]);
   };
   // One sample a thread, if there are so many: the solver itself then runs serially and no thread
   // waits. Else one after the other, each with all threads, or on a GPU, which one keeps busy.
@@ -182,16 +162,33 @@ std::vector<ShardSample> ShardMaker::make_group(ShardJob const& job, std::int64_
   for (std::size_t k = 0; k < results.size(); ++k) {
     count(results[k], info, info.first_index + begin + static_cast<std::int64_t>(k));
   }
-  if (begin == 0 && info.split == "held_out") solve_first_again(info, samples.front());
   return samples;
 }
 
-/// By the other method, on the CPU.
+/// @return with u on the CPU, where the method that is not data.reference computes
+SolveResult ShardMaker::solve(ShardInfo const& info, ShardSample const& sample, SolveMethod method,
+                              int max_iterations) const {
+  auto const voxels = [&](std::vector<float> const& values) {
+    return at::from_blob(const_cast<float*>(values.data()), info.grid.voxel_shape(), at::kFloat)
+        .to(method == method_ ? device_ : at::kCPU, at::kDouble);
+  };
+  std::optional<at::Tensor> b;
+  if (!source_.is_zero()) {
+    b = sample.f.empty() ? load_of_source(source_.value, info.grid)
+                         : load_of_source(voxels(sample.f), info.grid);
+  }
+  auto result = solve_by(method, {info.grid, boundary_}, voxels(sample.nu),
+                         {info.reference_tolerance, max_iterations}, b);
+  result.u = result.u.cpu().contiguous();
+  return result;
+}
+
+/// By the other method, if that costs little.
 void ShardMaker::solve_first_again(ShardInfo const& info, ShardSample& sample) {
-  if (!may_solve_twice(info.grid, sample)) return;
+  if (info.grid.voxel_count() > kMaxVoxelsOfSecond) return;
   auto const other = method_ == SolveMethod::fft ? SolveMethod::multigrid : SolveMethod::fft;
-  auto const result = solve_sample({info.grid, boundary_}, source_, other, info.reference_tolerance,
-                                   at::kCPU, sample);
+  auto const result = solve(info, sample, other, kMaxIterationsOfSecond);
+  if (!result.converged) return;
   double const difference = relative_difference(values_of(result.u), sample.u_ref);
   sample.reference_difference = difference;
   auto& largest = differences_[info.grid.name()];

@@ -111,6 +111,7 @@ class CommandLine(Refusal):
             ("data.workers", "0", ["data.workers", ">= 1"]),
             ("data.modes", "7", "<= 6"),
             ("data.train_references", "maybe", "no, yes"),
+            ("data.reference", "x", ["data.reference", "fft, multigrid"]),
             ("data.family", "x", "kl, grf, inclusions, file"),
             ("data.covariance", "x", ["data.covariance", "exponential, gaussian"]),
             ("data.correlation_length", "1", ["data.correlation_length", "<= 0.5"]),

@@ -29,6 +29,28 @@ class Generate(harness.Case):
         for text in expect:
             self.assertIn(text, result.err)
 
+    def differences(self, log):
+        """What it says of two ways to the references, by grid."""
+        return dict(re.findall(r"references of (\d+)\^3: multigrid and FFT differ by (\S+)$", log,
+                               re.MULTILINE))
+
+    def test_two_ways_to_the_references_agree(self):
+        for family in ("kl", "grf"):
+            for solver in ("multigrid", "fft"):
+                job = ("--data.family", family, "--data.reference", solver, "--cycle.levels",
+                       "8, 16, 32", "--data.on_the_fly", "yes", "--cycle.steps", "1")
+                told = self.differences(self.generate(*job, "--data.directory", family + solver))
+                with self.subTest(family=family, solver=solver):
+                    self.assertEqual(list(told), ["8", "16", "32"])
+                    for difference in told.values():
+                        self.assertTrue(0 < float(difference) < 1e-9, told)
+        fft = ("--data.directory", "klfft", "--data.on_the_fly", "yes")
+        self.assertEqual(self.differences(self.generate(*fft)), {})  # they were there
+        self.succeed("train", "--config", "small.cfg", *fft)
+        self.succeed("evaluate", "--config", "small.cfg", *fft)
+        self.assertIn("references by fft-preconditioned conjugate gradients to 1e-10",
+                      (self.scratch / "run/report.html").read_text())
+
     def test_references_looser_than_asked_for_are_made_anew(self):
         loose = ("--data.reference_tolerance", "1e-2")
         self.generate(*loose)
@@ -121,6 +143,7 @@ class Generate(harness.Case):
         for ranks in (2, 3):
             log = self.generate("--data.directory", f"on{ranks}", ranks=ranks)
             self.assertIn(solved, log)
+            self.assertEqual(self.differences(log), self.differences(alone))
             self.assertIn("8 shards made, 0 were there", log)
             self.assertIn("0 shards made, 8 were there",
                           self.generate("--data.directory", f"on{ranks}", ranks=ranks))

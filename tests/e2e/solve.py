@@ -97,6 +97,23 @@ class Figures(Solve):
                 self.assertEqual(into[2:], [0, 0, 0, 0])
                 self.assertLess(abs(figures["imbalance"]), AGREEMENT * exact)
 
+    def test_fft_finds_what_multigrid_finds(self):
+        values = [rough(*cell) for cell in cells(8, 12, 16)]
+        problem = (self.write("rough.npy", numpy_file(values, (8, 12, 16))), "--bc",
+                   "1, 0, flux, 0.5, flux, -1", "--f", "8*sin(pi*x)", "--tol", "1e-11")
+        figures, expected = self.solve(*problem, "--solver", "fft"), self.solve(*problem)
+        self.assertEqual((figures["solver"], expected["solver"]), ("fft", "multigrid"))
+        self.assertGreater(figures["iterations"], expected["iterations"])
+        self.assertTrue(figures["converged"])
+        self.assertLessEqual(figures["relative_residual"], 1e-11)
+        self.assertLess(figures["error_estimate"], 1e-10)
+        self.assertLess(figures["error_bound"], 1e-6)
+        self.assertGreater(figures["seconds_fft"], 0)
+        for a, b in zip(figures["flow_into_faces"], expected["flow_into_faces"]):
+            self.assertAlmostEqual(a, b, delta=1e-9 * (1 + abs(b)))
+        threads = self.solve(*problem, "--solver", "fft", "--run.threads", "2")
+        self.assertEqual(threads["flow_into_faces"], figures["flow_into_faces"])
+
     def test_zeros_take_no_part(self):
         # Layers along x, every other one of 0, and a voxel of the first of these that floats.
         values = [0 if z % 2 else 2 for _, _, z in cells(N, N, N)]
@@ -234,6 +251,8 @@ class Refusals(Solve):
         flat = self.write("flat.npy", numpy_file([1.0] * 64, (8, 8)))
         big = self.write("big.npy", numpy_file([1.0] * 512, (8, 8, 8)))
         raw = self.write("nu.raw", bytes(100))
+        holes = self.write("holes.npy", numpy_file([1.0, 0.0] * 32, (4, 4, 4)))
+        fft = ("--nu", nu, "--solver", "fft")
         os.mkfifo(self.scratch / "pipe")
         cases = [
             ((), ["--nu FILE"]),
@@ -254,6 +273,12 @@ class Refusals(Solve):
              ["no solution"]),
             (("--nu", nu, "--model", "none.h5"), ["none.h5 does not exist"]),
             (("--nu", nu, "--model", nu), ["nu.npy", "HDF5"]),
+            (("--nu", nu, "--solver", "cg"), ["--solver = 'cg'", "fft, multigrid"]),
+            ((*fft, "--scheme", "finite_volume"), ["finite volumes", "Take the solver multigrid"]),
+            ((*fft, "--conductivity"), ["--conductivity", "--solver fft", "Leave one out"]),
+            ((*fft, "--model", "m.h5"), ["--model", "--solver fft", "Leave one out"]),
+            ((*fft, "--certify"), ["--certify", "--solver fft", "Leave one out"]),
+            (("--nu", holes, "--solver", "fft"), ["not positive", "Take the solver multigrid"]),
             (("--nu", nu, "--compare"), ["--compare", "--model"]),
             (("--nu", nu, "--with-nu"), ["--with-nu", "--out"]),
             # Before the solve, which may take long: nothing is printed of it.

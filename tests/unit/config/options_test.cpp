@@ -36,6 +36,15 @@ TEST(Options, OfAnEmptyConfigAreTheDefaultsOfSamples) {
   EXPECT_TRUE(options == DatasetOptions{});
 }
 
+TEST(Options, ASolverOfReferencesIsOneOfTwo) {
+  Config config;
+  config.set("data.reference", "fft");
+  EXPECT_EQ(dataset_options(config).reference, SolveMethod::fft);
+  EXPECT_TRUE(config.fingerprint().entries() == Config{}.fingerprint().entries());
+  config.set("data.reference", "direct");
+  EXPECT_THROW(dataset_options(config), Error);
+}
+
 TEST(Options, OfAnEmptyConfigAreTheDefaultsOfDevices) {
   EXPECT_TRUE(device_options(Config{}) == DeviceOptions{});
 }

@@ -109,6 +109,13 @@ TEST(ShardSet, ItsReferencesAreAsGoodAsTheLoosest) {
   EXPECT_EQ(set.info().reference_tolerance, 1e-4);
 }
 
+TEST(ShardSet, NamesAllSolversOfItsReferences) {
+  ShardSet const set(set_at("solvers", [](int number, ShardInfo& info) {
+    if (number != 0) info.reference_solver = "fft";
+  }));
+  EXPECT_EQ(set.info().reference_solver, "multigrid- or fft");
+}
+
 TEST(ShardSet, OtherFilesBesideTheShardsDoNotMatter) {
   std::string const directory = set_at("beside");
   spit(directory + "/shard-00000-of-00003.h5.tmp-77", "left by a killed process");

@@ -84,6 +84,25 @@ TEST(Shard, TellsHowWellItsReferencesWereSolved) {
   EXPECT_EQ(ShardReader(path).read(1).u_ref, small_sample(info, 1).u_ref);
 }
 
+TEST(Shard, TellsWhoSolvedItsReferencesAndWhatAnotherFound) {
+  ShardInfo info = small_info();
+  info.reference_solver = "fft";
+  std::string const path = std::string(VOXCYCLE_TEST_SCRATCH) + "/solvers.h5";
+  write_shard(path, info, [&](std::int64_t local) {
+    ShardSample sample = small_sample(info, local);
+    sample.reference_difference = 1e-11 * static_cast<double>(3 - local);
+    return sample;
+  });
+  EXPECT_EQ(ShardReader(path).info().reference_solver, "fft");
+  EXPECT_EQ(ShardReader(path).info().reference_difference, 3e-11);
+  hid_t const file = H5Fopen(path.c_str(), 1 /* read and write */, 0);
+  ASSERT_GE(H5Adelete(file, "reference_solver"), 0);
+  ASSERT_GE(H5Adelete(file, "reference_difference"), 0);
+  ASSERT_GE(H5Fclose(file), 0);
+  EXPECT_EQ(ShardReader(path).info().reference_solver, "multigrid");
+  EXPECT_FALSE(ShardReader(path).info().reference_difference);
+}
+
 TEST(Shard, ChecksumIsTheCrc32OfTheDocumentedBytes) {
   for (auto [source, reference] : {std::pair{true, true}, {true, false}, {false, true}}) {
     ShardInfo info = small_info();
