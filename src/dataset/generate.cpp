@@ -42,8 +42,8 @@ struct SolveStatistics {
   double largest_bound = 0.0;  ///< of the relative energy-norm error
 };
 
-/// Of a second solve, so that it costs little beside a shard's others: FFTs need 24 iterations on
-/// kl, 70 on grf, and some tens times the root of the contrast of inclusions.
+/// Of a second solve, so that it costs little beside a shard's others: at 32^3 FFTs need 24
+/// iterations on kl, 70 on grf, and not all of these on inclusions of contrast 1e3.
 constexpr std::int64_t kMaxVoxelsOfSecond = 32 * 32 * 32;
 constexpr int kMaxIterationsOfSecond = 200;
 
