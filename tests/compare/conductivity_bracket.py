@@ -27,7 +27,7 @@ SEED = 1
 CONTRAST = 10.0  # of the spheres
 RADII = (0.35, 0.45)  # in edges of the lattice's cell: fractions of about 0.18 and 0.38
 TOLERANCE = 1e-6  # to which the program solves: so much may ends of brackets be out of order
-EDGES = 0.6  # relative: a sphere of voxels conducts better than its volume, by less than this / n
+EDGES = 0.8  # relative: a sphere of voxels conducts better than its volume, by less than this / n
 BLUR = 1.5  # voxels
 
 
