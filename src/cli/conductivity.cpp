@@ -13,6 +13,7 @@
 #include <cctype>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 
 #include "cli/conductivity_report.hpp"
 #include "cli/field_tensor.hpp"
@@ -26,7 +27,8 @@ struct ConductivityCall {
   ImageOptions image;
   std::vector<int> axes;
   ConductivityOptions solver;
-  std::string pictures;  ///< the directory, "" for none
+  std::optional<PeriodicTensorOptions> periodic;  ///< the tensor, in place of the axes
+  std::string pictures;                           ///< the directory, "" for none
 };
 
 std::vector<int> parse_axes(std::string const& text) {
@@ -75,6 +77,13 @@ ConductivityCall conductivity_call(Invocation const& call) {
   auto& tolerance = options.solver.tolerance;
   if (call.has("tolerance"))
     tolerance = parse_real("--tolerance", call.text("tolerance"), 1e-12, 0.5);
+  if (call.has("periodic")) {
+    VOXCYCLE_REQUIRE(!call.has("axis"),
+                     "--periodic gives the tensor of all directions. Leave out --axis.");
+    VOXCYCLE_REQUIRE(device_options(call.config).kind != DeviceOptions::Kind::cuda,
+                     "--periodic runs on CPUs. Set run.device = cpu.");
+    options.periodic = PeriodicTensorOptions{.tolerance = tolerance};
+  }
   std::vector<InputFile> inputs;
   for (auto const& location : call.operands) {
     VOXCYCLE_REQUIRE(!has_own_axes(location) || image.field.axes == "xyz",
@@ -87,6 +96,15 @@ ConductivityCall conductivity_call(Invocation const& call) {
   return options;
 }
 
+void require_positive(std::string const& location, Image const& image) {
+  auto const& values = image.field.values;
+  auto const zeros = std::count(values.begin(), values.end(), 0.0);
+  VOXCYCLE_REQUIRE(zeros == 0, location << ": --periodic needs positive values, and " << zeros
+                                        << " of " << values.size()
+                                        << " voxels have 0. Give the pores a small value with "
+                                           "--phases, a thousandth of the largest, say.");
+}
+
 ImageReport report_of(std::string const& location, ConductivityCall const& options) {
   Image image = read_image(location, options.image);
   if (!image.doubt.empty()) throw UsageError(location + ": " + image.doubt);
@@ -94,8 +112,10 @@ ImageReport report_of(std::string const& location, ConductivityCall const& optio
   Grid3 const grid = image.field.grid;
   ImageReport report{.image = location, .phases = std::move(image.phases)};
   if (!options.pictures.empty()) report.png = middle_plane_png(image.field);
-  report.figures =
-      image_conductivity(grid, tensor_of(std::move(image.field)), options.axes, options.solver);
+  if (options.periodic) require_positive(location, image);
+  at::Tensor const nu = tensor_of(std::move(image.field));
+  report.figures = options.periodic ? periodic_conductivity(grid, nu, *options.periodic)
+                                    : image_conductivity(grid, nu, options.axes, options.solver);
   return report;
 }
 
@@ -111,15 +131,30 @@ std::vector<ImageReport> report_all(Invocation const& call, ConductivityCall con
     } catch (Error const& problem) {
       if (call.operands.size() == 1) throw;
       log_error(problem.what());
-      reports.push_back({.image = location, .error = problem.what()});
+      ImageReport& failed = reports.emplace_back();
+      failed.image = location;
+      failed.error = problem.what();
     }
   }
   return reports;
 }
 
+void require_converged(ImageReport const& report, double tolerance) {
+  if (!report.error.empty() || report.figures.converged()) return;
+  auto const& periodic = report.figures.periodic;
+  std::string const why =
+      periodic ? format(" (it takes the more iterations, the larger the contrast; here %.1g)",
+                        periodic->contrast)
+               : "";
+  throw Error(report.image + ": did not converge to --tolerance " + shortest_text(tolerance) + why +
+              (periodic ? ". Raise it, or the least value." : ". Raise it."));
+}
+
 int conductivity(Invocation const& call) {
   auto options = as_usage([&] { return conductivity_call(call); });
-  options.solver.device = DeviceChoice(device_options(call.config), call.comm).device();
+  if (!options.periodic) {
+    options.solver.device = DeviceChoice(device_options(call.config), call.comm).device();
+  }
   auto reports = report_all(call, options);
   auto const failed = std::count_if(reports.begin(), reports.end(),
                                     [](ImageReport const& one) { return !one.error.empty(); });
@@ -145,11 +180,7 @@ int conductivity(Invocation const& call) {
                                     << " of " << reports.size()
                                     << " could not be solved; what is wrong with them is said "
                                        "above. The others are done.");
-  for (auto const& report : reports) {
-    VOXCYCLE_REQUIRE(report.figures.converged(), report.image
-                                                     << ": did not converge to --tolerance "
-                                                     << options.solver.tolerance << ". Raise it.");
-  }
+  for (auto const& report : reports) require_converged(report, options.solver.tolerance);
   return 0;
 }
 
@@ -168,6 +199,8 @@ Command conductivity_command() {
         "second the row"},
        {"spacing", "HX,HY,HZ", "edges of a voxel (default: the file's, else cubes)"},
        {"axis", "x,y,z", "directions to solve for (default: all three)"},
+       {"periodic", "",
+        "for an image that repeats: the whole tensor, of trilinear elements, an upper bound"},
        {"tolerance", "T", "share of each conductivity that solving may leave (default: 1e-6)"},
        {"png", "DIRECTORY", "the middle plane across x of each image, coloured by its values"},
        {"json", "FILE", "figures"},

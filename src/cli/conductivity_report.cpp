@@ -9,11 +9,15 @@
 #include <functional>
 #include <utility>
 
+#include "cli/periodic_report.hpp"
+
 namespace voxcycle {
 namespace {
 
+using Columns = std::vector<std::pair<std::string, double>>;
+
 /// What is written of an axis, in the order of the columns.
-std::vector<std::pair<char const*, double>> figures_of(AxisFigures const& one) {
+Columns figures_of(AxisFigures const& one) {
   auto const& k = one.conductivity;
   return {{"conductivity", k.mean},
           {"conductivity_lower", k.lower},
@@ -25,6 +29,14 @@ std::vector<std::pair<char const*, double>> figures_of(AxisFigures const& one) {
           {"tortuosity", one.tortuosity},
           {"formation_factor", one.formation_factor},
           {"percolating_fraction", one.percolating_fraction}};
+}
+
+Columns columns_of(AxisFigures const& one) {
+  auto columns = figures_of(one);
+  columns.emplace_back("iterations_lower", one.conductivity.iterations_lower);
+  columns.emplace_back("iterations_upper", one.conductivity.iterations_upper);
+  columns.emplace_back("seconds", one.conductivity.seconds);
+  return columns;
 }
 
 std::string axis_name(AxisFigures const& one) {
@@ -70,8 +82,12 @@ Json image_json(ImageReport const& report) {
                                  {"volume_fraction", share_of(phase, grid)}});
   }
   members["conducting_fraction"] = report.figures.conducting_fraction;
-  members["axes"] = Json::array();
-  for (auto const& one : report.figures.axes) members["axes"].push_back(axis_json(one));
+  if (report.figures.periodic) {
+    members["periodic"] = periodic_json(*report.figures.periodic);
+  } else {
+    members["axes"] = Json::array();
+    for (auto const& one : report.figures.axes) members["axes"].push_back(axis_json(one));
+  }
   members["seconds"] = report.figures.seconds();
   if (!report.picture.empty()) members["picture"] = report.picture;
   return members;
@@ -106,6 +122,7 @@ std::string conductivity_text(ImageReport const& report) {
   text += line("phases",
                join(shares) + format("; conducting %s",
                                      format_percent(report.figures.conducting_fraction).c_str()));
+  if (report.figures.periodic) text += periodic_text(*report.figures.periodic);
   for (auto const& one : report.figures.axes) {
     auto const& k = one.conductivity;
     text += line("along " + axis_name(one), "conductivity " + bracket_words(k));
@@ -127,28 +144,35 @@ std::string conductivity_json(std::vector<ImageReport> const& reports, double to
 }
 
 std::string conductivity_csv(std::vector<ImageReport> const& reports) {
+  bool const periodic = std::any_of(reports.begin(), reports.end(), [](ImageReport const& one) {
+    return one.figures.periodic.has_value();
+  });
+  auto const columns = periodic ? periodic_columns({}, 0) : columns_of({});
   std::string text = "image,axis,nx,ny,nz,volume_fractions,conducting_fraction";
-  for (auto const& [name, value] : figures_of({})) text += std::string(",") + name;
-  text += ",iterations_lower,iterations_upper,seconds,error\n";
+  for (auto const& [name, value] : columns) text += ',' + name;
+  text += ",error\n";
   for (auto const& report : reports) {
     if (!report.error.empty()) {
-      text += csv_text(report.image) + std::string(5 + figures_of({}).size() + 5, ',') +
+      text += csv_text(report.image) + std::string(7 + columns.size(), ',') +
               csv_text(report.error) + '\n';
       continue;
     }
-    auto const& [grid, conducting, axes] = report.figures;
+    auto const& figures = report.figures;
     std::vector<std::string> shares;
     for (auto const& phase : report.phases) {
-      shares.push_back(shortest_text(phase.label) + ':' + shortest_text(share_of(phase, grid)));
+      shares.push_back(shortest_text(phase.label) + ':' +
+                       shortest_text(share_of(phase, figures.grid)));
     }
-    for (auto const& one : axes) {
-      text += csv_text(report.image) + ',' + axis_name(one);
-      for (auto const n : grid.voxels) text += ',' + std::to_string(n);
-      text += ',' + join(shares, " ") + ',' + shortest_text(conducting);
-      for (auto const& [name, value] : figures_of(one)) text += ',' + shortest_text(value);
-      text +=
-          format(",%d,%d,", one.conductivity.iterations_lower, one.conductivity.iterations_upper) +
-          shortest_text(one.conductivity.seconds) + ",\n";
+    auto const add_line = [&](int axis, Columns const& values) {
+      text += csv_text(report.image) + ',' + "xyz"[axis];
+      for (auto const n : figures.grid.voxels) text += ',' + std::to_string(n);
+      text += ',' + join(shares, " ") + ',' + shortest_text(figures.conducting_fraction);
+      for (auto const& [name, value] : values) text += ',' + shortest_text(value);
+      text += ",\n";
+    };
+    for (auto const& one : figures.axes) add_line(one.axis, columns_of(one));
+    for (int axis = 0; figures.periodic && axis < 3; ++axis) {
+      add_line(axis, periodic_columns(*figures.periodic, static_cast<std::size_t>(axis)));
     }
   }
   return text;

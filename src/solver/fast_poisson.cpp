@@ -11,19 +11,22 @@
 #include "solver/axis_modes.hpp"
 #include "solver/fftw_plan.hpp"
 #include "solver/field_sums.hpp"
+#include "solver/periodic_field.hpp"
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
 namespace voxcycle {
 struct FastPoisson::Impl {
   explicit Impl(Problem const& problem)
-      : grid(problem.grid), floating(!problem.boundary.has_dirichlet()) {
-    require_valid(grid);
+      : grid(problem.opposite == OppositeFaces::one ? problem.unknowns() : problem.grid),
+        floating(!problem.boundary.has_dirichlet()) {
+    require_valid(problem.grid);
     for (int axis = 0; axis < 3; ++axis) {
-      VOXCYCLE_REQUIRE(grid.voxels[axis] < (1 << 15),
-                       "grid " << grid.name() << " is too long for this solver. Use fewer than "
-                               << (1 << 15) << " voxels per axis.");
-      axes[axis] = axis_modes(grid, problem.boundary, axis);
+      VOXCYCLE_REQUIRE(problem.grid.voxels[axis] < (1 << 15),
+                       "grid " << problem.grid.name()
+                               << " is too long for this solver. Use fewer than " << (1 << 15)
+                               << " voxels per axis.");
+      axes[axis] = axis_modes(problem, axis);
     }
     if (axes[0].count * axes[1].count * axes[2].count == 0) {
       return;
@@ -83,7 +86,7 @@ struct FastPoisson::Impl {
            axes[2].first;
   }
 
-  Grid3 grid;
+  Grid3 grid;  ///< whose nodes the fields live on
   bool floating;
   std::array<AxisModes, 3> axes;
   std::array<FftwPlan, 2> along_x, along_y, along_z;  // forward, inverse
@@ -149,9 +152,13 @@ Preconditioner fft_preconditioner(Problem const& problem, at::Tensor const& nu,
                    "nu is not positive in every voxel, and the solver fft needs an equation on "
                    "every node. Take the solver multigrid.");
   // Nodal mean of nu, as a quotient of two loads.
-  at::Tensor const nodal =
-      load_of_source(nu.contiguous(), problem.grid).div_(load_of_source(1.0, problem.grid));
-  at::Tensor const scale = nodal.rsqrt_();
+  at::Tensor nodal = load_of_source(nu.contiguous(), problem.grid);
+  at::Tensor weights = load_of_source(1.0, problem.grid);
+  if (problem.opposite == OppositeFaces::one) {
+    nodal = folded(nodal);
+    weights = folded(weights);
+  }
+  at::Tensor const scale = nodal.div_(weights).rsqrt_();
   return [&fast, scale](at::Tensor const& r) { return fast.solve(r.mul(scale)).mul_(scale); };
 }
 

@@ -20,13 +20,14 @@ double over(double above, double below) {
 }  // namespace
 
 double ImageFigures::seconds() const {
-  double sum = 0.0;
+  double sum = periodic ? periodic->seconds : 0.0;
   for (auto const& one : axes) sum += one.conductivity.seconds;
   return sum;
 }
 
 bool ImageFigures::converged() const {
-  return std::all_of(axes.begin(), axes.end(),
+  return (!periodic || periodic->converged) &&
+         std::all_of(axes.begin(), axes.end(),
                      [](AxisFigures const& one) { return one.conductivity.converged; });
 }
 
@@ -35,7 +36,7 @@ ImageFigures image_conductivity(Grid3 const& grid, at::Tensor const& nu,
   auto const voxels = static_cast<double>(grid.voxel_count());
   auto const conducting = static_cast<double>(nu.count_nonzero().item<std::int64_t>());
   double const mean = nu.mean().item<double>(), largest = nu.max().item<double>();
-  ImageFigures figures{.grid = grid, .conducting_fraction = conducting / voxels, .axes = {}};
+  ImageFigures figures{.grid = grid, .conducting_fraction = conducting / voxels};
   for (int const axis : axes) {
     AxisFigures one{.axis = axis, .conductivity = conductivity_along(grid, nu, axis, options)};
     double const through = one.conductivity.mean;
@@ -48,6 +49,11 @@ ImageFigures image_conductivity(Grid3 const& grid, at::Tensor const& nu,
     figures.axes.push_back(one);
   }
   return figures;
+}
+
+ImageFigures periodic_conductivity(Grid3 const& grid, at::Tensor const& nu,
+                                   PeriodicTensorOptions const& options) {
+  return {.grid = grid, .conducting_fraction = 1.0, .periodic = periodic_tensor(grid, nu, options)};
 }
 
 }  // namespace voxcycle

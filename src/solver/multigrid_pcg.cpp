@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/solver/multigrid_pcg.hpp"
 
+#include "voxcycle/core/error.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -64,6 +66,8 @@ at::Tensor without_zeros(at::Tensor const& nu) {
 
 Multigrid multigrid_for(Problem const& problem, at::Tensor const& nu,
                         MultigridOptions const& options) {
+  VOXCYCLE_REQUIRE(problem.opposite == OppositeFaces::apart,
+                   "multigrid knows no periodic faces. Take solve_fft_pcg.");
   at::Tensor const filled = without_zeros(nu);
   if (problem.scheme == Scheme::q1) {
     return Multigrid(problem.grid, problem.boundary, filled, options);

@@ -40,7 +40,7 @@ struct SpectrumOfBox::Impl {
       VOXCYCLE_REQUIRE(grid.voxels[a] < (1 << 15),
                        "grid " << grid.name() << " is too long for a spectrum. Use fewer than "
                                << (1 << 15) << " voxels per axis.");
-      axes[a] = axis_modes(grid, problem.boundary, a);
+      axes[a] = axis_modes(problem, a);
       for (int k = 0; k < axes[a].count; ++k) {
         squares_of_k[a].push_back(std::pow(wavenumber(axes[a], grid.lengths[a], longest, k), 2));
         weights[a].push_back(square_weight(axes[a], grid.voxels[a], k));

@@ -11,6 +11,7 @@
 
 #include "solver/axis_modes.hpp"
 #include "solver/field_sums.hpp"
+#include "solver/periodic_field.hpp"
 #include <ATen/ATen.h>
 
 namespace voxcycle {
@@ -48,17 +49,24 @@ double min_eigenvalue(Problem const& problem) {
   std::array<AxisModes, 3> axes;
   double min_weight = 1.0;
   for (int axis = 0; axis < 3; ++axis) {
-    axes[axis] = axis_modes(problem.grid, problem.boundary, axis);
+    axes[axis] = axis_modes(problem, axis);
     if (axes[axis].half_first || axes[axis].half_last) min_weight /= 2.0;
   }
   double minimum = std::numeric_limits<double>::infinity();
   if (axes[0].count * axes[1].count * axes[2].count == 0) return minimum;  // no free nodes
-  auto const look_from = [&](std::array<std::size_t, 3> const& lowest) {
+  auto const look_from = [&](std::array<std::ptrdiff_t, 3> const& lowest) {
+    // A periodic axis of one voxel has one mode.
+    for (int axis = 0; axis < 3; ++axis) {
+      if (lowest[axis] >= axes[axis].count) return;
+    }
     for (std::size_t corner = 0; corner < 8; ++corner) {
       std::array<double, 3> k{}, m{};
       for (std::size_t axis = 0; axis < 3; ++axis) {
         bool const highest = (corner >> axis & 1) != 0;
-        auto const mode = highest ? axes[axis].k.size() - 1 : lowest[axis];
+        auto const& ks = axes[axis].k;
+        auto const mode = highest
+                              ? std::distance(ks.begin(), std::max_element(ks.begin(), ks.end()))
+                              : lowest[axis];
         k[axis] = axes[axis].k[mode];
         m[axis] = axes[axis].m[mode];
       }
@@ -68,7 +76,7 @@ double min_eigenvalue(Problem const& problem) {
   if (problem.boundary.has_dirichlet()) {
     look_from({0, 0, 0});
   } else {
-    for (auto const& lowest : {std::array<std::size_t, 3>{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}) {
+    for (auto const& lowest : {std::array<std::ptrdiff_t, 3>{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}) {
       look_from(lowest);
     }
   }
@@ -111,13 +119,20 @@ void for_each_dirichlet_plane(Grid3 const& grid, Boundary const& boundary, Body 
 }  // namespace
 
 Grid3 Problem::unknowns() const {
+  if (opposite == OppositeFaces::one) return without_upper_faces(grid);
   return scheme == Scheme::q1 ? grid : FiniteVolumePoints(grid, boundary).grid;
+}
+
+Problem periodic_problem(Grid3 const& grid) {
+  Problem problem{.grid = grid, .boundary = {}, .opposite = OppositeFaces::one};
+  problem.boundary.faces.fill(Face{});
+  return problem;
 }
 
 System::System(Problem const& problem, at::Tensor const& nu, std::optional<at::Tensor> const& b)
     : boundary_(problem.boundary),
       datum_(datum_of(boundary_)),
-      problem_{problem.grid, from_datum(boundary_), problem.scheme},
+      problem_{problem.grid, from_datum(boundary_), problem.scheme, problem.opposite},
       unknowns_(problem.unknowns()),
       nu_(nu),
       floating_(!problem.boundary.has_dirichlet()) {
@@ -126,6 +141,7 @@ System::System(Problem const& problem, at::Tensor const& nu, std::optional<at::T
   auto const [minimum, maximum] = nu_.aminmax();
   min_nu_ = minimum.item<double>();
   require_elliptic(min_nu_, maximum.item<double>());
+  if (periodic()) require_periodic();
   if (problem_.scheme == Scheme::finite_volume) {
     couplings_ = finite_volume_couplings(problem_.grid, boundary_, nu_);
     diagonal_bound_ = diagonal().max().item<double>();
@@ -169,21 +185,23 @@ at::Tensor System::shifted(at::Tensor const& u) const {
 void System::unshift(at::Tensor& u) const {
   if (datum_ == 0.0 && unit_ == 1.0) return;
   u.mul_(unit_).add_(datum_);
-  set_dirichlet_values(u, unknowns_, boundary_);
+  if (!floating_) set_dirichlet_values(u, unknowns_, boundary_);
 }
 
 at::Tensor System::product(at::Tensor const& u) const {
+  if (periodic()) return folded(apply_stiffness(wrapped(u), nu_, problem_.grid));
   if (!couplings_.defined()) return apply_stiffness(u, nu_, problem_.grid);
   return apply_couplings(unknowns_, couplings_, u);
 }
 
 at::Tensor System::diagonal() const {
+  if (periodic()) return folded(stiffness_diagonal(nu_, problem_.grid));
   if (!couplings_.defined()) return stiffness_diagonal(nu_, problem_.grid);
   return coupling_diagonal(unknowns_, couplings_);
 }
 
 double System::energy(at::Tensor const& u) const {
-  if (couplings_.defined()) return 0.5 * field_dot(u, product(u));
+  if (couplings_.defined() || periodic()) return 0.5 * field_dot(u, product(u));
   return energy_and_gradient(u, nu_, problem_.grid).energy.item<double>();
 }
 
@@ -292,6 +310,7 @@ void System::centre(at::Tensor& field) const {
 }
 
 at::Tensor System::lifted() const {
+  if (floating_) return at::zeros(unknowns_.node_shape(), nu_.options());
   return lift(unknowns_, problem_.boundary, nu_.options());
 }
 
@@ -315,6 +334,19 @@ void System::require_voxels() const {
                    "nu has shape " << nu_.sizes() << " and type " << nu_.scalar_type()
                                    << ", expected [1, 1, " << grid.name()
                                    << "] in float64. Reference solves take one sample.");
+}
+
+bool System::periodic() const {
+  return problem_.opposite == OppositeFaces::one;
+}
+
+void System::require_periodic() const {
+  VOXCYCLE_REQUIRE(floating_ && problem_.scheme == Scheme::q1,
+                   "a periodic problem has trilinear elements and no conditions on its faces. Make "
+                   "it with periodic_problem.");
+  VOXCYCLE_REQUIRE(min_nu_ > 0.0,
+                   "nu is not positive in every voxel, and a periodic problem needs an equation on "
+                   "every node. Raise it.");
 }
 
 void System::clear_dirichlet(at::Tensor& field) const {

@@ -19,8 +19,8 @@ class System {
  public:
   /// @param nu  [1, 1, nx, ny, nz], float64, contiguous, >= 0
   /// @param b   load, or empty
-  /// @throws Error if shapes do not fit, nu is negative or not finite, or a pure zero-flux
-  ///         problem's load does not sum to zero (no solution exists).
+  /// @throws Error if shapes do not fit, nu is negative or not finite (0 if periodic), or a pure
+  ///         zero-flux problem's load does not sum to zero (no solution exists).
   System(Problem const& problem, at::Tensor const& nu, std::optional<at::Tensor> const& b);
 
   /// Whether all faces are zero-flux: constants are then in K's null space.
@@ -85,6 +85,8 @@ class System {
 
  private:
   void require_voxels() const;
+  void require_periodic() const;
+  bool periodic() const;
   /// |diag K u|, or a bound of it that is below `enough`.
   double norm_of_terms(at::Tensor const& u, double enough) const;
   void set_load(at::Tensor const& b);

@@ -138,6 +138,43 @@ class Figures(Conductivity):
             self.assertEqual(axis["percolating_fraction"], 1)
         self.assertIn(",inf,", (self.scratch / "out.csv").read_text())
 
+    def test_the_tensor_of_an_image_that_repeats(self):
+        result = self.succeed("conductivity", self.layered(), *PHASES, "--periodic", "--json",
+                              "out.json", "--csv", "out.csv", "--tolerance", "1e-9")
+        for text in ("an upper bound", "1.14286 along (1.0000, 0.0000, 0.0000)", " + 0 + 0 iterations"):
+            self.assertIn(text, result.out)
+        self.assertNotIn("along x", result.out)
+        one, = json.loads((self.scratch / "out.json").read_text())["images"]
+        self.assertNotIn("axes", one)
+        tensor = one["periodic"]
+        exact = (SERIES, PARALLEL, PARALLEL)
+        for i in range(3):
+            self.assertAlmostEqual(tensor["principal_values"][i], exact[i], delta=1e-8)
+            for k in range(3):
+                self.assertAlmostEqual(tensor["conductivity"][i][k], exact[i] * (i == k), delta=1e-8)
+        self.assertTrue(tensor["converged"])
+        self.assertLess(tensor["solver_error"], 1e-9)
+        with open(self.scratch / "out.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([row["axis"] for row in rows], list("xyz"))
+        for row, values in zip(rows, tensor["conductivity"], strict=True):
+            self.assertEqual([float(row["conductivity_" + axis]) for axis in "xyz"], values)
+            self.assertEqual(row["error"], "")
+
+    def test_slanted_layers_conduct_best_along_themselves(self):
+        slanted = [(x + y) % 4 // 2 for x in range(4) for y in range(4) for _ in range(2)]
+        image = self.write("slanted.npy", numpy_file(slanted, (4, 4, 2)))
+        one, = self.figures("conductivity", image, "--phases", "0:1,1:4", "--periodic")["images"]
+        tensor = one["periodic"]
+        self.assertLess(tensor["conductivity"][0][1], -0.3)
+        self.assertEqual(tensor["conductivity"][0][1], tensor["conductivity"][1][0])
+        least, *others = tensor["principal_values"]
+        self.assertTrue(1.6 < least < 1.8, least)
+        for value in others:
+            self.assertAlmostEqual(value, 2.5, delta=1e-5)
+        for component, expected in zip(tensor["principal_directions"][0], (0.5, 0.5, 0)):
+            self.assertAlmostEqual(component ** 2, expected, delta=1e-5)
+
     def test_solve_by_the_same_code(self):
         image = self.layered()
         figures = self.figures("solve", "--nu", image, *PHASES, "--conductivity")
@@ -177,6 +214,10 @@ class Refusals(Conductivity):
             ((image, *PHASES, "--axis", "w"), "--axis = 'w'"),
             ((image, *PHASES, "--axis", "x,x"), "--axis = 'x,x'"),
             ((image, *PHASES, "--tolerance", "0"), "--tolerance"),
+            ((image, *PHASES, "--periodic", "--axis", "x"), "Leave out --axis."),
+            ((image, *PHASES, "--periodic", "--run.device", "cuda"), "--periodic runs on CPUs"),
+            ((image, "--phases", "0:2,87:0,182:8", "--periodic"),
+             ["layers.tif: --periodic needs positive values, and 40 of 120", "--phases"]),
             ((image, *PHASES, "--threshold", "much"), "--threshold"),
             ((image, *PHASES, "--crop", "0:9,:,:"), ["no voxels 0 to 8 along x", "it has 6"]),
             ((image, *PHASES, "--phase", "1:1"), "unknown option --phase"),
@@ -190,6 +231,12 @@ class Refusals(Conductivity):
         self.assertEqual(self.status(image), 2)
         self.assertEqual(self.status(image, *PHASES, "--phase", "1"), 2)
         self.assertEqual(self.status(image, *PHASES, "--axis", "w"), 2)
+
+    def test_a_contrast_that_is_too_much(self):
+        slanted = [(x + y) % 4 // 2 for x in range(4) for y in range(4) for _ in range(2)]
+        image = self.write("slanted.npy", numpy_file(slanted, (4, 4, 2)))
+        self.refuse("conductivity", image, "--phases", "0:1e-15,1:1", "--periodic",
+                    expect=["slanted.npy: did not converge", "contrast; here 1e+15", "least value."])
 
     def test_images(self):
         page = [0, 1] * 10

@@ -11,10 +11,10 @@
 namespace voxcycle {
 
 /// Exact solver of the constant-coefficient (nu = 1) Q1 system on any mix of Dirichlet and
-/// zero-flux faces by real-to-real FFTs (FFTW): the Q1 matrices K1 and M1 of an axis share the
-/// eigenvectors of its sine or cosine transform, with
-/// lambda = (2 - 2 cos theta)/h and mu = h (4 + 2 cos theta)/6 (table in README).
-/// Neumann end rows carry weight 1/2. Plans are made once; solve is const and thread-safe.
+/// zero-flux faces, or on periodic ones, by real-to-real FFTs (FFTW): the Q1 matrices K1 and M1 of
+/// an axis share the eigenvectors of its sine or cosine transform, with lambda = (2 - 2 cos
+/// theta)/h and mu = h (4 + 2 cos theta)/6 (table in README). Neumann end rows carry weight 1/2.
+/// Plans are made once; solve is const and thread-safe.
 class FastPoisson {
  public:
   explicit FastPoisson(Problem const& problem);
@@ -22,7 +22,8 @@ class FastPoisson {
   FastPoisson(FastPoisson&&) noexcept;
   FastPoisson& operator=(FastPoisson&&) noexcept;
 
-  /// @param r  right-hand side on nodes [1, 1, nx+1, ny+1, nz+1], float64, zero on Dirichlet nodes
+  /// @param r  right-hand side on nodes [1, 1, nx+1, ny+1, nz+1], if periodic [1, 1, nx, ny, nz],
+  ///           float64, zero on Dirichlet nodes
   /// @return z with K(1) z = r on free nodes, zero on Dirichlet nodes (and of zero mean when all
   ///         faces are zero-flux: then r's mean is ignored)
   at::Tensor solve(at::Tensor const& r) const;

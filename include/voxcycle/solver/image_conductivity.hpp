@@ -4,7 +4,9 @@
 
 #include "voxcycle/grid/grid3.hpp"
 #include "voxcycle/solver/conductivity.hpp"
+#include "voxcycle/solver/periodic_tensor.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,8 +31,9 @@ struct AxisFigures {
 struct ImageFigures {
   Grid3 grid{};
   double conducting_fraction = 0.0;  ///< of the voxels, those with a value > 0
-  std::vector<AxisFigures> axes;     ///< in the order asked for
-  double seconds() const;            ///< of all solves
+  std::vector<AxisFigures> axes{};   ///< in the order asked for
+  std::optional<PeriodicTensor> periodic{};
+  double seconds() const;  ///< of all solves
 
   /// Whether all solves reached the tolerance.
   bool converged() const;
@@ -42,5 +45,10 @@ struct ImageFigures {
 ImageFigures image_conductivity(Grid3 const& grid, at::Tensor const& nu,
                                 std::vector<int> const& axes,
                                 ConductivityOptions const& options = {});
+
+/// The tensor in place of the axes. @param nu  as above, > 0
+/// @throws Error as periodic_tensor does.
+ImageFigures periodic_conductivity(Grid3 const& grid, at::Tensor const& nu,
+                                   PeriodicTensorOptions const& options = {});
 
 }  // namespace voxcycle

@@ -13,13 +13,22 @@
 
 namespace voxcycle {
 
+/// What opposite faces of a box are to each other.
+enum class OppositeFaces {
+  apart,  ///< two, each with its condition
+  one     ///< the same: fields are periodic
+};
+
 /// -div(nu grad u) = f on a box with a constant condition a face.
 struct Problem {
   Grid3 grid;
   Boundary boundary;
   Scheme scheme = Scheme::q1;
+  /// `one` for Q1, nu > 0, zero flux on all faces (u is then free of conditions), and FFTs only.
+  OppositeFaces opposite = OppositeFaces::apart;
 
-  /// Whose nodes the unknowns are: the grid itself for Q1, else FiniteVolumePoints.
+  /// Whose nodes the unknowns are: the grid itself for Q1, without the upper faces if periodic,
+  /// else FiniteVolumePoints.
   Grid3 unknowns() const;
 };
 
@@ -31,6 +40,9 @@ struct SolveOptions {
   /// the residual alone counts, and no bound is made.
   double energy_error = 1e-4;
 };
+
+/// The Q1 problem of the box whose opposite faces are one.
+Problem periodic_problem(Grid3 const& grid);
 
 /// What an iterative solver reached.
 struct [[nodiscard]] SolveResult {

@@ -22,9 +22,12 @@ Face parse_face(std::string const& entry, std::size_t face) {
   }
   auto const value = parse_number<double>(entry);
   VOXCYCLE_REQUIRE(value && std::isfinite(*value),
-                   "boundary entry \"" << entry << "\" for face " << face_names[face]
-                                       << " is neither a finite number nor \"flux\". Write the "
-                                          "Dirichlet value, or flux for zero flux.");
+                   "boundary entry \""
+                       << entry << "\" for face " << face_names[face]
+                       << " is neither a finite number nor \"flux\". Write the "
+                          "Dirichlet value, or flux for zero flux"
+                       << (entry == "periodic" ? "; periodic faces: conductivity --periodic."
+                                               : "."));
   return {FaceKind::dirichlet, *value};
 }
 

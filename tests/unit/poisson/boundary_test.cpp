@@ -10,6 +10,7 @@
 namespace voxcycle {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 // A blend of two values with weights that are quotients.
@@ -44,6 +45,8 @@ TEST(Boundary, ErrorsNameTheEntry) {
   EXPECT_THAT(message("1, 0, flux, flx, flux, flux"), HasSubstr("\"flx\" for face y+"));
   EXPECT_THAT(message("1, 0x, flux, flux, flux, flux"), HasSubstr("\"0x\" for face x+"));
   EXPECT_THAT(message("nan, 0, flux, flux, flux, flux"), HasSubstr("\"nan\" for face x-"));
+  EXPECT_THAT(message("1, 0, flux, periodic, flux, flux"),
+              AllOf(HasSubstr("\"periodic\" for face y+"), HasSubstr("conductivity --periodic.")));
   EXPECT_THAT(message("1, 0, flux"), HasSubstr("3 entries"));
   EXPECT_THAT(message("1, 0, flux, flux, flux, flux, flux"), HasSubstr("7 entries"));
 }
