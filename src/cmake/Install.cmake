@@ -22,8 +22,11 @@ set(headers
   poisson/boundary.hpp
   poisson/energy.hpp
   poisson/face_flow.hpp
+  poisson/finite_volume.hpp
   solver/conductivity.hpp
   solver/pcg.hpp
+  solver/periodic_tensor.hpp
+  solver/solve_method.hpp
   solver/solver.hpp)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/voxcycle)
 install(TARGETS voxcycle)
