@@ -1,4 +1,4 @@
-set(voxcycle_test_timeout 120)
+set(voxcycle_test_timeout 240)
 if(VOXCYCLE_SANITIZE)
   set(voxcycle_test_timeout 900)
 endif()
