@@ -34,10 +34,6 @@ namespace {
 // Share of a conductivity that its solves may leave, as far as rounding lets them prove it.
 constexpr double kConductivityTolerance = 1e-8;
 
-std::string text_of(Invocation const& call, char const* flag, std::string const& otherwise = "") {
-  return call.has(flag) ? call.flags.at(flag) : otherwise;
-}
-
 double number_of(Invocation const& call, char const* flag, double low, double high,
                  double otherwise) {
   if (!call.has(flag)) return otherwise;
@@ -67,7 +63,7 @@ bool is_formula_of_source(std::string const& text) {
 /// The axes given are those of the files that do not tell themselves. Where all do, reading says
 /// so.
 VoxelFieldOptions field_options(Invocation const& call, std::string const& location) {
-  VoxelFieldOptions options{.axes = text_of(call, "axes", "xyz")};
+  VoxelFieldOptions options{.axes = call.text("axes", "xyz")};
   auto const source = source_text(call);
   bool const is_file =
       !source.empty() && !parse_number<double>(source) && !is_formula_of_source(source);
@@ -127,7 +123,7 @@ std::optional<at::Tensor> source_field(Invocation const& call, Grid3 const& grid
 
 /// What --model names, "none" for none.
 std::string model_file(Invocation const& call) {
-  return text_of(call, "model", "none");
+  return call.text("model", "none");
 }
 
 /// The checkpoints of --model: of a run directory its own, of an ensemble's those of its members.
@@ -152,11 +148,11 @@ std::vector<std::string> checkpoints_of(Invocation const& call) {
 }
 
 Scheme scheme_of(Invocation const& call) {
-  return choose<Scheme>("--scheme", text_of(call, "scheme", "q1"), scheme_words());
+  return choose<Scheme>("--scheme", call.text("scheme", "q1"), scheme_words());
 }
 
 SolveMethod method_of(Invocation const& call) {
-  return choose("--solver", text_of(call, "solver", "multigrid"), solve_method_words());
+  return choose("--solver", call.text("solver", "multigrid"), solve_method_words());
 }
 
 SolverOptions solver_options(Invocation const& call) {

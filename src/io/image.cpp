@@ -18,10 +18,6 @@ constexpr std::size_t kFewNumbers = 8;
 /// Tables of phases are not longer: an image of so many numbers is no segmented one.
 constexpr std::size_t kMostPhases = 65536;
 
-std::string text_of(double value) {
-  return shortest_text(value);
-}
-
 /// How often each number occurs; nothing where there are more than `most` of them.
 std::optional<std::map<double, std::int64_t>> count_numbers(std::span<double const> values,
                                                             std::size_t most) {
@@ -88,17 +84,18 @@ std::vector<PhaseShare> give_values(std::string const& location, VoxelField& fie
   }
   std::map<double, double> value_of(phases.of_labels.begin(), phases.of_labels.end());
   std::vector<std::string> known;
-  for (auto const& [label, count] : *counts) known.push_back(text_of(label));
+  for (auto const& [label, count] : *counts) known.push_back(shortest_text(label));
   known.resize(std::min<std::size_t>(known.size(), 2 * kFewNumbers));
   for (auto const& [label, value] : value_of) {
     if (counts->count(label) > 0) continue;
-    throw UsageError(location + ": the phase " + text_of(label) + " does not occur (it holds " +
-                     join(known) + "). Leave it out of --phases, or correct its label.");
+    throw UsageError(location + ": the phase " + shortest_text(label) +
+                     " does not occur (it holds " + join(known) +
+                     "). Leave it out of --phases, or correct its label.");
   }
   for (auto const& [label, count] : *counts) {
     if (value_of.count(label) > 0) continue;
-    throw UsageError(location + ": the label " + text_of(label) + " has no value " +
-                     where(field, label) + ". Add " + text_of(label) + ":VALUE to --phases.");
+    throw UsageError(location + ": the label " + shortest_text(label) + " has no value " +
+                     where(field, label) + ". Add " + shortest_text(label) + ":VALUE to --phases.");
   }
   std::vector<PhaseShare> shares;
   for (auto const& [label, count] : *counts) shares.push_back({label, value_of[label], count});
@@ -121,9 +118,9 @@ std::string doubt_of(std::vector<PhaseShare> const& shares, std::int64_t voxels)
   std::vector<std::string> names, proposed;
   for (auto const& share : shares) {
     names.push_back(
-        text_of(share.label) + " (" +
+        shortest_text(share.label) + " (" +
         format_percent(static_cast<double>(share.voxels) / static_cast<double>(voxels)) + ")");
-    proposed.push_back(text_of(share.label) + ":VALUE");
+    proposed.push_back(shortest_text(share.label) + ":VALUE");
   }
   return "the whole numbers " + join(names) +
          " look like labels, not like what the phases conduct. Give their values, --phases " +
@@ -148,11 +145,12 @@ Phases parse_phases(std::string const& name, std::string const& text) {
                              "self.");
     auto const value = parse_number<double>(std::string_view(part).substr(colon + 1));
     VOXCYCLE_REQUIRE(value && *value >= 0 && std::isfinite(*value),
-                     name << " = '" << text << "': the phase " << text_of(*label) << " cannot have "
+                     name << " = '" << text << "': the phase " << shortest_text(*label)
+                          << " cannot have "
                           << "the value '" << part.substr(colon + 1) << "'. Give a number from 0.");
     for (auto const& other : phases.of_labels) {
       VOXCYCLE_REQUIRE(other.first != *label, name << " = '" << text << "': the phase "
-                                                   << text_of(*label)
+                                                   << shortest_text(*label)
                                                    << " stands there twice. Remove one.");
     }
     phases.of_labels.emplace_back(*label, *value);
@@ -212,7 +210,7 @@ void require_two_values(std::string const& location, Image const& image) {
   bool const one =
       std::all_of(values.begin(), values.end(), [&](double value) { return value == first; });
   VOXCYCLE_REQUIRE(!one, location << ": all " << values.size() << " voxels have the value "
-                                  << text_of(first)
+                                  << shortest_text(first)
                                   << (first > 0 ? " (its conductivity is that, in every direction)"
                                                 : " (nothing conducts)")
                                   << ". Check the image, its phases, threshold and crop.");

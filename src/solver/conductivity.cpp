@@ -159,6 +159,7 @@ AxisConductivity conductivity_along(Grid3 const& grid, at::Tensor const& nu, int
   AxisConductivity result;
   auto const given = nu.to(at::kCPU, at::kDouble).contiguous().view(grid.voxel_shape());
   auto const part = spanning_part(grid, axis, given);
+  result.dropped_voxels = part.dropped_voxels;
   result.percolates = part.nu.max().item<double>() > 0.0;
   if (result.percolates) {
     at::NoGradGuard const no_grad;

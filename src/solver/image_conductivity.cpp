@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/solver/image_conductivity.hpp"
 
-#include "voxcycle/solver/conducting_part.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -44,7 +42,7 @@ ImageFigures image_conductivity(Grid3 const& grid, at::Tensor const& nu,
     one.formation_factor = over(largest, through);
     one.tortuosity_factor = over(mean, through);
     one.tortuosity = std::sqrt(one.tortuosity_factor);
-    auto const dropped = static_cast<double>(spanning_part(grid, axis, nu).dropped_voxels);
+    auto const dropped = static_cast<double>(one.conductivity.dropped_voxels);
     one.percolating_fraction = (conducting - dropped) / conducting;
     figures.axes.push_back(one);
   }

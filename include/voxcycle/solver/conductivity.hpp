@@ -3,6 +3,7 @@
 
 #include "voxcycle/solver/pcg.hpp"
 
+#include <cstdint>
 #include <optional>
 
 #include <ATen/core/Tensor.h>
@@ -44,6 +45,7 @@ struct [[nodiscard]] AxisConductivity {
   int iterations_upper = 0;
   int iterations_lower = 0;
   double seconds = 0.0;
+  std::int64_t dropped_voxels = 0;  ///< of positive nu that do not lead from face to face
   /// Whether voxels of positive nu lead from face to face through shared faces. If not, nothing
   /// flows: all values are 0, and exact.
   bool percolates = true;
