@@ -357,8 +357,8 @@ Command solve_command() {
             "ensemble's the start is the members' mean, and --out holds their spread"},
            {"precision", "KIND", "the network's, bf16, f16 or f32 (default: as it was trained)"},
            {"tol", "T",
-            "relative residual to reach (default: 1e-8), and an error proven to be below 1e-4 "
-            "where rounding lets it"},
+            "relative residual to reach (default: 1e-8), and an error proven to be below 1e-4, or "
+            "below a larger T, where rounding lets it"},
            {"iterations", "N", "most iterations (default: 500)"},
            {"f", "NUMBER|FILE|FORMULA",
             "source (or problem.source; default: 0); of FILE.vtkhdf the cell array f; a formula "

@@ -176,9 +176,10 @@ void Solver::Impl::solve(Equation const& e, Preconditioner const& precondition,
   DeviceTimer timer(e.nu.device().index());
   // By Ritz, |u - u*|_K^2 is twice the difference of the energies,
   double const of_start = from ? shifted_energy(e, *from) : 0.0;
-  auto const solved =
-      solve_pcg(e.problem, e.nu, precondition, {options.tolerance, options.max_iterations}, e.b,
-                std::exchange(from, std::nullopt));
+  SolveOptions limits{options.tolerance, options.max_iterations};
+  limits.energy_error = std::max(limits.energy_error, options.tolerance);
+  auto const solved = solve_pcg(e.problem, e.nu, precondition, limits, e.b,
+                                std::exchange(from, std::nullopt));
   s.seconds.multigrid = timer.seconds();
   s.u = solved.u;
   s.iterations = solved.iterations;

@@ -38,7 +38,8 @@ struct SolverOptions {
   /// Of u where nu is 0 all around, and there is no equation.
   double fill = std::numeric_limits<double>::quiet_NaN();
   /// Relative residual |b - K u| / |b - K lift|, [1e-14, 1). A solve goes on beyond it until its
-  /// error is proven to be below SolveOptions::energy_error, as far as rounding lets it.
+  /// error is proven to be below SolveOptions::energy_error, or a larger tolerance, as far as
+  /// rounding lets it.
   double tolerance = 1e-8;
   int max_iterations = 500;
   at::Device device = at::kCPU;  ///< where it computes; results come back to the CPU

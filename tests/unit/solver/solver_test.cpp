@@ -331,6 +331,17 @@ TEST(Solver, SaysThatItDidNotConverge) {
   EXPECT_GT(s.error_estimate, 0.0);
 }
 
+TEST(Solver, LooseTolerancesStopBeforeTheUsualErrorIsProven) {
+  at::manual_seed(3);
+  at::Tensor const nu = at::exp(at::randn({16, 16, 16}));
+  auto const usual = Solver({.tolerance = 1e-4}).solve(nu);
+  auto const loose = Solver({.tolerance = 0.1}).solve(nu);
+  EXPECT_LE(usual.error_bound, 1e-4);
+  EXPECT_LE(loose.error_bound, 0.1);
+  EXPECT_GT(loose.error_bound, 1e-4);
+  EXPECT_LT(loose.iterations, usual.iterations);
+}
+
 TEST(Solver, ThreadsMayShareOne) {
   Solver const solver({.model = load_model(checkpoint("shared.h5", 0.02))});
   at::Tensor const alone = solver.certify(layers(16)).u;  // the network's
