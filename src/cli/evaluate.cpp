@@ -70,6 +70,13 @@ ReportInput report_input(Config const& config, CheckpointHeader const& header,
                                ", references by " + samples.reference_solver +
                                "-preconditioned conjugate gradients to " +
                                format("%g", samples.reference_tolerance)},
+      {"before training",
+       evaluation.untrained
+           ? "energy-norm error " + format_percent(evaluation.untrained->energy_norm_error) +
+                 ", relative L2 " + format_percent(evaluation.untrained->rel_l2) + "; after it " +
+                 format_percent(evaluation.energy_norm_error_mean) + " and " +
+                 format_percent(evaluation.rel_l2_mean)
+           : "the weights of " + options.start},
       {"program",
        std::string("voxcycle ") + build_info::version + ", commit " + build_info::commit},
   };
@@ -120,13 +127,18 @@ int evaluate(Invocation const& call) {
   Network& network = *weights.network;
   network.to(place.device());
   auto const visible = call.comm.rank() == 0 ? StatusLine::Visible::yes : StatusLine::Visible::no;
-  auto evaluation = [&] {
-    ShareLine line(visible, "evaluating");
-    return evaluate_network(call.comm, network, samples,
-                            {.dtype = dtype,
-                             .micro_batch_size = options.micro_batch_size,
-                             .after_share = [&](double share) { line.show(share); }});
-  }();
+  HeldOutOptions how{.dtype = dtype, .micro_batch_size = options.micro_batch_size};
+  auto const measured = [&](char const* what, auto const& work) {
+    ShareLine line(visible, what);
+    how.after_share = [&](double share) { line.show(share); };
+    return work();
+  };
+  auto evaluation =
+      measured("evaluating", [&] { return evaluate_network(call.comm, network, samples, how); });
+  auto first = train_options(weights.written);
+  first.device = place.device();
+  evaluation.untrained = measured("untrained weights",
+                                  [&] { return untrained_errors(call.comm, first, samples, how); });
   evaluation.weights = weights.name(options.directory);
   evaluation.split = split;
   if (call.comm.rank() != 0) return 0;
@@ -135,6 +147,12 @@ int evaluate(Invocation const& call) {
   std::printf("%s at %s, averaged weights, %s on %s\n%s", samples_of(split).c_str(),
               grid.label().c_str(), evaluation.precision.c_str(), place.name().c_str(),
               evaluation_table(evaluation, kRowsOnTerminal).c_str());
+  if (evaluation.untrained) {
+    auto const gain =
+        gain_of(evaluation.grid, *evaluation.untrained, evaluation.energy_norm_error_mean);
+    gain.gained ? static_cast<void>(std::printf("%s\n", gain.text.c_str()))
+                : log_warning(gain.text);
+  }
   if (call.has("compare")) {
     ShareLine line(visible, "comparing");
     evaluation.comparison =

@@ -7,10 +7,13 @@
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/directory_lock.hpp"
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/evaluate/gain.hpp"
 #include "voxcycle/grid/micro_batches.hpp"
 #include "voxcycle/io/event_file.hpp"
 #include "voxcycle/train/run_directory.hpp"
+#include "voxcycle/train/training_data.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -173,6 +176,35 @@ TrainSummary train_within(std::vector<MemoryPlan> const& plans, TrainOptions con
   }
 }
 
+void tell(TrainSummary const& summary, std::string const& directory, std::string const& resources) {
+  std::printf("\n%s%s%s", stage_table(summary.rows).c_str(), time_table(summary).c_str(),
+              waiting_text(summary.waiting).c_str());
+  if (!summary.finished) return;
+  auto const done = directory + "/DONE";
+  if (!std::filesystem::exists(done)) write_file_atomically(done, resources + "\n");
+  std::printf("trained %s in all; run directory %s\n", format_seconds(summary.seconds).c_str(),
+              directory.c_str());
+  std::fflush(stdout);
+}
+
+/// What a finished run was worth at its finest grid. **Collective**.
+void tell_gain(TrainOptions const& options, std::vector<MetricRow> const& rows,
+               Communicator const& comm) {
+  Grid3 const grid = grids_of(options).back();
+  auto const before = untrained_errors(ProcessGrid(comm, options.slabs).on(grid), options,
+                                       TrainingData(options).held_out(grid),
+                                       {.dtype = evaluation_type(grid, options.dtype),
+                                        .micro_batch_size = options.micro_batch_size});
+  if (!before || comm.rank() != 0) return;
+  double after = 0.0;
+  for (auto const& row : rows) {
+    bool const evaluated = row.grid == grid.label() && !std::isnan(row.rel_l2_mean);
+    if (evaluated) after = row.energy_norm_error_mean;
+  }
+  auto const gain = gain_of(grid.label(), *before, after);
+  gain.gained ? log_info(gain.text) : log_warning(gain.text);
+}
+
 }  // namespace
 
 Training training_of(Config const& asked, Invocation const& call, DeviceChoice const& place,
@@ -218,15 +250,8 @@ TrainSummary carry_out(Training training, DeviceChoice const& place, Communicato
     options.summary = to_markdown(outline);
   }
   TrainSummary summary = train_within(training.memory, options, comm);
-  if (comm.rank() != 0) return summary;
-  std::printf("\n%s%s%s", stage_table(summary.rows).c_str(), time_table(summary).c_str(),
-              waiting_text(summary.waiting).c_str());
-  if (summary.finished) {
-    auto const done = options.directory + "/DONE";
-    if (!std::filesystem::exists(done)) write_file_atomically(done, resources + "\n");
-    std::printf("trained %s in all; run directory %s\n", format_seconds(summary.seconds).c_str(),
-                options.directory.c_str());
-  }
+  if (comm.rank() == 0) tell(summary, options.directory, resources);
+  if (summary.finished && summary.gained) tell_gain(options, summary.rows, comm);
   return summary;
 }
 

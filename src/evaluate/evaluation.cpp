@@ -21,10 +21,11 @@ Evaluation evaluation_of(HeldOutErrors const& errors, HeldOutSamples const& samp
   for (std::int64_t k = 0; k < errors.rel_l2.numel(); ++k) {
     result.samples.push_back({k, rel_l2[k], gap[k], norm[k]});
   }
-  result.rel_l2_mean = errors.rel_l2.mean().item<double>();
+  auto const means = means_of(errors);
+  result.rel_l2_mean = means.rel_l2;
   result.rel_l2_max = errors.rel_l2.max().item<double>();
-  result.energy_gap_mean = errors.energy_gap.mean().item<double>();
-  result.energy_norm_error_mean = errors.energy_norm_error.mean().item<double>();
+  result.energy_gap_mean = means.energy_gap;
+  result.energy_norm_error_mean = means.energy_norm_error;
   return result;
 }
 
@@ -42,9 +43,9 @@ std::vector<SampleErrors> worst_first(std::vector<SampleErrors> samples) {
 std::string evaluation_table(Evaluation const& e, std::size_t maximum) {
   auto const sorted = worst_first(e.samples);
   std::string text =
-      format("%-8s %14s %14s %18s\n", "sample", "relative L2", "energy gap", "energy-norm error");
+      format("%-9s %14s %14s %18s\n", "sample", "relative L2", "energy gap", "energy-norm error");
   auto const line = [&](std::string const& name, double l2, double gap, double norm) {
-    text += format("%-8s %14s %14s %18s\n", name.c_str(), format_percent(l2).c_str(),
+    text += format("%-9s %14s %14s %18s\n", name.c_str(), format_percent(l2).c_str(),
                    format_percent(gap).c_str(), format_percent(norm).c_str());
   };
   for (std::size_t k = 0; k < std::min(maximum, sorted.size()); ++k) {
@@ -53,6 +54,9 @@ std::string evaluation_table(Evaluation const& e, std::size_t maximum) {
   }
   if (sorted.size() > maximum) text += format("... %zu more\n", sorted.size() - maximum);
   line("mean", e.rel_l2_mean, e.energy_gap_mean, e.energy_norm_error_mean);
+  if (auto const& before = e.untrained) {
+    line("untrained", before->rel_l2, before->energy_gap, before->energy_norm_error);
+  }
   return text;
 }
 
@@ -83,6 +87,11 @@ std::string evaluation_json(Evaluation const& e) {
                                {"energy_gap_mean", e.energy_gap_mean},
                                {"energy_norm_error_mean", e.energy_norm_error_mean},
                                {"per_sample", samples}});
+  if (auto const& before = e.untrained) {
+    members["untrained"] = Json::object({{"rel_l2_mean", before->rel_l2},
+                                         {"energy_gap_mean", before->energy_gap},
+                                         {"energy_norm_error_mean", before->energy_norm_error}});
+  }
   if (e.comparison) members["compare"] = comparison_json(*e.comparison);
   return document(members);
 }

@@ -34,6 +34,7 @@ class MainJob(harness.Case):
         self.check_metrics()
         figures = json.loads((self.scratch / "figures.json").read_text())
         self.check_figures(figures)
+        self.check_gain(trained.err, evaluated.out, figures)
         self.check_table(evaluated.out, figures)
         self.check_report((run / "report.html").read_text())
 
@@ -76,6 +77,31 @@ class MainJob(harness.Case):
         last = [row for row in self.metrics() if row["energy_gap_mean"]][-1]
         self.assertAlmostEqual(float(last["energy_gap_mean"]) / figures["energy_gap_mean"], 1,
                                delta=1e-8)
+
+    def check_gain(self, log, text, figures):
+        before, after = figures["untrained"], figures["energy_norm_error_mean"]
+        self.assertLess(after, before["energy_norm_error_mean"] / 1.5)
+        words = r"training took the energy-norm error at 16\^3 from (\S+) % to (\S+) %"
+        for where in (log, text):
+            told = [float(x) / 100 for x in re.search(words, where).groups()]
+            self.assertAlmostEqual(told[0], before["energy_norm_error_mean"], delta=1e-4)
+            self.assertAlmostEqual(told[1], after, delta=1e-4)
+        untrained = next(line for line in text.splitlines() if line.startswith("untrained"))
+        self.assertAlmostEqual(float(untrained.split()[1]) / 100, before["rel_l2_mean"], delta=5e-5)
+
+    def test_training_that_gains_nothing_is_told(self):
+        # V begins on the finest grid: what it measures before its first step are the same weights.
+        self.config({"cycle.name": "v", "cycle.steps": "1, 1", "cycle.rate": "3"})
+        log = self.train().err
+        out = self.succeed("evaluate", "--config", "small.cfg", "--json", "figures.json")
+        first = next(row for row in self.metrics() if row["energy_gap_mean"])
+        self.assertEqual((first["grid"], first["step"]), ("16^3", "0"))
+        before = json.loads((self.scratch / "figures.json").read_text())["untrained"]
+        for name, value in before.items():
+            self.assertAlmostEqual(float(first[name]) / value, 1, delta=1e-6)
+        for text in (log, out.err):
+            self.assertIn("[warning] training gained nothing at 16^3: the energy-norm error is", text)
+            self.assertIn("lower cycle.rate", text)
 
     def check_table(self, text, figures):
         mean = next(line for line in text.splitlines() if line.startswith("mean"))

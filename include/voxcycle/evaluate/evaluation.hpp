@@ -3,6 +3,7 @@
 
 #include "voxcycle/comm/communicator.hpp"
 #include "voxcycle/dataset/held_out.hpp"
+#include "voxcycle/evaluate/gain.hpp"
 #include "voxcycle/evaluate/report.hpp"
 #include "voxcycle/network/network.hpp"
 #include "voxcycle/train/held_out.hpp"
@@ -25,6 +26,7 @@ struct Evaluation {
   double rel_l2_max = 0.0;
   double energy_gap_mean = 0.0;
   double energy_norm_error_mean = 0.0;
+  std::optional<MeanErrors> untrained;   ///< of the weights before training, where known
   std::optional<Comparison> comparison;  ///< with classical solvers, if measured
 };
 
@@ -39,12 +41,14 @@ Evaluation evaluate_network(Communicator const& comm, Network& network,
 /// @return the samples by falling badness.
 std::vector<SampleErrors> worst_first(std::vector<SampleErrors> samples);
 
-/// For a terminal: one line a sample (at most `most`, worst first) and the means.
+/// For a terminal: one line a sample (at most `most`, worst first), the means and those before
+/// training.
 std::string evaluation_table(Evaluation const& evaluation, std::size_t maximum);
 /// "index,rel_l2,energy_gap,energy_norm_error", one line a sample.
 std::string evaluation_csv(Evaluation const& evaluation);
 /// samples, split, grid, precision, weights, rel_l2_mean, rel_l2_max, energy_gap_mean,
-/// energy_norm_error_mean, per_sample and, where there is a comparison, compare (comparison_json).
+/// energy_norm_error_mean, per_sample and, where known, untrained (the same three means) and
+/// compare (comparison_json).
 std::string evaluation_json(Evaluation const& evaluation);
 
 /// Slices (middle plane in z) of nu, the network's solution, the reference and their difference for
