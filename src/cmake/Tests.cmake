@@ -14,9 +14,10 @@ endfunction()
 # voxcycle_test_directory(DIRECTORY dir PREFIX prefix MAIN target... RANKS n...)
 #   One program a *_test.cpp below dir/<module>; names are <prefix>.<module>.<x>; a status of 77 is
 #   Skipped. MAIN: what holds main(), and what else is to be linked in front of the modules. With
-#   RANKS each is run through mpiexec once a count, as mpi<N>.<module>.<x>. With sanitizers, where
-#   linking a program takes long, a module's tests are one program, <prefix>.<module>.all. With LIKE
-#   the objects of the tests of that prefix are linked again, to another MAIN.
+#   RANKS each is run through mpiexec once a count, as mpi<N>.<module>.<x>. With LIKE the objects of the
+#   tests of that prefix are linked again, to another MAIN. With VOXCYCLE_UNITY a module's unit tests are
+#   one program, unit.<module>.all, six files compiled at once (so each file has a namespace of its own);
+#   with sanitizers, where linking takes long, the others as well.
 function(voxcycle_test_directory)
   cmake_parse_arguments(ARG "" "DIRECTORY;PREFIX;LIKE" "MAIN;RANKS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${ARG_DIRECTORY}/*/*_test.cpp)
@@ -25,7 +26,7 @@ function(voxcycle_test_directory)
     cmake_path(GET source PARENT_PATH parent)
     cmake_path(GET parent FILENAME module)
     string(REGEX REPLACE "_test$" "" name ${stem})
-    if(VOXCYCLE_SANITIZE)
+    if(VOXCYCLE_SANITIZE OR (VOXCYCLE_UNITY AND ARG_PREFIX STREQUAL "unit"))
       set(name all)
     endif()
     set(target ${ARG_PREFIX}_${module}_${name})
@@ -46,6 +47,9 @@ function(voxcycle_test_directory)
       # Tests spend their time in the modules; compiling them like these takes half as long again.
       target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
     endif()
+    if(name STREQUAL "all")
+      set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+    endif()
     target_link_libraries(${target} PRIVATE voxcycle_${module} GTest::gtest GTest::gmock TorchWheel::torch)
     target_link_libraries(${target} PRIVATE ${ARG_MAIN})
     if(NOT ARG_RANKS)
@@ -58,5 +62,15 @@ function(voxcycle_test_directory)
         voxcycle_mpi_test(${module}.${name} ${target} ${ranks})
       endforeach()
     endif()
+  endforeach()
+endfunction()
+
+# voxcycle_test_needs(module library test...): links a library above the module to unit tests of it.
+function(voxcycle_test_needs module library)
+  foreach(test IN LISTS ARGN)
+    if(NOT TARGET unit_${module}_${test})
+      set(test all)
+    endif()
+    target_link_libraries(unit_${module}_${test} PRIVATE ${library})
   endforeach()
 endfunction()

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace clocked_communicator_test {
 
 std::vector<std::string> names(std::vector<CollectiveCall> const& calls) {
   std::vector<std::string> found;
@@ -69,5 +69,5 @@ TEST(ClockedCommunicator, WhoComesLastIsInTheCallTheShortest) {
   EXPECT_EQ(inside.argmin().item<std::int64_t>(), late);
 }
 
-}  // namespace
+}  // namespace clocked_communicator_test
 }  // namespace voxcycle

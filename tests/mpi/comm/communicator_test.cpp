@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace communicator_test {
 
 TEST(Communicator, ReducesEveryType) {
   auto const comm = make_mpi_communicator();
@@ -131,5 +131,5 @@ TEST(Communicator, RefusesStridedTensors) {
   EXPECT_THROW(comm->all_reduce(strided, ReduceOperation::sum), Error);
 }
 
-}  // namespace
+}  // namespace communicator_test
 }  // namespace voxcycle

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace exact_sum_test {
 
 /// Rows [n * rank / size, n * (rank + 1) / size) of all terms, permuted with `seed`.
 at::Tensor share_of_rank(at::Tensor const& terms, Communicator const& comm, unsigned seed) {
@@ -100,5 +100,5 @@ TEST(ExactSum, AcceptsRanksWithoutTerms) {
   EXPECT_EQ(exact_sum(*comm, terms, 2).item<double>(), 3.75);
 }
 
-}  // namespace
+}  // namespace exact_sum_test
 }  // namespace voxcycle

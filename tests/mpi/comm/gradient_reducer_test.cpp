@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace gradient_reducer_test {
 
 constexpr std::int64_t kUnits = 5;
 
@@ -118,5 +118,5 @@ TEST(GradientReducer, TakesTotalsAsTheyAre) {
   EXPECT_TRUE(at::equal(parameter.grad(), at::full({2}, 0.5F)));
 }
 
-}  // namespace
+}  // namespace gradient_reducer_test
 }  // namespace voxcycle

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace halo_test {
 
 constexpr std::int64_t kPlanes = 4;  // of a slab
 constexpr auto kChannelsLast = at::MemoryFormat::ChannelsLast3d;
@@ -86,5 +86,5 @@ TEST_F(Halo, RefusesPlanesThatCannotBeSharedOut) {
   EXPECT_THROW(own_planes(*comm_, at::zeros({1, 1, comm_->size() * 2 + 1, 2, 2})), Error);
 }
 
-}  // namespace
+}  // namespace halo_test
 }  // namespace voxcycle

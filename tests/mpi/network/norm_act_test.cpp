@@ -9,7 +9,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 namespace voxcycle {
-namespace {
+namespace norm_act_test {
 
 constexpr double kRounding = 1e-12;
 constexpr auto kLayout = at::MemoryFormat::ChannelsLast3d;
@@ -73,5 +73,5 @@ TEST(SyncBatchNorm, EqualsTheWholeBatchWithARankThatHasNothing) {
   compare_with_whole_batch(2);
 }
 
-}  // namespace
+}  // namespace norm_act_test
 }  // namespace voxcycle

@@ -12,7 +12,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 namespace voxcycle {
-namespace {
+namespace spatial_test {
 
 constexpr std::int64_t kSamples = 3;  // two micro-batches
 constexpr double kRounding = 1e-11;   // float64 through some 30 layers
@@ -142,5 +142,5 @@ TEST_F(Space, EveryRankOfAGroupHasTheSameSolution) {
   for (auto const& one : all.unbind(0)) EXPECT_TRUE(at::equal(one, u));
 }
 
-}  // namespace
+}  // namespace spatial_test
 }  // namespace voxcycle

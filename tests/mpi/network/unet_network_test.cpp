@@ -9,7 +9,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 namespace voxcycle {
-namespace {
+namespace unet_network_test {
 
 constexpr std::int64_t kSamples = 7;  // four micro-batches of two; of 3 ranks one owns two of them
 
@@ -80,5 +80,5 @@ TEST(UnetNetwork, GradientsHaveTheSameBitsHoweverUnitsAreSpread) {
   }
 }
 
-}  // namespace
+}  // namespace unet_network_test
 }  // namespace voxcycle

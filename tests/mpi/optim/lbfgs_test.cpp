@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace lbfgs_test {
 
 constexpr std::int64_t kSize = 5 * Shares::kChunk + 77;  // uneven shares on 2 and 3 ranks
 constexpr int kIterations = 30;
@@ -157,5 +157,5 @@ TEST_F(MpiLbfgs, KeepsItsShareOfTheHistory) {
   EXPECT_EQ(total.item<double>(), whole);
 }
 
-}  // namespace
+}  // namespace lbfgs_test
 }  // namespace voxcycle

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace shares_test {
 
 TEST(Shares, CoverAllVariablesInWholeChunks) {
   auto const comm = make_mpi_communicator();
@@ -67,5 +67,5 @@ TEST(Shares, AddScaledEqualsTheFormula) {
   EXPECT_TRUE(at::allclose(got, expected, 1e-15, 1e-15));
 }
 
-}  // namespace
+}  // namespace shares_test
 }  // namespace voxcycle

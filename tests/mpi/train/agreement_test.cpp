@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace agreement_test {
 
 TEST(Agreement, PassesWhereAllRanksAreAlike) {
   auto const comm = make_mpi_communicator();
@@ -75,5 +75,5 @@ TEST(Agreement, HashesTellTextsApart) {
   EXPECT_EQ(program_hash().size(), 16U);
 }
 
-}  // namespace
+}  // namespace agreement_test
 }  // namespace voxcycle

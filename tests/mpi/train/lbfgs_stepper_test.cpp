@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace lbfgs_stepper_test {
 
 constexpr std::int64_t kIterations = 30;
 
@@ -215,5 +215,5 @@ TEST_F(LbfgsStepperTest, RefusesSetsThatDoNotFitBeforeTheFirstStep) {
   });
 }
 
-}  // namespace
+}  // namespace lbfgs_stepper_test
 }  // namespace voxcycle

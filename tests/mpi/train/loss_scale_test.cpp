@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace loss_scale_test {
 
 using LossScaleTest = TrainingOnRanks;
 
@@ -42,8 +42,8 @@ TEST_F(LossScaleTest, StepsThatOverflowAreSkippedByAllRanksAlike) {
   EXPECT_FALSE(at::equal(moved.at(34), moved.at(32))) << "one of them is none";
   EXPECT_TRUE(moved.back().isfinite().all().item<bool>());
   if (comm_->rank() > 0) return;
-  EXPECT_THAT(log, testing::HasSubstr("loss scale 5.49756e+11: a gradient exceeded float16"));
-  EXPECT_THAT(log, testing::HasSubstr("no gradient exceeded float16 in 2 steps"));
+  EXPECT_THAT(log, ::testing::HasSubstr("loss scale 5.49756e+11: a gradient exceeded float16"));
+  EXPECT_THAT(log, ::testing::HasSubstr("no gradient exceeded float16 in 2 steps"));
 }
 
 TEST_F(LossScaleTest, LossScalesGoOnWithTheSameBits) {
@@ -54,5 +54,5 @@ TEST_F(LossScaleTest, LossScalesGoOnWithTheSameBits) {
   EXPECT_TRUE(at::equal(final_values(parted), final_values(whole)));
 }
 
-}  // namespace
+}  // namespace loss_scale_test
 }  // namespace voxcycle

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace sample_objective_test {
 
 using Statistics = LbfgsStageOptions::Statistics;
 
@@ -179,5 +179,5 @@ TEST_F(SampleObjectiveTest, SecondMomentsAreMeansOfSquaresOverBatches) {
                            0.5 * (batches.before.square() + batches.after.square()), 1e-12, 0));
 }
 
-}  // namespace
+}  // namespace sample_objective_test
 }  // namespace voxcycle

@@ -15,7 +15,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace start_test {
 
 using StartTest = TrainingOnRanks;
 
@@ -105,5 +105,5 @@ TEST_F(StartTest, LevelsThatTheStartHasAreTakenAndOthersBeginAsInACycle) {
   EXPECT_TRUE(at::equal(weight(again, "level8" + layer), weight(whole, "level8" + layer)));
 }
 
-}  // namespace
+}  // namespace start_test
 }  // namespace voxcycle

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace step_trace_test {
 
 /// A trace's events of a rank and a row, as names.
 std::vector<std::string> names_in(Json const& trace, int rank, int row) {
@@ -125,5 +125,5 @@ TEST(StepTrace, TrainingsHaveTheirFirstStepsOfEachStage) {
   comm->barrier();
 }
 
-}  // namespace
+}  // namespace step_trace_test
 }  // namespace voxcycle

@@ -16,7 +16,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace trainer_test {
 
 namespace fs = std::filesystem;
 
@@ -383,5 +383,5 @@ TEST_F(TrainerTest, NamesTheSamplesOfALossThatIsNotFinite) {
   }
 }
 
-}  // namespace
+}  // namespace trainer_test
 }  // namespace voxcycle

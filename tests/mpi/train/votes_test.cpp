@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace votes_test {
 
 TEST(Votes, OneRankStopsAllAndClocksAreThoseOfRank0) {
   auto const comm = make_mpi_communicator();
@@ -25,5 +25,5 @@ TEST(Votes, OneRankStopsAllAndClocksAreThoseOfRank0) {
   EXPECT_FALSE(count_votes(*comm, {}).stop);
 }
 
-}  // namespace
+}  // namespace votes_test
 }  // namespace voxcycle

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace waiting_test {
 
 using ::testing::Each;
 using ::testing::IsEmpty;
@@ -65,5 +65,5 @@ TEST(WaitingCount, TheProcessThatComesLateToTheStepsOfATrainingIsNamed) {
   comm->barrier();
 }
 
-}  // namespace
+}  // namespace waiting_test
 }  // namespace voxcycle

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace link_speed_test {
 
 TEST(LinkSpeed, IsThatOfTheFastestCardThatTellsIt) {
   std::string const system = std::string(VOXCYCLE_TEST_SCRATCH) + "/class";
@@ -24,5 +24,5 @@ TEST(LinkSpeed, IsThatOfTheFastestCardThatTellsIt) {
   EXPECT_EQ(fastest_link(system), 100e9);
 }
 
-}  // namespace
+}  // namespace link_speed_test
 }  // namespace voxcycle

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace measure_test {
 
 TEST(Medians, AreOfEachValueInTheRoundsThatCount) {
   double round = 0.0;
@@ -15,11 +15,11 @@ TEST(Medians, AreOfEachValueInTheRoundsThatCount) {
     ++round;
     return std::vector<double>{round, -round};
   };
-  EXPECT_THAT(medians(3, measure, /*warm_ups=*/2), testing::ElementsAre(4.0, -4.0));
+  EXPECT_THAT(medians(3, measure, /*warm_ups=*/2), ::testing::ElementsAre(4.0, -4.0));
   EXPECT_EQ(round, 5.0);
-  EXPECT_THAT(medians(1, measure, /*warm_ups=*/0), testing::ElementsAre(6.0, -6.0));
+  EXPECT_THAT(medians(1, measure, /*warm_ups=*/0), ::testing::ElementsAre(6.0, -6.0));
   EXPECT_THROW(medians(0, measure, /*warm_ups=*/1), Error);
 }
 
-}  // namespace
+}  // namespace measure_test
 }  // namespace voxcycle

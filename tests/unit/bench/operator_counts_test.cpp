@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace operator_counts_test {
 
 TEST(OperatorCounts, AreThoseOfTheWork) {
   at::Tensor const x = at::ones({2, 2});
@@ -53,5 +53,5 @@ TEST(OperatorCounts, OfAStepDoNotRise) {
   EXPECT_LE(of_levels.host_waits, 45);
 }
 
-}  // namespace
+}  // namespace operator_counts_test
 }  // namespace voxcycle

@@ -13,13 +13,13 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace error_words_test {
 
-using testing::AllOf;
-using testing::EndsWith;
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 /// What people read of the error that `action` ends in.
 template <class Action>
@@ -64,5 +64,5 @@ TEST(ErrorWords, TorchsComeWithoutItsStack) {
                     EndsWith("run.device = cpu.")));
 }
 
-}  // namespace
+}  // namespace error_words_test
 }  // namespace voxcycle

@@ -8,12 +8,12 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace train_summary_test {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Pair;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
@@ -94,5 +94,5 @@ TEST(TrainSummary, IsATableInTensorBoard) {
             "| | |\n|---|---|\n| build | 1 |\n| disk | 2 |\n| warning | slow |\n");
 }
 
-}  // namespace
+}  // namespace train_summary_test
 }  // namespace voxcycle

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace device_choice_test {
 
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
@@ -72,5 +72,5 @@ TEST(DeviceChoice, RefusesOrPassesOverGpusThatAreNotThere) {
               ThrowsMessage<Error>(HasSubstr("GPU: ")));
 }
 
-}  // namespace
+}  // namespace device_choice_test
 }  // namespace voxcycle

@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle::fixed_point {
-namespace {
+namespace fixed_point_blocks_test {
 
 using Order = EmulatedBlock::Order;
 
@@ -126,5 +126,5 @@ TEST(FixedPointBlocks, HaveTheBitsOfTheCpu) {
   check(table().f64);
 }
 
-}  // namespace
+}  // namespace fixed_point_blocks_test
 }  // namespace voxcycle::fixed_point

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace fixed_point_test {
 
 constexpr std::int64_t kCount = 1003;  // no multiple of a vector
 
@@ -67,5 +67,5 @@ TEST(FixedPoint, AllInstructionSetsRoundAlike) {
   }
 }
 
-}  // namespace
+}  // namespace fixed_point_test
 }  // namespace voxcycle

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace launcher_test {
 
 using Variables = std::map<std::string, std::string>;
 
@@ -69,5 +69,5 @@ TEST(Launcher, SaysHowManyProcessesItStarted) {
   ::unsetenv("SLURM_STEP_NUM_TASKS");
 }
 
-}  // namespace
+}  // namespace launcher_test
 }  // namespace voxcycle

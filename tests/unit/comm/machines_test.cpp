@@ -11,12 +11,12 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace machines_test {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr int kNoLimit = std::numeric_limits<int>::max();
 
@@ -73,5 +73,5 @@ TEST(Machines, OfOneProcessIsThisOne) {
   EXPECT_EQ(machines[0].clock_ahead, 0.0);
 }
 
-}  // namespace
+}  // namespace machines_test
 }  // namespace voxcycle

@@ -8,12 +8,12 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace config_study_test {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Pair;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
 
 std::string error_of(std::string const& text) {
   try {
@@ -121,5 +121,5 @@ TEST(ConfigStudy, MembersOfAnEnsembleHaveSectionsToo) {
   EXPECT_THAT(error_of("[member.1]\n[member.1]\n"), HasSubstr("stands there twice"));
 }
 
-}  // namespace
+}  // namespace config_study_test
 }  // namespace voxcycle

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace config_test {
 
 /// What an operation says when it throws; "" if it does not.
 template <class Operation>
@@ -163,5 +163,5 @@ TEST(Config, RefusesMissingAndMalformedFiles) {
   EXPECT_NE(error_of([&] { config.read_file(config_file("[cycle\nsteps\n")); }), "");
 }
 
-}  // namespace
+}  // namespace config_test
 }  // namespace voxcycle

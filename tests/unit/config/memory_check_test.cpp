@@ -20,13 +20,13 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace memory_check_test {
 
-using testing::AllOf;
-using testing::ContainsRegex;
-using testing::HasSubstr;
-using testing::Not;
-using testing::ThrowsMessage;
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::ThrowsMessage;
 
 constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
 
@@ -43,7 +43,7 @@ struct Case {
 std::string const kNetwork =
     "[cycle]\nlevels = 8, 16, 32\n[network]\nchannels = 4:16, 8:16, 16:12, 32:8\n";
 
-class PlannedStep : public testing::TestWithParam<Case> {
+class PlannedStep : public ::testing::TestWithParam<Case> {
  protected:
   static CountingAllocator& tensors() {
     static CountingAllocator allocator;
@@ -82,38 +82,39 @@ TEST_P(PlannedStep, HoldsWhatTheAllocatorCounts) {
 
 INSTANTIATE_TEST_SUITE_P(
     , PlannedStep,
-    testing::Values(Case{"default", kNetwork}, Case{"one_sample", kNetwork, 32, 1},
-                    Case{"uneven_units", kNetwork, 16, 5},
-                    Case{"averaged_without_block",
-                         "[network]\nchannels = 4:16, 8:16, 16:12\ncoarse = averaged\n"},
-                    Case{"subspace", "[network]\nsubspace = 5\n"},
-                    Case{"subspace_of_one_sample",
-                         "[network]\nchannels = 4:8, 8:8, 16:8, 32:4\nsubspace = 8\n"
-                         "[train]\nprecision = f32\n",
-                         32, 1},
-                    Case{"directions_of_a_thin_network",
-                         "[network]\nchannels = 4:4, 8:4, 16:4, 32:1\nsubspace = 16\n"
-                         "[train]\nprecision = f32\n"},
-                    Case{"units_of_one", kNetwork + "[train]\nmicro_batch_size = 1\n"},
-                    Case{"recompute", kNetwork + "[train]\nrecompute = yes\n"},
-                    Case{"recompute_unet",
-                         "[network]\nname = unet\nbase_channels = 8\n[train]\nrecompute = yes\n"},
-                    Case{"float32", kNetwork + "[train]\nprecision = f32\n"},
-                    Case{"float64", kNetwork + "[train]\nprecision = f64\n"},
-                    Case{"adam_fast", kNetwork + "[train]\noptimizer = adam\nreduction = fast\n"},
-                    Case{"group_norm", "[network]\nnorm = group\n[train]\nmicro_batch_size = 4\n"},
-                    Case{"no_smoothing", "[network]\nsmoothing = 0\n"},
-                    Case{"constant_source", kNetwork + "[problem]\nsource = 1\n"},
-                    Case{"sampled_source", kNetwork + "[problem]\nsource = sampled\n"},
-                    Case{"all_faces", kNetwork + "[problem]\nboundary = 1, 0, 2, 0, 0, 0\n"},
-                    Case{"unet", "[network]\nname = unet\nbase_channels = 8\n"},
-                    Case{"published", "[network]\nname = published\nbase_channels = 8\n"},
-                    Case{"deepened",
-                         "[network]\nname = published\ndepth = 2\nbase_channels = 8\n"
-                         "adaptation = deepen\n[train]\nprecision = f32\n"},
-                    Case{"recompute_deepened",
-                         "[network]\nname = published\ndepth = 2\nbase_channels = 8\n"
-                         "adaptation = deepen\n[train]\nrecompute = yes\n"}),
+    ::testing::Values(Case{"default", kNetwork}, Case{"one_sample", kNetwork, 32, 1},
+                      Case{"uneven_units", kNetwork, 16, 5},
+                      Case{"averaged_without_block",
+                           "[network]\nchannels = 4:16, 8:16, 16:12\ncoarse = averaged\n"},
+                      Case{"subspace", "[network]\nsubspace = 5\n"},
+                      Case{"subspace_of_one_sample",
+                           "[network]\nchannels = 4:8, 8:8, 16:8, 32:4\nsubspace = 8\n"
+                           "[train]\nprecision = f32\n",
+                           32, 1},
+                      Case{"directions_of_a_thin_network",
+                           "[network]\nchannels = 4:4, 8:4, 16:4, 32:1\nsubspace = 16\n"
+                           "[train]\nprecision = f32\n"},
+                      Case{"units_of_one", kNetwork + "[train]\nmicro_batch_size = 1\n"},
+                      Case{"recompute", kNetwork + "[train]\nrecompute = yes\n"},
+                      Case{"recompute_unet",
+                           "[network]\nname = unet\nbase_channels = 8\n[train]\nrecompute = yes\n"},
+                      Case{"float32", kNetwork + "[train]\nprecision = f32\n"},
+                      Case{"float64", kNetwork + "[train]\nprecision = f64\n"},
+                      Case{"adam_fast", kNetwork + "[train]\noptimizer = adam\nreduction = fast\n"},
+                      Case{"group_norm",
+                           "[network]\nnorm = group\n[train]\nmicro_batch_size = 4\n"},
+                      Case{"no_smoothing", "[network]\nsmoothing = 0\n"},
+                      Case{"constant_source", kNetwork + "[problem]\nsource = 1\n"},
+                      Case{"sampled_source", kNetwork + "[problem]\nsource = sampled\n"},
+                      Case{"all_faces", kNetwork + "[problem]\nboundary = 1, 0, 2, 0, 0, 0\n"},
+                      Case{"unet", "[network]\nname = unet\nbase_channels = 8\n"},
+                      Case{"published", "[network]\nname = published\nbase_channels = 8\n"},
+                      Case{"deepened",
+                           "[network]\nname = published\ndepth = 2\nbase_channels = 8\n"
+                           "adaptation = deepen\n[train]\nprecision = f32\n"},
+                      Case{"recompute_deepened",
+                           "[network]\nname = published\ndepth = 2\nbase_channels = 8\n"
+                           "adaptation = deepen\n[train]\nrecompute = yes\n"}),
     [](auto const& tested) { return tested.param.name; });
 
 /// Where the finest grid has no block, the loss has the peak.
@@ -128,7 +129,7 @@ std::vector<Case> cases_of_losses() {
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(Losses, PlannedStep, testing::ValuesIn(cases_of_losses()),
+INSTANTIATE_TEST_SUITE_P(Losses, PlannedStep, ::testing::ValuesIn(cases_of_losses()),
                          [](auto const& tested) { return tested.param.name; });
 
 /// A training at one grid, and what is said of it within a limit.
@@ -260,5 +261,5 @@ TEST(RequireMemory, TensorsBeyond32BitsAreRefusedWithTheLevel) {
       ThrowsMessage<Error>(AllOf(HasSubstr("2048^3"), HasSubstr("coarser finest level"))));
 }
 
-}  // namespace
+}  // namespace memory_check_test
 }  // namespace voxcycle

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace options_test {
 
 TEST(Options, OfAnEmptyConfigAreTheDefaultsOfTraining) {
   // Without what has no default of its own: grids, the path over them, and the numbers that a
@@ -128,5 +128,5 @@ TEST(Options, ARunIsKnownByItsGlobalBatches) {
   EXPECT_EQ(first_difference(fingerprint(2), fingerprint(3))->key, "cycle.batch");
 }
 
-}  // namespace
+}  // namespace options_test
 }  // namespace voxcycle

@@ -16,12 +16,12 @@
 #include <unistd.h>
 
 namespace voxcycle {
-namespace {
+namespace atomic_file_test {
 
 namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 std::string fresh_directory(std::string const& name) {
   auto const path = fs::path(VOXCYCLE_TEST_SCRATCH) / name;
@@ -166,5 +166,5 @@ TEST(AtomicFile, OurOwnOutputIsNotReplaced) {
   EXPECT_EQ(read_file(path), "");
 }
 
-}  // namespace
+}  // namespace atomic_file_test
 }  // namespace voxcycle

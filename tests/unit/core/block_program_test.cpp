@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace block_program_test {
 
 using Order = EmulatedBlock::Order;
 
@@ -61,5 +61,5 @@ TEST(EmulatedBlock, RowsOfAnyLengthAreSummed) {
   }
 }
 
-}  // namespace
+}  // namespace block_program_test
 }  // namespace voxcycle

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace control_groups_test {
 
 namespace fs = std::filesystem;
 
@@ -62,5 +62,5 @@ TEST_F(ControlGroups, WithoutLimitsLimitNothing) {
   EXPECT_TRUE(control_groups("cpu", "/not/there").empty());
 }
 
-}  // namespace
+}  // namespace control_groups_test
 }  // namespace voxcycle

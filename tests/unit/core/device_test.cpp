@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace device_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -163,5 +163,5 @@ TEST(Device, RequireThrowsWhatIsWrongHere) {
   }
 }
 
-}  // namespace
+}  // namespace device_test
 }  // namespace voxcycle

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 namespace voxcycle {
-namespace {
+namespace directory_lock_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -51,5 +51,5 @@ TEST(DirectoryLock, OfAMachineThatIsGoneCanBeRemoved) {
   ::close(file);
 }
 
-}  // namespace
+}  // namespace directory_lock_test
 }  // namespace voxcycle

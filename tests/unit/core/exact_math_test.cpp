@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace exact_math_test {
 
 /// |value - exact| in units of the last place of a double. `exact` is from the C library's 80-bit
 /// functions, which have 11 bits to spare.
@@ -105,5 +105,5 @@ TEST(ExactMath, BitsAreThoseOfEveryMachine) {
   EXPECT_EQ(exact_cos(6.851236918963457), 0x1.af973eef8784ep-1);
 }
 
-}  // namespace
+}  // namespace exact_math_test
 }  // namespace voxcycle

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace instruction_set_test {
 
 TEST(InstructionSet, IsWhatTheKernelSaysOfTheProcessor) {
   std::ifstream in("/proc/cpuinfo");
@@ -33,5 +33,5 @@ TEST(InstructionSet, TheBestIsTheWidestSupported) {
   }
 }
 
-}  // namespace
+}  // namespace instruction_set_test
 }  // namespace voxcycle

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace json_test {
 
 TEST(Json, WritesMembersInOrderAndNullForWhatIsNotFinite) {
   auto const infinity = std::numeric_limits<double>::infinity();
@@ -26,5 +26,5 @@ TEST(Json, DocumentsHaveALineForEachMemberAndObject) {
             "  \"none\": []\n}\n");
 }
 
-}  // namespace
+}  // namespace json_test
 }  // namespace voxcycle

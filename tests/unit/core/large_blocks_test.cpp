@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace large_blocks_test {
 
 constexpr std::size_t kPage = LargeBlocks::kPage;
 constexpr std::size_t kMebibyte = std::size_t{1} << 20;
@@ -186,5 +186,5 @@ TEST(LargeBlocks, ThreadsGetBlocksOfTheirOwn) {
   EXPECT_EQ(blocks.used(), 0U);
 }
 
-}  // namespace
+}  // namespace large_blocks_test
 }  // namespace voxcycle

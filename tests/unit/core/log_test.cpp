@@ -18,13 +18,13 @@
 #include <unistd.h>
 
 namespace voxcycle {
-namespace {
+namespace log_test {
 
 namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::MatchesRegex;
-using testing::ThrowsMessage;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::ThrowsMessage;
 
 constexpr char kTime[] = "\\[[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}\\] ";
 
@@ -40,7 +40,7 @@ void in_child(std::function<void()> const& work) {
   pid_t const child = ::fork();
   if (child == 0) {
     work();
-    ::_exit(testing::Test::HasFailure() ? 1 : 0);
+    ::_exit(::testing::Test::HasFailure() ? 1 : 0);
   }
   int status = -1;
   ::waitpid(child, &status, 0);
@@ -136,5 +136,5 @@ TEST(Log, ThatCannotBeWrittenIsNamed) {
                                          HasSubstr("Is a directory"), HasSubstr("log.file"))));
 }
 
-}  // namespace
+}  // namespace log_test
 }  // namespace voxcycle

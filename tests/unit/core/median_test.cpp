@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace median_test {
 
 TEST(Median, IsTheOneInTheMiddle) {
   EXPECT_EQ(median({4.0}), 4.0);
@@ -33,5 +33,5 @@ TEST(Median, OfNothingIsRefused) {
   EXPECT_THROW(median({}), Error);
 }
 
-}  // namespace
+}  // namespace median_test
 }  // namespace voxcycle

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 namespace voxcycle {
-namespace {
+namespace memory_test {
 
 constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
 /// Pages of other parts of the program that come or go while a test runs.
@@ -33,5 +33,5 @@ TEST(Memory, MachineHasNoMoreThanTheSystemSays) {
   EXPECT_GT(machine_memory_bytes(), resident_bytes());
 }
 
-}  // namespace
+}  // namespace memory_test
 }  // namespace voxcycle

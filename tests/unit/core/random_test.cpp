@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace random_test {
 
 TEST(Random, IsSplitMix64ChainedOverTheCoordinates) {
   // Worked out with Python's integers: state = golden; for each coordinate c:
@@ -53,5 +53,5 @@ TEST(Random, UniformNumbersAreUniform) {
   EXPECT_NEAR(squares / kCount, 1.0 / 3, 5 * std::sqrt(4.0 / 45 / kCount));
 }
 
-}  // namespace
+}  // namespace random_test
 }  // namespace voxcycle

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace registry_test {
 
 Registry<int> const kNumbers{"number", {{"two", 2}, {"one", 1}}};
 
@@ -26,5 +26,5 @@ TEST(Registry, SaysWhichNamesThereAre) {
       ::testing::ThrowsMessage<Error>("number 'three' is unknown. Choose one of two, one."));
 }
 
-}  // namespace
+}  // namespace registry_test
 }  // namespace voxcycle

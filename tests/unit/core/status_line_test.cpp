@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 namespace voxcycle {
-namespace {
+namespace status_line_test {
 
 TEST(StatusLine, ElsewhereThanOnATerminalLinesAreFewAndPlain) {
   int texts = 0;
@@ -86,5 +86,5 @@ TEST(StatusLine, ShareOfAWork) {
   EXPECT_EQ(share_text("comparing", 1.0, 4.0), "comparing  100 %  left 0 ms");
 }
 
-}  // namespace
+}  // namespace status_line_test
 }  // namespace voxcycle

@@ -8,10 +8,10 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace text_test {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 TEST(Text, FormatsLikePrintf) {
   EXPECT_EQ(format("%d of %s, %.2f", 3, "seven", 1.005), "3 of seven, 1.00");
@@ -99,5 +99,5 @@ TEST(Text, Joins) {
   EXPECT_EQ(join({"a", "b"}, "/"), "a/b");
 }
 
-}  // namespace
+}  // namespace text_test
 }  // namespace voxcycle

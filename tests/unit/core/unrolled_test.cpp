@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace unrolled_test {
 
 TEST(Unrolled, NumbersAreConstantsInOrder) {
   std::vector<int> seen;
@@ -19,5 +19,5 @@ TEST(Unrolled, NumbersAreConstantsInOrder) {
   EXPECT_EQ(seen, (std::vector<int>{1, 2, 3}));
 }
 
-}  // namespace
+}  // namespace unrolled_test
 }  // namespace voxcycle

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace budget_test {
 
 TEST(Budget, EpochsBecomeStepsThatCoverThem) {
   EXPECT_EQ(resolve_epochs({.epochs = 1.5}, 100, 8).steps, 19);
@@ -52,5 +52,5 @@ TEST(Budget, StallsAfterPatienceWithoutImprovement) {
   EXPECT_FALSE(has_stalled({1.0, 1.0, 1.0, 1.0}, {.patience = 0}));
 }
 
-}  // namespace
+}  // namespace budget_test
 }  // namespace voxcycle

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace cycle_test {
 
 /// Levels counted from 1, as the design writes them.
 std::string path_of(std::string const& name, int levels) {
@@ -30,7 +30,7 @@ TEST(Cycle, PathsStayWithinTheLevelsAndEndAtTheFinest) {
     for (int levels = 1; levels <= 8; ++levels) {
       auto const path = make_path(name, levels);
       EXPECT_EQ(path.back(), levels - 1);
-      EXPECT_THAT(path, testing::Each(testing::AllOf(testing::Ge(0), testing::Lt(levels))));
+      EXPECT_THAT(path, ::testing::Each(::testing::AllOf(::testing::Ge(0), ::testing::Lt(levels))));
       EXPECT_EQ(std::adjacent_find(path.begin(), path.end()), path.end()) << name << ' ' << levels;
     }
   }
@@ -50,10 +50,10 @@ TEST(Cycle, RefusesAPathThatItsNameWouldIgnore) {
         [&] {
           static_cast<void>(make_path(name, 3, {0, 2}));
         },
-        testing::ThrowsMessage<Error>(testing::HasSubstr("Set cycle.name = custom")))
+        ::testing::ThrowsMessage<Error>(::testing::HasSubstr("Set cycle.name = custom")))
         << name;
   }
 }
 
-}  // namespace
+}  // namespace cycle_test
 }  // namespace voxcycle

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace stage_test {
 
 std::vector<LevelPlan> three_levels() {
   std::vector<LevelPlan> levels;
@@ -108,5 +108,5 @@ TEST(Stage, RefusesStagesWithoutABudgetNamingThem) {
   EXPECT_THROW(plan_stages({0}, levels), Error);
 }
 
-}  // namespace
+}  // namespace stage_test
 }  // namespace voxcycle

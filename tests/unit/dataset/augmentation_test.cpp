@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace augmentation_test {
 
 std::vector<float> numbered(Grid3 const& grid) {
   std::vector<float> field(static_cast<std::size_t>(grid.voxel_count()));
@@ -68,5 +68,5 @@ TEST(Augmentation, RefusesAnOrientationThatChangesTheGrid) {
   EXPECT_THROW(turned(numbered(box), Grid3::cube(4), {}), Error);
 }
 
-}  // namespace
+}  // namespace augmentation_test
 }  // namespace voxcycle

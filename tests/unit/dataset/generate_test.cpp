@@ -12,10 +12,10 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace generate_test {
 
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 DatasetOptions small_set(std::string const& name) {
   std::string const directory = std::string(VOXCYCLE_TEST_SCRATCH) + "/" + name;
@@ -123,5 +123,5 @@ TEST(Generate, NumbersAreOneOrOnePerLevel) {
               ThrowsMessage<Error>(HasSubstr("data.shard_samples has 3 entries for 2 levels")));
 }
 
-}  // namespace
+}  // namespace generate_test
 }  // namespace voxcycle

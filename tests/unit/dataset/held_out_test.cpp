@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace held_out_test {
 
 /// Samples [begin, end) of shards_on_disk.
 void expect_samples(HeldOutSet const& set, std::int64_t begin, std::int64_t end) {
@@ -65,7 +65,7 @@ TEST(HeldOut, ReadsSourcesWhereTheyAre) {
 TEST(HeldOut, ShardsWithoutReferencesAreRefused) {
   ShardSet shards(shards_on_disk("none", 4, false));
   EXPECT_THAT([&] { read_held_out(shards); },
-              testing::ThrowsMessage<Error>(testing::HasSubstr("no reference solutions")));
+              ::testing::ThrowsMessage<Error>(::testing::HasSubstr("no reference solutions")));
 }
 
 TEST(HeldOut, SetsBeyondAGibibyteAreNotKept) {
@@ -76,5 +76,5 @@ TEST(HeldOut, SetsBeyondAGibibyteAreNotKept) {
   EXPECT_TRUE(held_out_is_kept(32 * held_out_bytes(Grid3::cube(64), true)));
 }
 
-}  // namespace
+}  // namespace held_out_test
 }  // namespace voxcycle

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace mixture_test {
 
 Mixture mixture_of(std::vector<std::int64_t> const& sizes, std::vector<double> const& weights,
                    MixtureOptions const& options) {
@@ -121,5 +121,5 @@ TEST(Mixture, RefusesWeightsThatAreNone) {
   EXPECT_THROW(mixture_of({}, {}, {}), Error);
 }
 
-}  // namespace
+}  // namespace mixture_test
 }  // namespace voxcycle

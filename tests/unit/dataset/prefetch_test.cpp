@@ -19,10 +19,10 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace prefetch_test {
 
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 constexpr std::int64_t kSamples = 10;
 constexpr std::uint64_t kSeed = 4;
@@ -315,5 +315,5 @@ TEST(Prefetcher, RefusesImpossibleOptions) {
   EXPECT_THROW(make([](auto& o) { o.workers = 0; }), Error);
 }
 
-}  // namespace
+}  // namespace prefetch_test
 }  // namespace voxcycle

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace sample_source_test {
 
 Source const kSampled{.kind = SourceKind::sampled};
 
@@ -121,5 +121,5 @@ TEST(SampleSource, RefusesReferencesAndSamplesThatAreNotThere) {
   EXPECT_THROW(fresh_samples(std::move(family), kSampled, info, 0), Error);
 }
 
-}  // namespace
+}  // namespace sample_source_test
 }  // namespace voxcycle

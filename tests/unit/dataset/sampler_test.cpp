@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace sampler_test {
 
 std::vector<std::int64_t> epoch_of(Sampler const& sampler, std::int64_t samples,
                                    std::int64_t epoch) {
@@ -104,5 +104,5 @@ TEST(Sampler, RefusesAnEmptySetAndNegativePositions) {
   EXPECT_THROW(Sampler(1, 0, 5)(-1), Error);
 }
 
-}  // namespace
+}  // namespace sampler_test
 }  // namespace voxcycle

@@ -7,10 +7,10 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace shard_jobs_test {
 
-using testing::Each;
-using testing::ElementsAre;
+using ::testing::Each;
+using ::testing::ElementsAre;
 
 ShardJob job(std::int64_t n, std::int64_t samples, bool has_reference) {
   ShardJob made;
@@ -45,5 +45,5 @@ TEST(ShardJobs, TheFinestGridIsOneRanksWork) {
               ElementsAre(1, 0, 1));
 }
 
-}  // namespace
+}  // namespace shard_jobs_test
 }  // namespace voxcycle

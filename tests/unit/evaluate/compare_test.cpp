@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace compare_test {
 
 constexpr std::int64_t kVoxels = 16;
 
@@ -173,5 +173,5 @@ TEST(Compare, TakesNoMoreSamplesThanAskedFor) {
   EXPECT_THROW(compare_methods(*comm, network, held_out_samples(set), {}), Error);
 }
 
-}  // namespace
+}  // namespace compare_test
 }  // namespace voxcycle

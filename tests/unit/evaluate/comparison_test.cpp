@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace comparison_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -144,5 +144,5 @@ TEST(Comparison, AppearsInTheReportIfMeasured) {
   EXPECT_THAT(render_report(input), HasSubstr("Error against time, classical solvers included"));
 }
 
-}  // namespace
+}  // namespace comparison_test
 }  // namespace voxcycle

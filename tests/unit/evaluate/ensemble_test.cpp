@@ -14,11 +14,11 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace ensemble_test {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// x on the nodes of n samples.
 at::Tensor straight(std::int64_t n) {
@@ -118,5 +118,5 @@ TEST(Ensemble, IsWrittenForProgramsAndPeople) {
   EXPECT_THAT(render_ensemble(e, "two", {}, ""), Not(HasSubstr("What the spread tells")));
 }
 
-}  // namespace
+}  // namespace ensemble_test
 }  // namespace voxcycle

@@ -13,12 +13,12 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace evaluation_test {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 double const kNaN = std::numeric_limits<double>::quiet_NaN();
 
@@ -81,5 +81,5 @@ TEST(Evaluation, SamplesThatAreNotFiniteHavePictures) {
   }
 }
 
-}  // namespace
+}  // namespace evaluation_test
 }  // namespace voxcycle

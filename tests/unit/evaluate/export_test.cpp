@@ -22,7 +22,7 @@
 #include <torch/script.h>
 
 namespace voxcycle {
-namespace {
+namespace export_test {
 
 using ::testing::HasSubstr;
 
@@ -396,5 +396,5 @@ TEST(Export, SampleReadsBack) {
   }
 }
 
-}  // namespace
+}  // namespace export_test
 }  // namespace voxcycle

@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace gain_test {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(Gain, TellsBothErrorsAndWhatToDoWhereNoneIsLower) {
   MeanErrors const before{0.1, 0.01, 0.08};
@@ -24,5 +24,5 @@ TEST(Gain, TellsBothErrorsAndWhatToDoWhereNoneIsLower) {
   }
 }
 
-}  // namespace
+}  // namespace gain_test
 }  // namespace voxcycle

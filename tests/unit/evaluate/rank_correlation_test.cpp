@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace rank_correlation_test {
 
 TEST(RankCorrelation, IsThatOfTheRanksByHand) {
   // Ranks 1, 2, 3, 4, 5 and 1, 2, 3.5, 5, 3.5: covariances 8, squares 10 and 9.5.
@@ -30,5 +30,5 @@ TEST(RankCorrelation, HasNoValueWithoutTwoRanks) {
   EXPECT_TRUE(std::isnan(rank_correlation({1, 2, 3}, {4, 4, 4})));
 }
 
-}  // namespace
+}  // namespace rank_correlation_test
 }  // namespace voxcycle

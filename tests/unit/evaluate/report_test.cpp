@@ -14,11 +14,11 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace report_test {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 double const kNaN = std::numeric_limits<double>::quiet_NaN();
 
@@ -290,5 +290,5 @@ TEST(Report, LossesThatAreNotPositiveGetALinearScale) {
   EXPECT_THAT(render_report(input), HasSubstr("Training loss, logarithmic scale"));
 }
 
-}  // namespace
+}  // namespace report_test
 }  // namespace voxcycle

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace slices_test {
 
 double const kNaN = std::numeric_limits<double>::quiet_NaN();
 
@@ -48,5 +48,5 @@ TEST(Slices, ValuesThatAreNotFiniteAreLeftOutOfTheRange) {
   EXPECT_EQ(nothing.u.high, 1.0);
 }
 
-}  // namespace
+}  // namespace slices_test
 }  // namespace voxcycle

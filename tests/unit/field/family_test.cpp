@@ -11,12 +11,12 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace family_test {
 
-using testing::HasSubstr;
-using testing::IsSupersetOf;
-using testing::Property;
-using testing::ThrowsMessage;
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+using ::testing::Property;
+using ::testing::ThrowsMessage;
 
 TEST(Family, MakesEveryNameThatItLists) {
   for (std::string const& name : family_names()) {
@@ -75,5 +75,5 @@ TEST(Family, SignatureTellsParametersApart) {
   EXPECT_NE(make_family(options)->signature(), first);
 }
 
-}  // namespace
+}  // namespace family_test
 }  // namespace voxcycle

@@ -11,11 +11,11 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace file_test {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 Grid3 const kFine{{4, 6, 8}, {1.0, 1.0, 1.0}};
 
@@ -95,7 +95,7 @@ TEST(File, ReadsASlabAtATime) {
   for (Grid3 const& grid : {kFine, Grid3{{2, 3, 4}, {1, 1, 1}}}) {
     EXPECT_EQ(evaluate(*in_slabs, {1.0}, grid), evaluate(*whole, {1.0}, grid));
   }
-  EXPECT_THAT(counts, testing::ElementsAre(2, 2, 2, 2));
+  EXPECT_THAT(counts, ::testing::ElementsAre(2, 2, 2, 2));
   EXPECT_THAT([&] { evaluate(*in_slabs, {2.0}, kFine); },
               ThrowsMessage<Error>(HasSubstr("(3, 5, 1)")));
 }
@@ -165,5 +165,5 @@ TEST(File, RefusesWhatItDoesNotHold) {
   EXPECT_THROW(evaluate(*wrong_size, {0.0}, kFine), Error);
 }
 
-}  // namespace
+}  // namespace file_test
 }  // namespace voxcycle

@@ -10,11 +10,11 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace formula_test {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 TEST(Formula, HasItsValuesAtVoxelCentres) {
   Grid3 const grid{{2, 3, 4}, {1.0, 0.75, 1.0}};
@@ -34,7 +34,7 @@ TEST(Formula, HasItsValuesAtVoxelCentres) {
 
 TEST(Formula, KnowsChoices) {
   EXPECT_THAT(formula_values("x > 0.5 ? 2 : -1", Grid3::cube(2)),
-              testing::ElementsAre(-1, -1, -1, -1, 2, 2, 2, 2));
+              ::testing::ElementsAre(-1, -1, -1, -1, 2, 2, 2, 2));
 }
 
 TEST(Formula, SaysWhatIsWrong) {
@@ -47,5 +47,5 @@ TEST(Formula, SaysWhatIsWrong) {
               ThrowsMessage<Error>(HasSubstr("not finite at (0.25, 0.25, 0.25)")));
 }
 
-}  // namespace
+}  // namespace formula_test
 }  // namespace voxcycle

@@ -14,10 +14,10 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace grf_test {
 
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 FamilyOptions options_of(std::string const& covariance, double length, int band) {
   FamilyOptions options;
@@ -287,5 +287,5 @@ TEST(Grf, RefusesWhatItCannotDo) {
   EXPECT_THROW(family->evaluate(std::vector<double>(1), Grid3::cube(2), small), Error);
 }
 
-}  // namespace
+}  // namespace grf_test
 }  // namespace voxcycle

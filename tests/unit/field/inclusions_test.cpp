@@ -12,10 +12,10 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace inclusions_test {
 
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 FamilyOptions options_of(InclusionOptions const& inclusions) {
   FamilyOptions options;
@@ -203,5 +203,5 @@ TEST(Inclusions, RefuseWhatTheyCannotBe) {
   EXPECT_THROW(evaluate(*family, {1, 0, 0.5, 0.5, 0.5, 0.1, 0.1, 0.1}, Grid3::cube(2)), Error);
 }
 
-}  // namespace
+}  // namespace inclusions_test
 }  // namespace voxcycle

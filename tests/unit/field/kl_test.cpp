@@ -13,10 +13,10 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace kl_test {
 
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 FamilyOptions options_of(int modes, double range = 3.0) {
   FamilyOptions options;
@@ -25,8 +25,8 @@ FamilyOptions options_of(int modes, double range = 3.0) {
   return options;
 }
 
-std::vector<float> evaluate(CoefficientFamily const& family, std::vector<double> const& omega,
-                            Grid3 const& grid) {
+std::vector<float> values_of(CoefficientFamily const& family, std::vector<double> const& omega,
+                             Grid3 const& grid) {
   std::vector<float> nu(static_cast<std::size_t>(grid.voxel_count()));
   family.evaluate(omega, grid, nu);
   return nu;
@@ -68,7 +68,7 @@ TEST(Kl, AgreesWithTheFormulaByTheStandardLibrary) {
     auto const family = make_family(options_of(modes));
     Grid3 const grid{{5, 8, 3}, {1.0, 2.0, 0.5}};  // lengths do not matter: axes run over [0, 1]
     std::vector<double> const omega = family->omega(7, 12);
-    std::vector<float> const nu = evaluate(*family, omega, grid);
+    std::vector<float> const nu = values_of(*family, omega, grid);
     std::size_t place = 0;
     for (int x = 0; x < 5; ++x) {
       for (int y = 0; y < 8; ++y) {
@@ -88,7 +88,7 @@ TEST(Kl, HasTheMeanOfThePublishedSample) {
   auto const family = make_family(options_of(4));
   for (auto const& [n, mean] : {std::pair(32, 1.7496922732), std::pair(64, 1.7489095172)}) {
     std::vector<float> const nu =
-        evaluate(*family, {0.3105F, 1.5386F, 0.0932F, -1.2442F}, Grid3::cube(n));
+        values_of(*family, {0.3105F, 1.5386F, 0.0932F, -1.2442F}, Grid3::cube(n));
     double const sum = std::accumulate(nu.begin(), nu.end(), 0.0);
     EXPECT_NEAR(sum / static_cast<double>(nu.size()), mean, kWithin) << n;
   }
@@ -120,19 +120,20 @@ TEST(Kl, ASampleAloneHasTheBytesOfTheSameSampleAmongOthers) {
   Grid3 const grid = Grid3::cube(8);
   std::vector<std::vector<float>> all;
   for (int index = 0; index < 20; ++index) {
-    all.push_back(evaluate(*family, family->omega(1, index), grid));
+    all.push_back(values_of(*family, family->omega(1, index), grid));
   }
   for (int index : {13, 0, 19}) {
     auto const alone = make_family(options_of(4));
-    EXPECT_EQ(evaluate(*alone, alone->omega(1, index), grid), all[static_cast<std::size_t>(index)]);
+    EXPECT_EQ(values_of(*alone, alone->omega(1, index), grid),
+              all[static_cast<std::size_t>(index)]);
   }
-  EXPECT_NE(evaluate(*family, family->omega(2, 13), grid), all[13]) << "the seed must matter";
+  EXPECT_NE(values_of(*family, family->omega(2, 13), grid), all[13]) << "the seed must matter";
 }
 
 TEST(Kl, ExtremeParametersStayInTheRangeOfFloat) {
   auto const family = make_family(options_of(4, 20.0));
   for (double sign : {-1.0, 1.0}) {
-    for (float value : evaluate(*family, std::vector<double>(4, sign * 20.0), Grid3::cube(16))) {
+    for (float value : values_of(*family, std::vector<double>(4, sign * 20.0), Grid3::cube(16))) {
       EXPECT_TRUE(std::isnormal(value) && value > 0) << value;
     }
   }
@@ -146,11 +147,11 @@ TEST(Kl, RefusesWhatItCannotDo) {
   EXPECT_THROW(make_family(options_of(4, std::nan(""))), Error);
 
   auto const family = make_family(options_of(4));
-  EXPECT_THROW(evaluate(*family, {1.0, 2.0}, Grid3::cube(4)), Error);
-  EXPECT_THROW(evaluate(*family, {0.0, 0.0, 0.0, std::nan("")}, Grid3::cube(4)), Error);
+  EXPECT_THROW(values_of(*family, {1.0, 2.0}, Grid3::cube(4)), Error);
+  EXPECT_THROW(values_of(*family, {0.0, 0.0, 0.0, std::nan("")}, Grid3::cube(4)), Error);
   std::vector<float> small(7);
   EXPECT_THROW(family->evaluate(std::vector<double>(4), Grid3::cube(2), small), Error);
 }
 
-}  // namespace
+}  // namespace kl_test
 }  // namespace voxcycle

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace row_product_test {
 
 struct Size {
   std::int64_t rows;
@@ -57,5 +57,5 @@ TEST(RowProduct, RowsArePaddedToWholeBlocks) {
   EXPECT_EQ(padded_row(17), 32);
 }
 
-}  // namespace
+}  // namespace row_product_test
 }  // namespace voxcycle

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace sobol_test {
 
 constexpr int kDimension = 6;
 
@@ -93,5 +93,5 @@ TEST(Sobol, RefusesWhatDoesNotExist) {
   EXPECT_THROW(sobol_point(0, 0, 100000), Error);
 }
 
-}  // namespace
+}  // namespace sobol_test
 }  // namespace voxcycle

@@ -10,10 +10,10 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace source_test {
 
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 // A mean over 4000 samples of a quantity that scatters by about itself.
 constexpr double kScatter = 0.05;
@@ -159,5 +159,5 @@ TEST(Source, RefusesSizesThatDoNotFit) {
   EXPECT_THROW(sample_source(1, 0, Grid3::cube(4), f), Error);
 }
 
-}  // namespace
+}  // namespace source_test
 }  // namespace voxcycle

@@ -9,10 +9,10 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace grid3_test {
 
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 Grid3 const kBox{{4, 6, 10}, {1.0, 3.0, 0.5}};
 
@@ -60,5 +60,5 @@ TEST(Grid3, EmptyGridsAreRefusedByAxis) {
   }
 }
 
-}  // namespace
+}  // namespace grid3_test
 }  // namespace voxcycle

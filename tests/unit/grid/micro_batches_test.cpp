@@ -9,9 +9,9 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace micro_batches_test {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 TEST(MicroBatches, ExampleOfTheHeader) {
   EXPECT_EQ(micro_batch_count(7, 2), 4);
@@ -60,5 +60,5 @@ TEST(MicroBatches, ImpossibleRequestsAreRefused) {
   EXPECT_THROW(micro_batches_of_rank(4, 2, 3, -1), Error);
 }
 
-}  // namespace
+}  // namespace micro_batches_test
 }  // namespace voxcycle

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace slabs_test {
 
 TEST(Slabs, ExampleOfTheHeader) {
   Slabs const quarters{.count = 4};
@@ -43,7 +43,7 @@ TEST(Slabs, EverySlabIsTwiceOneOfTheCoarserGrid) {
     }
     return {};
   };
-  using testing::HasSubstr;
+  using ::testing::HasSubstr;
   EXPECT_THAT(problem(thirds, Grid3::cube(64)), HasSubstr("64 planes along x"));
   EXPECT_THAT(problem(thirds, Grid3::cube(64)), HasSubstr("a multiple of 6"));
   // 128 planes would do, 64 do not.
@@ -52,5 +52,5 @@ TEST(Slabs, EverySlabIsTwiceOneOfTheCoarserGrid) {
   EXPECT_THAT(problem({.count = 0}, Grid3::cube(64)), HasSubstr("0 of grids"));
 }
 
-}  // namespace
+}  // namespace slabs_test
 }  // namespace voxcycle

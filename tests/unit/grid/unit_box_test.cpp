@@ -7,10 +7,10 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace unit_box_test {
 
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 using Edges = std::array<double, 3>;
 
 TEST(UnitBox, HasCubicVoxelsAndALongestEdgeOfOne) {
@@ -38,5 +38,5 @@ TEST(UnitBox, RefusesEdgesThatAreNoWholeVoxels) {
   refuse({1, 1, 1e-3}, 8, "Choose edges");
 }
 
-}  // namespace
+}  // namespace unit_box_test
 }  // namespace voxcycle

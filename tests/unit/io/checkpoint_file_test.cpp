@@ -19,13 +19,13 @@ extern "C" char const* __lsan_default_suppressions() {
 }
 
 namespace voxcycle {
-namespace {
+namespace checkpoint_file_test {
 
 namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 std::vector<float> const kWeight = {1.0F, -2.5F, 3.25F, 0.0F, -0.0F, 1e-42F};
 std::vector<double> const kState = {1.0 / 3};
@@ -188,5 +188,5 @@ TEST(CheckpointFile, AFullDiskKeepsTheOldFile) {
   EXPECT_EQ(ArchiveReader(path).read_double("large"), large);
 }
 
-}  // namespace
+}  // namespace checkpoint_file_test
 }  // namespace voxcycle

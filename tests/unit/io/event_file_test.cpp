@@ -11,11 +11,11 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace event_file_test {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 /// Rows of the byte table of CRC-32C, from its definition: remainder of byte * x^32.
 std::uint32_t masked_crc32c(std::string const& bytes) {
@@ -67,7 +67,7 @@ TEST(EventFile, HoldsTheRecordsOfTensorBoard) {
   file.add_scalar("a/b", 300, -2.0);
   std::string const path = only_file(directory);
   EXPECT_THAT(fs::path(path).filename().string(),
-              testing::MatchesRegex("events\\.out\\.tfevents\\.[0-9]+\\.voxcycle"));
+              ::testing::MatchesRegex("events\\.out\\.tfevents\\.[0-9]+\\.voxcycle"));
   std::vector<std::string> const messages = messages_of(slurp(path));  // flushed after each point
   ASSERT_EQ(messages.size(), 4U);
   for (std::string const& message : messages) {
@@ -142,5 +142,5 @@ TEST(EventFile, ADirectoryThatCannotBeIsReported) {
               ThrowsMessage<Error>(HasSubstr("cannot write " + directory + "/file")));
 }
 
-}  // namespace
+}  // namespace event_file_test
 }  // namespace voxcycle

@@ -17,11 +17,11 @@
 #include <hdf5.h>
 
 namespace voxcycle {
-namespace {
+namespace field_file_test {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 /// The value that all files here hold at voxel (x, y, z): its digits tell the place.
 double value_at(std::int64_t x, std::int64_t y, std::int64_t z) {
@@ -334,14 +334,14 @@ TEST(FieldFile, UnsoundCoefficientsAreCountedAndPlaced) {
   values[20] = std::numeric_limits<double>::infinity();
   EXPECT_THAT([&] { require_not_negative("my nu", grid, values); },
               ThrowsMessage<Error>(
-                  testing::AllOf(HasSubstr("my nu"), HasSubstr("(x, y, z) = (1, 1, 3)"),
-                                 HasSubstr("2 negative, 2 not a number, 1 infinite, of 24"))));
+                  ::testing::AllOf(HasSubstr("my nu"), HasSubstr("(x, y, z) = (1, 1, 3)"),
+                                   HasSubstr("2 negative, 2 not a number, 1 infinite, of 24"))));
   EXPECT_THAT([&] { require_finite("f", grid, values); },
-              ThrowsMessage<Error>(testing::AllOf(HasSubstr("2 not a number, 1 infinite, of 24"),
-                                                  HasSubstr("(1, 2, 0)"))));
+              ThrowsMessage<Error>(::testing::AllOf(HasSubstr("2 not a number, 1 infinite, of 24"),
+                                                    HasSubstr("(1, 2, 0)"))));
   values.assign(24, -1.0);
   EXPECT_NO_THROW(require_finite("f", grid, values));
 }
 
-}  // namespace
+}  // namespace field_file_test
 }  // namespace voxcycle

@@ -14,10 +14,10 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace field_tiff_test {
 
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 constexpr std::uint32_t kPages = 2, kRows = 3, kColumns = 4;
 
@@ -203,5 +203,5 @@ TEST(FieldTiff, WhatImageJSaysOfAStack) {
   refuse(written("j.tif", tiff_file({page, page, page, page})), {"2 channels times 2 slices"});
 }
 
-}  // namespace
+}  // namespace field_tiff_test
 }  // namespace voxcycle

@@ -13,10 +13,10 @@
 #include <hdf5.h>
 
 namespace voxcycle {
-namespace {
+namespace hdf5_sources_test {
 
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 std::vector<double> const kValues{1, 2, 3, 4, 5, 6, 7, 8};
 
@@ -129,5 +129,5 @@ TEST(Hdf5Sources, DeadLinksOfTheFileSystemSayWhereTheyLead) {
   refuse(path_of("dead.npy"), "is a link to nowhere.npy, where there is no such file");
 }
 
-}  // namespace
+}  // namespace hdf5_sources_test
 }  // namespace voxcycle

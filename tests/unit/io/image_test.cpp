@@ -12,12 +12,12 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace image_test {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 /// A field of 2 x 2 x 3 voxels in a file.
 std::string stored(std::vector<double> const& values) {
@@ -143,5 +143,5 @@ TEST(Image, OneValueIsNoMedium) {
               ThrowsMessage<Error>(HasSubstr("value 2 (its conductivity is that")));
 }
 
-}  // namespace
+}  // namespace image_test
 }  // namespace voxcycle

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace png_test {
 
 /// The parts of a PNG with a palette, taken apart by hand.
 struct Picture {
@@ -158,5 +158,5 @@ TEST(Base64, HasTheVectorsOfRfc4648) {
   EXPECT_EQ(base64(std::string(3, '\0')), "AAAA");
 }
 
-}  // namespace
+}  // namespace png_test
 }  // namespace voxcycle

@@ -13,12 +13,12 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace shard_set_test {
 
 namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 /// Three shards of 2, 3 and 1 samples; `change` may spoil the info of one before it is written.
 std::string set_at(
@@ -207,5 +207,5 @@ TEST(ShardSet, ManyShardsDoNotExhaustFileHandles) {
   setrlimit(RLIMIT_NOFILE, &before);
 }
 
-}  // namespace
+}  // namespace shard_set_test
 }  // namespace voxcycle

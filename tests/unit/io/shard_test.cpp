@@ -18,12 +18,12 @@ extern "C" int H5Adelete(hid_t file, char const* name);
 extern "C" int H5Fclose(hid_t file);
 
 namespace voxcycle {
-namespace {
+namespace shard_test {
 
 namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 /// Writes a shard into a fresh directory. @return its path
 std::string shard_at(std::string const& name, ShardInfo const& info = small_info()) {
@@ -285,5 +285,5 @@ TEST(Shard, NamesAreSortableAndSayTheirPlace) {
             "data/held_out/64x32x16");
 }
 
-}  // namespace
+}  // namespace shard_test
 }  // namespace voxcycle

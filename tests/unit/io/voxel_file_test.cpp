@@ -12,10 +12,10 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace voxel_file_test {
 
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 template <class T>
 std::vector<T> counted(std::size_t count) {
@@ -96,5 +96,5 @@ TEST(VoxelFile, RefusesWhatIsNoVoxelArray) {
   refuse(path + ":/nu", {path, "HDF5"});
 }
 
-}  // namespace
+}  // namespace voxel_file_test
 }  // namespace voxcycle

@@ -14,10 +14,10 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace vtkhdf_file_test {
 
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 std::vector<double> counted(std::int64_t count) {
   std::vector<double> values;
@@ -115,5 +115,5 @@ TEST(VtkhdfFile, WrongSizesAndAFullDiskLeaveNothing) {
   EXPECT_TRUE(std::filesystem::is_empty(std::filesystem::path(path).parent_path()));
 }
 
-}  // namespace
+}  // namespace vtkhdf_file_test
 }  // namespace voxcycle

@@ -7,7 +7,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 namespace voxcycle {
-namespace {
+namespace backward_test {
 
 using torch::autograd::variable_list;
 
@@ -54,5 +54,5 @@ TEST(Backward, FreesTheResultsFirst) {
   EXPECT_TRUE(Probe::was_freed);
 }
 
-}  // namespace
+}  // namespace backward_test
 }  // namespace voxcycle

@@ -13,7 +13,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 namespace voxcycle {
-namespace {
+namespace best_correction_test {
 
 // What the ridge on the diagonal changes.
 constexpr double kRidge = 1e-5;
@@ -116,5 +116,5 @@ TEST_F(BestCorrection, ValuesThatAreNotFiniteGoOn) {
   EXPECT_TRUE(at::allclose(found[1], best(u, directions)[1]));
 }
 
-}  // namespace
+}  // namespace best_correction_test
 }  // namespace voxcycle

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace channel_join_test {
 
 constexpr auto kChannelsLast = at::MemoryFormat::ChannelsLast3d;
 
@@ -69,5 +69,5 @@ TEST(ChannelJoin, AcceptsAnEmptyUnit) {
   joined[0].sum().backward();
 }
 
-}  // namespace
+}  // namespace channel_join_test
 }  // namespace voxcycle

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace coarse_gradients_test {
 
 constexpr auto kLayout = at::MemoryFormat::ChannelsLast3d;
 
@@ -80,5 +80,5 @@ TEST(CoarseGradients, AreWantedOfFewVoxelsAndWholeVectorsOfChannels) {
   EXPECT_FALSE(wanted(make(ConvKind::up, 16, 16, {8, 8, 8})));
 }
 
-}  // namespace
+}  // namespace coarse_gradients_test
 }  // namespace voxcycle

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace conv_rehearsal_test {
 
 constexpr std::array kKinds{ConvKind::point,     ConvKind::same,    ConvKind::down, ConvKind::up,
                             ConvKind::wide_down, ConvKind::wide_up, ConvKind::node};
@@ -84,5 +84,5 @@ TEST(ConvRehearsal, ValuesAreLeftAlone) {
   parallel_for(10, 1 << 20, [](auto, auto) { FAIL(); });
 }
 
-}  // namespace
+}  // namespace conv_rehearsal_test
 }  // namespace voxcycle

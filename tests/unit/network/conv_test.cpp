@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace conv_test {
 
 constexpr std::array kKinds{ConvKind::point,     ConvKind::same,    ConvKind::down, ConvKind::up,
                             ConvKind::wide_down, ConvKind::wide_up, ConvKind::node};
@@ -180,5 +180,5 @@ TEST(Conv, ChannelsOfTwoFieldsGoTogetherOnCoarseAndFineGrids) {
   }
 }
 
-}  // namespace
+}  // namespace conv_test
 }  // namespace voxcycle

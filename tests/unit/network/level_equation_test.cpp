@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace level_equation_test {
 
 using testing::bare_network;
 using testing::default_problem;
@@ -102,5 +102,5 @@ TEST(LevelEquation, EachGridHasItsOwnWhereNothingIsNested) {
   EXPECT_TRUE(at::allclose(u[0], default_problem(kGrid).lift.expand_as(u[0]), 1e-6, 1e-6));
 }
 
-}  // namespace
+}  // namespace level_equation_test
 }  // namespace voxcycle

@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace level_problem_test {
 
 // Central differences of a float64 energy with steps of 1e-5.
 constexpr double difference_error = 1e-7;
@@ -205,5 +205,5 @@ TEST(LevelProblem, SmoothingLowersTheEnergyOfAnUntrainedNetwork) {
   }
 }
 
-}  // namespace
+}  // namespace level_problem_test
 }  // namespace voxcycle

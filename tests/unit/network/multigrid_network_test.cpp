@@ -14,7 +14,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 namespace voxcycle {
-namespace {
+namespace multigrid_network_test {
 
 using testing::bare_network;
 using testing::below;
@@ -308,5 +308,5 @@ TEST(MultigridNetwork, RefusesGridsAndLevelsThatDoNotFit) {
   EXPECT_THROW(bare_network({.name = "resnet"}), Error);
 }
 
-}  // namespace
+}  // namespace multigrid_network_test
 }  // namespace voxcycle

@@ -12,7 +12,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 namespace voxcycle {
-namespace {
+namespace norm_act_test {
 
 constexpr double kRounding = 1e-12;    // float64, sums of a few thousand terms
 constexpr double kFloat = 1e-5;        // the same in float32
@@ -213,5 +213,5 @@ TEST(NormAct, RefusesUnknownNamesAndGroups) {
   EXPECT_THROW(NormAct({.norm = Norm::group, .channels = 9, .groups = 2}), Error);
 }
 
-}  // namespace
+}  // namespace norm_act_test
 }  // namespace voxcycle

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle::norm_blocks {
-namespace {
+namespace norm_blocks_test {
 
 using Order = EmulatedBlock::Order;
 
@@ -371,5 +371,5 @@ TEST(NormBlocksSums, OfASampleAreTheSameInEveryBatch) {
                         play_sums(one, order, run_backward_moments)[0]));
 }
 
-}  // namespace
+}  // namespace norm_blocks_test
 }  // namespace voxcycle::norm_blocks

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace norm_rows_test {
 
 template <class T>
 T stored(double value) {
@@ -69,5 +69,5 @@ TEST(NormRows, AllInstructionSetsGiveTheSameBits) {
   }
 }
 
-}  // namespace
+}  // namespace norm_rows_test
 }  // namespace voxcycle

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace published_unet_test {
 
 using ::testing::AllOf;
 using testing::bare_network;
@@ -217,5 +217,5 @@ TEST(PublishedUnet, RefusesGridsThatItCannotBeDeepenedTo) {
               ThrowsMessage<Error>(HasSubstr("network.name = published")));
 }
 
-}  // namespace
+}  // namespace published_unet_test
 }  // namespace voxcycle

@@ -11,7 +11,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 namespace voxcycle {
-namespace {
+namespace recompute_test {
 
 using testing::bare_network;
 using testing::perturb;
@@ -124,5 +124,5 @@ TEST(Recomputed, RunsOnceWithoutGradients) {
   EXPECT_FALSE(y[0][0].requires_grad());
 }
 
-}  // namespace
+}  // namespace recompute_test
 }  // namespace voxcycle

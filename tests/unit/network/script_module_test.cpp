@@ -8,7 +8,7 @@
 #include <torch/csrc/jit/api/module.h>
 
 namespace voxcycle {
-namespace {
+namespace script_module_test {
 
 TEST(ScriptModule, ComputesWithItsAttributesAndParameters) {
   at::Tensor const weight = at::randn({3, 2, 2, 2, 2});
@@ -24,5 +24,5 @@ TEST(ScriptModule, RefusesAClassThatIsNotThere) {
   EXPECT_THROW(script_module({.name = "Nothing"}), Error);
 }
 
-}  // namespace
+}  // namespace script_module_test
 }  // namespace voxcycle

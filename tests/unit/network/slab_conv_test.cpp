@@ -10,7 +10,7 @@
 #include <malloc.h>
 
 namespace voxcycle {
-namespace {
+namespace slab_conv_test {
 
 using testing::backward;
 
@@ -250,5 +250,5 @@ INSTANTIATE_TEST_SUITE_P(Kinds, SlabConv,
                                            Case{"node", ConvKind::node, 2, 1, 1, false}),
                          [](auto const& chosen) { return chosen.param.name; });
 
-}  // namespace
+}  // namespace slab_conv_test
 }  // namespace voxcycle

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace tap_sums_test {
 
 std::vector<float> floats(std::int64_t count, std::uint64_t seed) {
   auto const wide = testing::numbers(count, seed);
@@ -36,5 +36,5 @@ TEST(TapSums, AllInstructionSetsGiveTheSameBits) {
   }
 }
 
-}  // namespace
+}  // namespace tap_sums_test
 }  // namespace voxcycle

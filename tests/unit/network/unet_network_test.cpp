@@ -10,7 +10,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 namespace voxcycle {
-namespace {
+namespace unet_network_test {
 
 using testing::bare_network;
 using testing::below;
@@ -224,5 +224,5 @@ TEST(UnetNetwork, RefusesOptionsOutOfRange) {
   EXPECT_NE(refusal(options, Grid3::cube(8)).find("network.base_channels"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace unet_network_test
 }  // namespace voxcycle

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace flat_parameters_test {
 
 class FlatParametersTest : public ::testing::Test {
  protected:
@@ -50,5 +50,5 @@ TEST_F(FlatParametersTest, NamedTensorsAndFactorsMeetTheirVariables) {
   EXPECT_EQ(flat_.rate_factors()[52].item<double>(), 1.0);
 }
 
-}  // namespace
+}  // namespace flat_parameters_test
 }  // namespace voxcycle

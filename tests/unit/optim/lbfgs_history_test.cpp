@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace lbfgs_history_test {
 
 constexpr std::int64_t kSize = 12;
 
@@ -107,5 +107,5 @@ TEST_F(LbfgsHistoryTest, RefusesToKeepNothingAndForeignStates) {
                Error);
 }
 
-}  // namespace
+}  // namespace lbfgs_history_test
 }  // namespace voxcycle

@@ -14,7 +14,7 @@
 #include <torch/optim.h>
 
 namespace voxcycle {
-namespace {
+namespace lbfgs_test {
 
 /// scipy's first step has the length 1.
 double unit_step(std::int64_t n) {
@@ -266,5 +266,5 @@ TEST_F(LbfgsTest, AnIterationGivenUpInItsSecondSearchIsDoneAgainAsAWhole) {
   }
 }
 
-}  // namespace
+}  // namespace lbfgs_test
 }  // namespace voxcycle

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace line_search_test {
 
 struct Line {
   std::function<double(double)> value;
@@ -140,5 +140,5 @@ TEST(LineSearch, RefusesToClimb) {
   EXPECT_THROW(strong_wolfe(phi, {0.0, NAN, -1.0}, 1.0), Error);
 }
 
-}  // namespace
+}  // namespace line_search_test
 }  // namespace voxcycle

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace multi_batch_lbfgs_test {
 
 /// Least squares, mean over a batch of (a_i.x - b_i)^2 / 2; batch k begins at row k (batch -
 /// overlap), over all rows again and again.
@@ -144,5 +144,5 @@ TEST_F(MultiBatchLbfgsTest, GoesOnFromItsStateWithTheSameBits) {
   for (int first : {1, 5, 13}) EXPECT_TRUE(at::equal(run(first, 14 - first), whole)) << first;
 }
 
-}  // namespace
+}  // namespace multi_batch_lbfgs_test
 }  // namespace voxcycle

@@ -13,7 +13,7 @@
 #include <torch/optim.h>
 
 namespace voxcycle {
-namespace {
+namespace optimizer_test {
 
 constexpr double kRounding = 1e-6;  // float32, twenty steps
 
@@ -291,5 +291,5 @@ TEST(Optimizer, RefusesUnknownNames) {
   EXPECT_THROW(make_optimizer({.name = "adm"}, {}), Error);
 }
 
-}  // namespace
+}  // namespace optimizer_test
 }  // namespace voxcycle

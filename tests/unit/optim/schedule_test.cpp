@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace schedule_test {
 
 constexpr double kStep = 0.01;
 constexpr double kRounding = 1e-12;
@@ -47,5 +47,5 @@ TEST(Schedule, DecaysByOneFactorToAHundredth) {
   }
 }
 
-}  // namespace
+}  // namespace schedule_test
 }  // namespace voxcycle

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace axis_coarsening_test {
 
 /// Fine points on each coarse point.
 std::vector<std::vector<int>> points_on(AxisCoarsening const& axis) {
@@ -120,5 +120,5 @@ TEST(AxisCoarsening, AveragedVoxelsCoverTheAxisOrAllButTheLast) {
   EXPECT_EQ(averaged_voxels(7, true), 3);
 }
 
-}  // namespace
+}  // namespace axis_coarsening_test
 }  // namespace voxcycle

@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace black_box_points_test {
 
 using testing::node_size;
 using testing::play;
@@ -100,5 +100,5 @@ TEST(BlackBoxPoints, SetUpOfAnyMatrixAsTheRows) {
   }
 }
 
-}  // namespace
+}  // namespace black_box_points_test
 }  // namespace voxcycle

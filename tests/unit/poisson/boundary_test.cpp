@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace boundary_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -150,5 +150,5 @@ TEST(Lift, OneFaceGivesAConstantAndNoneGivesZero) {
   EXPECT_EQ(lift(grid, none, at::kDouble).abs().max().item<double>(), 0.0);
 }
 
-}  // namespace
+}  // namespace boundary_test
 }  // namespace voxcycle

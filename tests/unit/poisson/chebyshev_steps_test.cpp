@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace chebyshev_steps_test {
 
 // Some hundred operations in float64.
 constexpr double rounding = 1e-12;
@@ -67,5 +67,5 @@ TEST(ChebyshevSteps, NoneChangeNothing) {
   EXPECT_TRUE(smoothing_steps(0).empty());
 }
 
-}  // namespace
+}  // namespace chebyshev_steps_test
 }  // namespace voxcycle

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace coarsest_polynomial_test {
 
 using testing::dense_stiffness;
 
@@ -89,5 +89,5 @@ TEST(CoarsestPolynomial, SamplesDoNotSeeEachOther) {
   }
 }
 
-}  // namespace
+}  // namespace coarsest_polynomial_test
 }  // namespace voxcycle

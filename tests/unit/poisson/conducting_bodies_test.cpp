@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace conducting_bodies_test {
 
 constexpr std::int64_t many = 1000;
 constexpr double threshold = 30.0;
@@ -178,5 +178,5 @@ TEST(WidestGap, IsNoneWhereValuesFollowEachOther) {
   EXPECT_FALSE(gap_of(spread));
 }
 
-}  // namespace
+}  // namespace conducting_bodies_test
 }  // namespace voxcycle

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace deflation_test {
 
 using testing::random_nodes;
 using testing::relative_difference;
@@ -187,5 +187,5 @@ TEST(DeflatedMultigrid, IsOfOneSample) {
               ::testing::ThrowsMessage<Error>(::testing::HasSubstr("of one sample, not of 2")));
 }
 
-}  // namespace
+}  // namespace deflation_test
 }  // namespace voxcycle

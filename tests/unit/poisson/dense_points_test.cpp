@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace dense_points_test {
 
 at::Tensor inverses(at::Tensor matrices, EmulatedBlock::Order order) {
   auto const shared = std::make_unique<InverseShared>();
@@ -36,5 +36,5 @@ TEST(DensePoints, WhatIsNotPositiveDefiniteGivesNaNs) {
   EXPECT_TRUE(inverses(a, EmulatedBlock::Order::upwards).isnan().all().item<bool>());
 }
 
-}  // namespace
+}  // namespace dense_points_test
 }  // namespace voxcycle

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace dot_blocks_test {
 
 using Order = EmulatedBlock::Order;
 
@@ -66,5 +66,5 @@ TEST(DotBlocks, ChunksAreFew) {
   EXPECT_GE(job.chunks() * job.chunk_size(), job.count);
 }
 
-}  // namespace
+}  // namespace dot_blocks_test
 }  // namespace voxcycle

@@ -15,7 +15,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace energy_blocks_test {
 
 using testing::random_nodes;
 using testing::random_voxels;
@@ -127,5 +127,5 @@ TEST(EnergyTiles, CoverLargeGridsWithoutCuttingSmallOnesToPieces) {
   }
 }
 
-}  // namespace
+}  // namespace energy_blocks_test
 }  // namespace voxcycle

@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace energy_test {
 
 using testing::dense_stiffness;
 using testing::kl_sample;
@@ -225,5 +225,5 @@ TEST(Energy, RefusesFieldsThatDoNotFit) {
   EXPECT_THROW(stiffness_diagonal(u, uneven), Error);
 }
 
-}  // namespace
+}  // namespace energy_test
 }  // namespace voxcycle

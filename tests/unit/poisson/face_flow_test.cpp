@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace face_flow_test {
 
 using testing::dense_load;
 using testing::dense_stiffness;
@@ -81,5 +81,5 @@ TEST(FaceFlow, TakesOneSampleInFloat64) {
                Error);
 }
 
-}  // namespace
+}  // namespace face_flow_test
 }  // namespace voxcycle

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace finite_volume_test {
 
 Boundary between_x_faces() {
   return {};
@@ -107,5 +107,5 @@ TEST(FiniteVolume, FlowsAreThoseThroughTheFaces) {
   EXPECT_EQ(flows.into[2], 0.0);
 }
 
-}  // namespace
+}  // namespace finite_volume_test
 }  // namespace voxcycle

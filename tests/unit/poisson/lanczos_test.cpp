@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace lanczos_test {
 
 using testing::dense_stiffness;
 using testing::random_voxels;
@@ -90,5 +90,5 @@ TEST(Lanczos, StopsAtAVectorOfZeros) {
   EXPECT_NEAR(lanczos_top(Identity(), 12).item<double>(), 1.0, rounding);
 }
 
-}  // namespace
+}  // namespace lanczos_test
 }  // namespace voxcycle

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace level_operator_test {
 
 using testing::dense_stiffness;
 using testing::random_nodes;
@@ -197,5 +197,5 @@ TEST(LevelOperator, TopAndDiagonalBoundTheSpectrum) {
   EXPECT_NEAR(cubic->top().item<double>(), 1.5, rounding);
 }
 
-}  // namespace
+}  // namespace level_operator_test
 }  // namespace voxcycle

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace multigrid_test {
 
 using testing::kl_sample;
 using testing::random_nodes;
@@ -254,5 +254,5 @@ TEST(Multigrid, RefusesWhatItCannotDo) {
   EXPECT_THROW(Multigrid(grid, Boundary{}, nu).cycle(nu), Error);
 }
 
-}  // namespace
+}  // namespace multigrid_test
 }  // namespace voxcycle

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace nested_equation_test {
 
 using testing::dense_stiffness;
 
@@ -156,5 +156,5 @@ TEST(NestedEquation, RefusesWhatItCannotHalveOrSmooth) {
                Error);
 }
 
-}  // namespace
+}  // namespace nested_equation_test
 }  // namespace voxcycle

@@ -15,7 +15,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace node_points_test {
 
 using testing::node_size;
 using testing::play;
@@ -119,5 +119,5 @@ TEST(NodePoints, DivisionIsZeroOnDirichletNodes) {
   EXPECT_TRUE(at::equal(x, at::tensor({2.0, 0.0, -4.0}, at::kDouble)));
 }
 
-}  // namespace
+}  // namespace node_points_test
 }  // namespace voxcycle

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace parallel_test {
 
 class Parallel : public ::testing::Test {
  protected:
@@ -67,5 +67,5 @@ TEST_F(Parallel, SumsHaveTheSameBitsForAnyNumberOfThreads) {
   EXPECT_NEAR(sum_alone, a.sum().item<double>(), rounding);
 }
 
-}  // namespace
+}  // namespace parallel_test
 }  // namespace voxcycle

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace prolongation_test {
 
 // Sums of 27 products in float64.
 constexpr double rounding = 1e-14;
@@ -32,5 +32,5 @@ TEST(Prolongation, TransposeIsTorchsBackward) {
   EXPECT_LT((found - expected).abs().max().item<double>(), rounding * 10);
 }
 
-}  // namespace
+}  // namespace prolongation_test
 }  // namespace voxcycle

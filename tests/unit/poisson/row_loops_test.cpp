@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace row_loops_test {
 
 using testing::numbers;
 
@@ -166,5 +166,5 @@ TEST(SetupLoops, VoxelStencilsAreSumsOfElementMatrices) {
   }
 }
 
-}  // namespace
+}  // namespace row_loops_test
 }  // namespace voxcycle

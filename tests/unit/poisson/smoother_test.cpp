@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace smoother_test {
 
 using testing::boundary_of;
 using testing::dense_load;
@@ -125,5 +125,5 @@ TEST(Smoother, NeedsAStep) {
   EXPECT_THROW(smoother_of(Boundary{}, random_voxels(box, 1), 0), Error);
 }
 
-}  // namespace
+}  // namespace smoother_test
 }  // namespace voxcycle

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace stencil_points_test {
 
 using testing::node_size;
 using testing::play;
@@ -86,5 +86,5 @@ TEST(StencilPoints, CouplingsAreThoseOfTheRowsAndOfTheOperator) {
   }
 }
 
-}  // namespace
+}  // namespace stencil_points_test
 }  // namespace voxcycle

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace transfer_points_test {
 
 using testing::node_size;
 using testing::play;
@@ -99,5 +99,5 @@ INSTANTIATE_TEST_SUITE_P(Grids, TransferPoints,
                                            Grids{{{7, 5, 11}, {0.7, 0.5, 1.1}}, {{3, 2, 5}}},
                                            Grids{{{6, 3, 11}, {0.6, 0.3, 1.1}}, {{3, 2, 5}}}));
 
-}  // namespace
+}  // namespace transfer_points_test
 }  // namespace voxcycle

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace conducting_part_test {
 
 // A way a, a body b that touches the lower x face, c and d that touch none. b and c share an edge,
 // and c and d do.
@@ -72,5 +72,5 @@ TEST(ConductingPart, SpansFromFaceToFace) {
   EXPECT_EQ(spanning_part(grid, 2, plane()).nu.sum().item<double>(), plane().sum().item<double>());
 }
 
-}  // namespace
+}  // namespace conducting_part_test
 }  // namespace voxcycle

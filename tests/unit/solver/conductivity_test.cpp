@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace conductivity_test {
 
 using testing::kl_sample;
 using testing::random_voxels;
@@ -208,5 +208,5 @@ TEST(AxisConductivity, RefusesWhatIsNone) {
   EXPECT_THROW((void)conductivity_along(Grid3::cube(5), nu, 0), Error);
 }
 
-}  // namespace
+}  // namespace conductivity_test
 }  // namespace voxcycle

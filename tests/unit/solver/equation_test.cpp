@@ -16,7 +16,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace equation_test {
 
 using ::testing::HasSubstr;
 using testing::random_pores;
@@ -182,5 +182,5 @@ TEST(Equation, RefusesFieldsWithoutAConductor) {
               ThrowsMessage<Error>(HasSubstr("negative or not finite")));
 }
 
-}  // namespace
+}  // namespace equation_test
 }  // namespace voxcycle

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace error_estimate_test {
 
 using testing::boundary_of;
 using testing::dense_stiffness;
@@ -220,5 +220,5 @@ TEST(ErrorEstimate, AnExactSolutionHasNoError) {
   EXPECT_EQ(found.correction.abs().max().item<double>(), 0.0);
 }
 
-}  // namespace
+}  // namespace error_estimate_test
 }  // namespace voxcycle

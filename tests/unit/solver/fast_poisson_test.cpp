@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace fast_poisson_test {
 
 using testing::boundary_of;
 using testing::dense_stiffness;
@@ -103,5 +103,5 @@ TEST(FastPoisson, RefusesFieldsThatDoNotFit) {
   EXPECT_THROW(fast.solve(at::zeros({1, 1, 5, 5, 5}, at::kFloat)), Error);
 }
 
-}  // namespace
+}  // namespace fast_poisson_test
 }  // namespace voxcycle

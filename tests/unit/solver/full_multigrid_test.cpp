@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace full_multigrid_test {
 
 using testing::kl_sample;
 using testing::Manufactured;
@@ -103,5 +103,5 @@ TEST(FullMultigrid, RoundingOfTheLiftsResidualIsNotSolvedFor) {
   EXPECT_EQ(result.relative_residual, 0.0);
 }
 
-}  // namespace
+}  // namespace full_multigrid_test
 }  // namespace voxcycle

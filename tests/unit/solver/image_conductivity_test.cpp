@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace image_conductivity_test {
 
 ConductivityOptions const kTight{.tolerance = 1e-10};
 constexpr double kAgreement = 1e-8;
@@ -82,5 +82,5 @@ TEST(ImageConductivity, TakesASolutionThatIsKnown) {
   EXPECT_EQ(unit_axis(parse_boundary("1, 0.5, flux, flux, flux, flux")), std::nullopt);
 }
 
-}  // namespace
+}  // namespace image_conductivity_test
 }  // namespace voxcycle

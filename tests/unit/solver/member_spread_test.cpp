@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace member_spread_test {
 
 TEST(MemberSpread, IsMeanAndDeviationAtEachNode) {
   // Two samples of two nodes; three members.
@@ -36,5 +36,5 @@ TEST(MemberSpread, LeavesTheMembersFieldsAlone) {
   EXPECT_THROW(spread_of_members({a}), Error);
 }
 
-}  // namespace
+}  // namespace member_spread_test
 }  // namespace voxcycle

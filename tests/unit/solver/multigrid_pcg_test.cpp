@@ -15,7 +15,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace multigrid_pcg_test {
 
 using testing::kl_sample;
 using testing::random_voxels;
@@ -381,5 +381,5 @@ TEST(MultigridPcg, ChoosesTheCycleByTheJumpsOfNu) {
   }
 }
 
-}  // namespace
+}  // namespace multigrid_pcg_test
 }  // namespace voxcycle

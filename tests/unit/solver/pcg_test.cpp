@@ -16,7 +16,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace pcg_test {
 
 using testing::dense_stiffness;
 using testing::kl_sample;
@@ -329,5 +329,5 @@ TEST(Pcg, RefusesWhatIsNotElliptic) {
   EXPECT_THROW((void)solve_pcg(problem, nu, identity), Error);
 }
 
-}  // namespace
+}  // namespace pcg_test
 }  // namespace voxcycle

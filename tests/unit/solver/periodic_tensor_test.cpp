@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace periodic_tensor_test {
 
 using testing::for_each_voxel;
 using testing::Q1Element;
@@ -212,5 +212,5 @@ TEST(PeriodicTensor, RefusesWhatDoesNotFit) {
                Error);
 }
 
-}  // namespace
+}  // namespace periodic_tensor_test
 }  // namespace voxcycle

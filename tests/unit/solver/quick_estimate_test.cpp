@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace quick_estimate_test {
 
 using testing::kl_sample;
 using testing::random_nodes;
@@ -72,5 +72,5 @@ TEST(QuickEstimate, OfAConstantThatIsNoSolutionIsInfinite) {
   EXPECT_TRUE(std::isinf(quick_error_estimate(problem, nu, u, by(cycle), b)));
 }
 
-}  // namespace
+}  // namespace quick_estimate_test
 }  // namespace voxcycle

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace residual_test {
 
 using testing::dense_stiffness;
 using testing::random_nodes;
@@ -88,5 +88,5 @@ TEST(RelativeResidual, RefusesWrongBoundaryValues) {
   EXPECT_THROW(relative_residual(problem, nu, nu), Error);
 }
 
-}  // namespace
+}  // namespace residual_test
 }  // namespace voxcycle

@@ -18,7 +18,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace solve_method_test {
 
 using ::testing::HasSubstr;
 using testing::kl_sample;
@@ -89,5 +89,5 @@ TEST(SolveMethod, FftSaysWhatItLacks) {
   EXPECT_TRUE(Solver().solve(nu).converged);
 }
 
-}  // namespace
+}  // namespace solve_method_test
 }  // namespace voxcycle

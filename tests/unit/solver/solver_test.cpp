@@ -24,11 +24,11 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace solver_test {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 // Relative residuals of 1e-12 leave errors below this on these tame problems.
 constexpr double tight = 1e-12;
@@ -390,5 +390,5 @@ TEST(Solver, RefusesWhatDoesNotFit) {
               ThrowsMessage<Error>(HasSubstr("no solution")));
 }
 
-}  // namespace
+}  // namespace solver_test
 }  // namespace voxcycle

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace spanning_tree_test {
 
 struct Network {
   Grid3 grid;
@@ -106,5 +106,5 @@ TEST(SpanningTree, ProvesNothingOfABodyWithASource) {
   EXPECT_TRUE(std::isinf(tree.bound(r)));
 }
 
-}  // namespace
+}  // namespace spanning_tree_test
 }  // namespace voxcycle

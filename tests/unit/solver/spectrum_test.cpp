@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace spectrum_test {
 
 using testing::boundary_of;
 using testing::dense_stiffness;
@@ -119,5 +119,5 @@ TEST(Spectrum, RefusesFieldsThatDoNotFit) {
   EXPECT_THROW(box(at::zeros({1, 1, 5, 5, 5}, at::kFloat)), Error);
 }
 
-}  // namespace
+}  // namespace spectrum_test
 }  // namespace voxcycle

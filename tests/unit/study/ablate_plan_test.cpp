@@ -11,10 +11,10 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace ablate_plan_test {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 std::string error_of(std::string const& text) {
   try {
@@ -184,5 +184,5 @@ TEST(Plan, DataIdentityIsThatOfFamiliesBoundaryAndGrids) {
   }
 }
 
-}  // namespace
+}  // namespace ablate_plan_test
 }  // namespace voxcycle

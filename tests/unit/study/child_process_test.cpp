@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 namespace voxcycle {
-namespace {
+namespace child_process_test {
 
 using namespace std::chrono_literals;
 
@@ -132,5 +132,5 @@ TEST(LastLines, AreAllOfAShortFile) {
   EXPECT_EQ(last_lines(scratch("none.txt"), 2), "");
 }
 
-}  // namespace
+}  // namespace child_process_test
 }  // namespace voxcycle

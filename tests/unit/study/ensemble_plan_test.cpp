@@ -8,10 +8,10 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace ensemble_plan_test {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 std::string error_of(std::string const& text, std::string const& key = "",
                      std::string const& value = "") {
@@ -113,5 +113,5 @@ TEST(EnsemblePlan, SaysWhyMembersHaveNoMean) {
   EXPECT_EQ(why("cycle.levels = 4, 16"), "");
 }
 
-}  // namespace
+}  // namespace ensemble_plan_test
 }  // namespace voxcycle

@@ -16,7 +16,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace runner_test {
 
 TEST(Child, DISABLED_Succeeds) {}
 TEST(Child, DISABLED_Fails) {
@@ -49,7 +49,7 @@ TEST(RunAll, TellsHowEachEnded) {
       });
   EXPECT_FALSE(stopped);
   EXPECT_EQ(statuses, (std::map<std::size_t, int>{{0, 0}, {1, 7}, {2, 0}}));
-  EXPECT_THAT(read_file(run_of("Fails").log), testing::HasSubstr("what went wrong"));
+  EXPECT_THAT(read_file(run_of("Fails").log), ::testing::HasSubstr("what went wrong"));
 }
 
 TEST(RunAll, StopsAllAndStartsNoMore) {
@@ -67,8 +67,8 @@ TEST(RunAll, StopsAllAndStartsNoMore) {
         ended.push_back(run.number);
       });
   EXPECT_TRUE(stopped);
-  EXPECT_THAT(started, testing::ElementsAre(0, 1));
-  EXPECT_THAT(ended, testing::UnorderedElementsAre(0, 1));
+  EXPECT_THAT(started, ::testing::ElementsAre(0, 1));
+  EXPECT_THAT(ended, ::testing::UnorderedElementsAre(0, 1));
 }
 
 TEST(ScratchRuns, RunWithTheConfigAndNameWhatFailed) {
@@ -77,15 +77,16 @@ TEST(ScratchRuns, RunWithTheConfigAndNameWhatFailed) {
   config.set("run.seed", "17");
   ScratchRuns const runs(config, ".scratch", "", 1);
   EXPECT_NO_THROW(runs.run("good.log", 1, arguments("Succeeds")));
-  EXPECT_THAT(read_file(runs.file("config.cfg")), testing::HasSubstr("seed = 17"));
+  EXPECT_THAT(read_file(runs.file("config.cfg")), ::testing::HasSubstr("seed = 17"));
   try {
     runs.run("bad.log", 1, arguments("Fails"));
     ADD_FAILURE() << "no error";
   } catch (Error const& error) {
-    EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("the run on 1 processes failed"),
-                                             testing::HasSubstr("what went wrong")));
+    EXPECT_THAT(error.what(),
+                ::testing::AllOf(::testing::HasSubstr("the run on 1 processes failed"),
+                                 ::testing::HasSubstr("what went wrong")));
   }
 }
 
-}  // namespace
+}  // namespace runner_test
 }  // namespace voxcycle

@@ -8,13 +8,13 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace scale_model_test {
 
-using testing::DoubleNear;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Pair;
-using testing::ThrowsMessage;
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+using ::testing::ThrowsMessage;
 
 // Relative: a few sums and products.
 constexpr double rounding = 1e-12;
@@ -126,5 +126,5 @@ TEST(PredictedProcesses, AreDoublesUpTo4096) {
   EXPECT_EQ(predicted_processes(3).back(), 3072);
 }
 
-}  // namespace
+}  // namespace scale_model_test
 }  // namespace voxcycle

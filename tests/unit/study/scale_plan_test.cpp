@@ -7,11 +7,11 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace scale_plan_test {
 
-using testing::DoubleNear;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::DoubleNear;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 // A few sums and quotients of numbers near 1.
 constexpr double rounding = 1e-12;
@@ -74,9 +74,9 @@ TEST(ScaleRows, MeanSharesTellWhereTimeGoes) {
   EXPECT_THAT(rows[0].mean.input, DoubleNear(0.05, rounding));
   EXPECT_THAT(rows[0].mean.computing(), DoubleNear(0.55, rounding));
   auto const table = scale_table("weak", rows);
-  EXPECT_THAT(table, testing::StartsWith("weak\n"));
-  EXPECT_THAT(table, testing::ContainsRegex(" 55 % +20 % +20 % +5 %\n"));
+  EXPECT_THAT(table, ::testing::StartsWith("weak\n"));
+  EXPECT_THAT(table, ::testing::ContainsRegex(" 55 % +20 % +20 % +5 %\n"));
 }
 
-}  // namespace
+}  // namespace scale_plan_test
 }  // namespace voxcycle

@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace study_findings_test {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 TEST(Findings, SayHowMuchSoonerACycleIs) {
   auto const study = two_cases();
@@ -58,5 +58,5 @@ TEST(Findings, SayWhereTheyMissTheTargetAndWhereStepsDidHarm) {
       ElementsAre("cycle does not reach a held-out relative L2 error of 1.00 % in 34.0 s."));
 }
 
-}  // namespace
+}  // namespace study_findings_test
 }  // namespace voxcycle

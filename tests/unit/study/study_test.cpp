@@ -12,12 +12,12 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace study_test {
 
-using testing::DoubleEq;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::DoubleEq;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 // A few sums and logarithms of numbers near 1.
 constexpr double rounding = 1e-12;
@@ -358,5 +358,5 @@ TEST(StudyMetrics, HaveNames) {
   EXPECT_THROW(parse_study_metric("l2"), Error);
 }
 
-}  // namespace
+}  // namespace study_test
 }  // namespace voxcycle

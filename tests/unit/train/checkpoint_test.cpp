@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace checkpoint_test {
 
 /// The header that a checkpoint with these numbers is read as.
 CheckpointHeader header_of(std::vector<std::int64_t> const& position) {
@@ -53,5 +53,5 @@ TEST(Checkpoint, OfAnotherVersionIsRefused) {
   EXPECT_THROW(header_of({2, 7, 30, 7, 99, 0, 1, 1}), Error);
 }
 
-}  // namespace
+}  // namespace checkpoint_test
 }  // namespace voxcycle

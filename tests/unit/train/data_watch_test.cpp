@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace data_watch_test {
 
 /// `count` steps of one second, of which `waited` went to the data.
 void add_steps(DataWatch& watch, std::size_t count, double waited) {
@@ -68,5 +68,5 @@ TEST(DataWatch, AdvisesWhatFitsWhereSamplesComeFrom) {
   EXPECT_NE(DataWatch(true).warning(0.5).find("data.on_the_fly = no"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace data_watch_test
 }  // namespace voxcycle

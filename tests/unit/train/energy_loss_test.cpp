@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace energy_loss_test {
 
 using testing::LossFields;
 
@@ -91,5 +91,5 @@ TEST(EnergyLoss, PlainEnergyIsThatOfTheDenseSystem) {
   }
 }
 
-}  // namespace
+}  // namespace energy_loss_test
 }  // namespace voxcycle

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace energy_multigrid_loss_test {
 
 using testing::dense_stiffness;
 using testing::LossFields;
@@ -59,5 +59,5 @@ TEST(EnergyMultigridLoss, ForConstantNuBothHalvesHaveTheSameGradient) {
             kRounding);
 }
 
-}  // namespace
+}  // namespace energy_multigrid_loss_test
 }  // namespace voxcycle

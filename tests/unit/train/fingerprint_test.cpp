@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace fingerprint_test {
 
 std::string difference(std::string const& there, std::string const& now) {
   auto const found = first_difference(Fingerprint::read(there), Fingerprint::read(now));
@@ -72,5 +72,5 @@ TEST(Fingerprint, OfANewerVersionOrNoneIsRefused) {
   EXPECT_THROW(Fingerprint::read("a.b\n"), Error);
 }
 
-}  // namespace
+}  // namespace fingerprint_test
 }  // namespace voxcycle

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace loss_scale_test {
 
 TEST(LossScale, HalvesWithAStepThatOverflowsAndDoublesAfterManyThatDoNot) {
   LossScale scale({.first = 8.0, .patience = 3});
@@ -32,5 +32,5 @@ TEST(LossScale, GoesOnFromItsState) {
   EXPECT_EQ(other.value(), 8.0);
 }
 
-}  // namespace
+}  // namespace loss_scale_test
 }  // namespace voxcycle

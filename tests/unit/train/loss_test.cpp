@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace loss_test {
 
 using testing::LossFields;
 using testing::relative_difference;
@@ -169,5 +169,5 @@ TEST(Loss, RefusesUnknownNamesAndProblemsWithoutScale) {
   }
 }
 
-}  // namespace
+}  // namespace loss_test
 }  // namespace voxcycle

@@ -7,10 +7,10 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace memory_test {
 
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 TrainOptions options() {
   TrainOptions o;
@@ -101,5 +101,5 @@ TEST(PredictMemory, UnknownNamesAreRefused) {
               ThrowsMessage<Error>(HasSubstr("optimiser 'guess' is unknown")));
 }
 
-}  // namespace
+}  // namespace memory_test
 }  // namespace voxcycle

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace progress_test {
 
 TEST(Progress, LineShowsStageStepErrorRateAndTime) {
   ProgressState state;
@@ -51,5 +51,5 @@ TEST(Progress, LineOmitsWhatIsNotKnownYet) {
   EXPECT_EQ(progress_text(state), "stage 1/1  8^3  step 0/1  loss 5.4321e-09  rate 0.0e+00");
 }
 
-}  // namespace
+}  // namespace progress_test
 }  // namespace voxcycle

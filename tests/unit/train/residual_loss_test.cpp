@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace residual_loss_test {
 
 using testing::LossFields;
 
@@ -34,5 +34,5 @@ TEST(ResidualLoss, IsFiniteWhereTheLiftIsTheSolution) {
   EXPECT_TRUE(found.gradient.isfinite().all().item<bool>());
 }
 
-}  // namespace
+}  // namespace residual_loss_test
 }  // namespace voxcycle

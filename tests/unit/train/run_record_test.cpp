@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace run_record_test {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
@@ -73,5 +73,5 @@ TEST(RunRecord, WritesTheCsvAndAnEventFile) {
   EXPECT_EQ(events, 1);
 }
 
-}  // namespace
+}  // namespace run_record_test
 }  // namespace voxcycle

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace sample_numbers_test {
 
 TEST(SampleNumbers, AreComputedOnceForEachSample) {
   SampleNumbers numbers;
@@ -47,5 +47,5 @@ TEST(SampleNumbers, LeaveLossesTheirBits) {
   }
 }
 
-}  // namespace
+}  // namespace sample_numbers_test
 }  // namespace voxcycle

@@ -13,11 +13,11 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace start_test {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 TrainOptions options_with(std::map<std::int64_t, std::int64_t> const& channels) {
   TrainOptions options;
@@ -142,5 +142,5 @@ TEST(Freeze, TakesALevelOutOfTheGroups) {
   EXPECT_EQ(value_count(parameter_groups(*network, Grid3::cube(8))), before - coarse);
 }
 
-}  // namespace
+}  // namespace start_test
 }  // namespace voxcycle

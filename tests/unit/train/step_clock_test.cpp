@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace step_clock_test {
 
 TEST(StepClock, HoldsTheRecentMeanOfTheStage) {
   StepClock clock;
@@ -41,5 +41,5 @@ TEST(StepClock, ExpectsOfAStageWhatTheNextCoarserLetsExpect) {
   EXPECT_DOUBLE_EQ(clock.expected(), 32.0);
 }
 
-}  // namespace
+}  // namespace step_clock_test
 }  // namespace voxcycle

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace supervised_loss_test {
 
 using testing::LossFields;
 
@@ -20,5 +20,5 @@ TEST(SupervisedLoss, IsTheSquaredRelativeL2Error) {
   EXPECT_TRUE(at::allclose(found, expected, kRounding, 0.0));
 }
 
-}  // namespace
+}  // namespace supervised_loss_test
 }  // namespace voxcycle

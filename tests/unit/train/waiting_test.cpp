@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace voxcycle {
-namespace {
+namespace waiting_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -33,5 +33,5 @@ TEST(Waiting, TextOfManyProcessesIsShort) {
   EXPECT_THAT(waiting_text(many), HasSubstr("process 15 20 %  (and 984 longer)\n"));
 }
 
-}  // namespace
+}  // namespace waiting_test
 }  // namespace voxcycle
