@@ -3,7 +3,6 @@
 #include "voxcycle/cli/command.hpp"
 #include "voxcycle/comm/device_choice.hpp"
 #include "voxcycle/config/choice.hpp"
-#include "voxcycle/config/load_model.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
@@ -14,8 +13,6 @@
 #include "voxcycle/io/image.hpp"
 #include "voxcycle/io/vtkhdf_file.hpp"
 #include "voxcycle/solver/solver.hpp"
-#include "voxcycle/study/ensemble_plan.hpp"
-#include "voxcycle/train/run_directory.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -24,6 +21,7 @@
 #include <limits>
 
 #include "cli/field_tensor.hpp"
+#include "cli/model_files.hpp"
 #include "cli/output_files.hpp"
 #include "cli/solve_report.hpp"
 #include <ATen/ATen.h>
@@ -121,32 +119,6 @@ std::optional<at::Tensor> source_field(Invocation const& call, Grid3 const& grid
   return tensor_of(std::move(field));
 }
 
-/// What --model names, "none" for none.
-std::string model_file(Invocation const& call) {
-  return call.text("model", "none");
-}
-
-/// The checkpoints of --model: of a run directory its own, of an ensemble's those of its members.
-std::vector<std::string> checkpoints_of(Invocation const& call) {
-  auto const model = model_file(call);
-  if (model == "none") return {};
-  if (!std::filesystem::is_directory(model)) return {model};
-  auto const own = checkpoint_path(model);
-  auto const config_file = model + "/config.cfg";
-  if (std::filesystem::exists(own)) return {own};
-  Config config;
-  if (std::filesystem::exists(config_file)) config.read_file(config_file);
-  VOXCYCLE_REQUIRE(is_ensemble(config),
-                   "--model " << model
-                              << " is a directory that holds neither a run with a checkpoint nor "
-                                 "an ensemble. Name one, or a checkpoint.");
-  std::vector<std::string> all;
-  for (auto const& member : plan_ensemble(config)) {
-    all.push_back(checkpoint_path(member_directory(model, member.number)));
-  }
-  return all;
-}
-
 Scheme scheme_of(Invocation const& call) {
   return choose<Scheme>("--scheme", call.text("scheme", "q1"), scheme_words());
 }
@@ -186,14 +158,7 @@ SolverOptions solver_options(Invocation const& call) {
       throw Error((call.has("bc") ? "--bc: " : "problem.boundary: ") + std::string(problem.what()));
     }
   }
-  for (auto const& checkpoint : checkpoints_of(call)) {
-    auto const model = load_model(checkpoint);
-    if (options.model == nullptr) {
-      options.model = model;
-    } else {
-      options.more_members.push_back(model);
-    }
-  }
+  load_models(call, options);
   return options;
 }
 
