@@ -18,10 +18,10 @@ class BlackBoxFrame(Frame):
         around = self.padded(nu.double())
         values = [1. / 3., 0., -1. / 12., -1. / 12.]
         entries: List[Tensor] = []
-        for t in range(27):
+        for t in range(self.times(27, nu)):
             o = self.offset(t)
             total = torch.zeros_like(self.window(around, [0, 0, 0], size, 1))
-            for v in range(8):
+            for v in range(self.times(8, nu)):
                 side = [v // 4, v // 2 % 2, v % 2]
                 holds_both = True
                 for a in range(3):
@@ -35,7 +35,7 @@ class BlackBoxFrame(Frame):
         size = [weights.size(2) - odd[0], weights.size(3) - odd[1], weights.size(4) - odd[2]]
         here = self.window(entries, odd, size, 2)
         collapsed = torch.zeros_like(here)
-        for t in range(27):
+        for t in range(self.times(27, weights)):
             o = self.offset(t)
             d = self.number([odd[0] * o[0], odd[1] * o[1], odd[2] * o[2]])
             if d != 13:
@@ -43,12 +43,12 @@ class BlackBoxFrame(Frame):
         total = collapsed.sum(1, True)
         corners: List[int] = []
         shares: List[Tensor] = []
-        for c in range(27):
+        for c in range(self.times(27, weights)):
             corner = self.offset(c)
             if [abs(corner[0]), abs(corner[1]), abs(corner[2])] == odd:
                 first = [max(corner[0], 0), max(corner[1], 0), max(corner[2], 0)]
                 share = torch.zeros_like(total)
-                for d in range(27):
+                for d in range(self.times(27, weights)):
                     o = self.offset(d)
                     towards = d != 13
                     for a in range(3):
@@ -76,8 +76,8 @@ class BlackBoxFrame(Frame):
         weights = entries.new_zeros(
             [entries.size(0), 27, n[0] // 2 + 1, n[1] // 2 + 1, n[2] // 2 + 1])
         weights.select(1, 13).fill_(1.)
-        for count in range(1, 4):
-            for k in range(1, 8):
+        for count in range(1, self.times(4, weights)):
+            for k in range(1, self.times(8, weights)):
                 odd = [k // 4, k // 2 % 2, k % 2]
                 if odd[0] + odd[1] + odd[2] == count:
                     self.weights_to(entries, weights, odd)
@@ -87,18 +87,18 @@ class BlackBoxFrame(Frame):
         n = self.points(weights)
         around = self.padded(fine)
         entries = torch.zeros_like(weights)
-        for s in range(14, 27):
+        for s in range(14, self.times(27, weights)):
             step = self.offset(s)
             size = [n[0] - abs(step[0]), n[1] - abs(step[1]), n[2] - abs(step[2])]
             here = [max(-step[0], 0), max(-step[1], 0), max(-step[2], 0)]
             there = [max(step[0], 0), max(step[1], 0), max(step[2], 0)]
             total = torch.zeros_like(self.window(weights.narrow(1, 0, 1), here, size, 1))
-            for i in range(27):
+            for i in range(self.times(27, weights)):
                 f = self.offset(i)
                 p = self.window(weights.narrow(1, i, 1), here, size, 1)
                 first = [2 * here[0] + 1 + f[0], 2 * here[1] + 1 + f[1], 2 * here[2] + 1 + f[2]]
                 at = self.window(around, first, size, 2)
-                for t in range(27):
+                for t in range(self.times(27, weights)):
                     o = self.offset(t)
                     g = [f[0] + o[0] - 2 * step[0], f[1] + o[1] - 2 * step[1],
                          f[2] + o[2] - 2 * step[2]]
@@ -114,14 +114,14 @@ class BlackBoxFrame(Frame):
     def interpolated(self, weights: Tensor, u: Tensor) -> Tensor:
         n = self.points(u)
         fine = u.new_zeros([u.size(0), 1, 2 * n[0] + 1, 2 * n[1] + 1, 2 * n[2] + 1])
-        for t in range(27):
+        for t in range(self.times(27, u)):
             self.shifted(fine, t, n, 2).add_(weights.narrow(1, t, 1) * u)
         return self.window(fine, [1, 1, 1], [2 * n[0] - 1, 2 * n[1] - 1, 2 * n[2] - 1], 1)
 
     def restricted(self, weights: Tensor, r: Tensor) -> Tensor:
         around = self.padded(r)
         total = torch.zeros_like(weights.narrow(1, 0, 1))
-        for t in range(27):
+        for t in range(self.times(27, r)):
             part = self.shifted(around, t, self.points(weights), 2)
             total = total + weights.narrow(1, t, 1) * part
         return total

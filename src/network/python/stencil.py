@@ -21,10 +21,14 @@ class Stencil(Module):
     def points(self, x: Tensor) -> List[int]:
         return [x.size(2), x.size(3), x.size(4)]
 
+    def times(self, n: int, x: Tensor) -> int:
+        """n, unknown before x is there: torch.jit.freeze writes out loops whose length it knows."""
+        return n * (x.dim() // 5)
+
     def window(self, x: Tensor, first: List[int], size: List[int], step: int) -> Tensor:
-        for a in range(3):
-            x = torch.slice(x, 2 + a, first[a], first[a] + step * (size[a] - 1) + 1, step)
-        return x
+        x = torch.slice(x, 2, first[0], first[0] + step * (size[0] - 1) + 1, step)
+        x = torch.slice(x, 3, first[1], first[1] + step * (size[1] - 1) + 1, step)
+        return torch.slice(x, 4, first[2], first[2] + step * (size[2] - 1) + 1, step)
 
     def padded(self, x: Tensor) -> Tensor:
         return torch.constant_pad_nd(x, [1, 1, 1, 1, 1, 1], 0.)
@@ -36,7 +40,7 @@ class Stencil(Module):
     def product(self, entries: Tensor, u: Tensor) -> Tensor:
         around = self.padded(u)
         total = torch.zeros_like(u)
-        for t in range(27):
+        for t in range(self.times(27, u)):
             if t != 13:
                 flow = self.shifted(around, t, self.points(u), 1) - u
                 total = total + entries.narrow(1, t, 1) * flow
@@ -68,7 +72,7 @@ class Stencil(Module):
         norm = self.dots(y, y)
         before = torch.zeros_like(norm)
         t = torch.zeros([norm.size(0), steps, steps], device=norm.device).double()
-        for j in range(steps):
+        for j in range(self.times(steps, y)):
             product = scale * self.product(entries, scale * y)
             alpha = self.share(self.dots(y, product), norm)
             beta2 = self.share(norm, before)

@@ -160,6 +160,15 @@ TEST(Export, NestedGridsAreThoseOfTheNetwork) {
   }
 }
 
+TEST(Export, CanBeFrozen) {
+  auto const network =
+      random_network("multigrid", Norm::none, 1, {}, 3, Adaptation::no, CoarseLevels::black_box);
+  auto model = load(export_network(*network, options_of({}, 1, 3)));
+  model.eval();
+  auto frozen = torch::jit::freeze(model);  // takes hours where it can write loops out
+  expect_same_values(*network, frozen, box(8, 8, 16), 1);
+}
+
 /// Of models whose levels are nested, too: their matrices follow nu.
 TEST(Export, HasGradientsInNu) {
   Boundary const boundary{};
