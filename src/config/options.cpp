@@ -5,7 +5,7 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/grid/unit_box.hpp"
-#include "voxcycle/io/voxel_file.hpp"
+#include "voxcycle/io/voxel_set.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -116,12 +116,15 @@ InclusionOptions inclusion_options(Config const& config) {
           .contrast = config.real("data.contrast", 1e-6, 1e6)};
 }
 
-VoxelArrays open_voxel_file(std::string const& location) {
-  auto const file = std::make_shared<VoxelFile>(location);
-  return {file->grid(), file->samples(),
-          [file](std::int64_t index, std::int64_t first, std::int64_t count) {
-            return file->read(index, first, count);
-          }};
+VoxelArrays open_voxel_set(std::string const& locations, std::string const& phases) {
+  std::optional<Phases> meaning;
+  if (!phases.empty()) meaning = parse_phases("data.phases", phases);
+  auto const set = std::make_shared<VoxelSet>(locations, std::move(meaning));
+  return {.grid = set->grid(),
+          .samples = set->samples(),
+          .read = [set](std::int64_t index, std::int64_t first,
+                        std::int64_t count) { return set->read(index, first, count); },
+          .doubt = [set] { return set->doubt(); }};
 }
 
 }  // namespace
@@ -181,7 +184,8 @@ FamilyOptions family_options(Config const& config) {
           .grf = grf_options(config),
           .inclusions = inclusion_options(config),
           .file = {.location = config.text("data.file"),
-                   .open = open_voxel_file,
+                   .phases = config.text("data.phases"),
+                   .open = open_voxel_set,
                    .floor = config.real("data.floor", 0.0, 1e30)}};
 }
 

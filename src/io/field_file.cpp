@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "io/field_formats.hpp"
@@ -100,6 +103,20 @@ std::string kinds_of(Unsound const& found) {
 }
 
 }  // namespace
+
+std::pair<std::string, std::optional<std::int64_t>> split_entry(std::string const& location) {
+  auto const bracket = location.rfind('[');
+  if (bracket == std::string::npos || !location.ends_with(']')) return {location, {}};
+  auto const inside = std::string_view(location).substr(bracket + 1, location.size() - bracket - 2);
+  auto const sample = parse_number<std::int64_t>(inside);
+  VOXCYCLE_REQUIRE(sample >= 0,
+                   location << ": what stands in brackets is no sample. Give a number from 0 on.");
+  return {location.substr(0, bracket), sample};
+}
+
+std::int64_t leading_count(hdf5::Shape const& shape) {
+  return std::accumulate(shape.begin(), shape.end() - 3, std::int64_t{1}, std::multiplies<>());
+}
 
 bool is_field_location(std::string const& location) {
   return std::any_of(kFormats.begin(), kFormats.end(),

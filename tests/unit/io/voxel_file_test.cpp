@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "voxcycle/io/voxel_file.hpp"
+#include "io/voxel_file.hpp"
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/io/checkpoint_file.hpp"
