@@ -369,7 +369,6 @@ TEST(Export, SaysWhatItIs) {
   EXPECT_EQ(model.attr("weights").toStringRef(), "averaged");
   EXPECT_THAT(files["metadata.json"], HasSubstr(model.attr("config_hash").toStringRef()));
   EXPECT_FALSE(model.is_training());
-  // Names and values of the checkpoint, ready to be used without gradients.
   auto const named = network->named_parameters();
   std::map<std::string, at::Tensor> const values(named.begin(), named.end());
   for (auto const& parameter : model.named_parameters()) {
