@@ -10,6 +10,7 @@
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/tensor_values.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/core/usage_error.hpp"
 #include "voxcycle/field/formula.hpp"
 #include "voxcycle/io/image.hpp"
 #include "voxcycle/io/vtkhdf_file.hpp"
@@ -49,9 +50,10 @@ std::string text_of_either(Invocation const& call, char const* flag, char const*
 /// The source, a number, a file or a formula; "" for none.
 std::string source_text(Invocation const& call) {
   auto const text = text_of_either(call, "f", "problem.source");
-  VOXCYCLE_REQUIRE(text != "sampled",
-                   "a sampled source is one of training. Give that of your field: --f NUMBER, "
-                   "--f FILE or --f FORMULA.");
+  VOXCYCLE_REQUIRE_USAGE(
+      text != "sampled",
+      "a sampled source is one of training. Give that of your field: --f NUMBER, "
+      "--f FILE or --f FORMULA.");
   return text;
 }
 
@@ -69,14 +71,19 @@ VoxelFieldOptions field_options(Invocation const& call, std::string const& locat
       !source.empty() && !parse_number<double>(source) && !is_formula_of_source(source);
   bool const of_another = !has_own_axes(call.flags.at("nu")) || (is_file && !has_own_axes(source));
   if (has_own_axes(location) && of_another) options.axes = "xyz";
-  if (call.has("spacing")) options.spacing = parse_spacing("--spacing", call.flags.at("spacing"));
+  if (call.has("spacing")) {
+    options.spacing =
+        as_usage([&] { return parse_spacing("--spacing", call.flags.at("spacing")); });
+  }
   return options;
 }
 
 /// The coefficient, by --phases; numbers that look like labels get a line.
 VoxelField coefficient(Invocation const& call, std::string const& location) {
   ImageOptions options{.field = field_options(call, location)};
-  if (call.has("phases")) options.phases = parse_phases("--phases", call.text("phases"));
+  if (call.has("phases")) {
+    options.phases = as_usage([&] { return parse_phases("--phases", call.text("phases")); });
+  }
   Image image = read_image(location, options);
   if (!image.doubt.empty()) log_warning(location + ": " + image.doubt);
   return std::move(image.field);
@@ -169,8 +176,8 @@ SolverOptions solver_options(Invocation const& call) {
   options.graph = call.config.text("run.graph") == "yes";
   options.tolerance = number_of(call, "tol", 0.0, 1.0, options.tolerance);
   double const maximum = number_of(call, "iterations", 1, 1e6, options.max_iterations);
-  VOXCYCLE_REQUIRE(maximum == std::floor(maximum),
-                   "--iterations " << maximum << " is no whole number.");
+  VOXCYCLE_REQUIRE_USAGE(maximum == std::floor(maximum),
+                         "--iterations " << maximum << " is no whole number.");
   options.max_iterations = static_cast<int>(maximum);
   options.scheme = scheme_of(call);
   options.method = method_of(call);
@@ -183,7 +190,8 @@ SolverOptions solver_options(Invocation const& call) {
     try {
       options.boundary = parse_boundary(boundary);
     } catch (Error const& problem) {
-      throw Error((call.has("bc") ? "--bc: " : "problem.boundary: ") + std::string(problem.what()));
+      throw UsageError((call.has("bc") ? "--bc: " : "problem.boundary: ") +
+                       std::string(problem.what()));
     }
   }
   for (auto const& checkpoint : checkpoints_of(call)) {
@@ -293,7 +301,7 @@ bool ended_early(ImageFigures const& figures, SolverOptions const& options) {
 }
 
 int solve(Invocation const& call) {
-  require_usage(call);
+  as_usage([&] { require_usage(call); });
   auto const options = solver_options(call);
   Solver const solver(options);
   auto const location = call.flags.at("nu");
@@ -344,7 +352,7 @@ int solve(Invocation const& call) {
 
 Command solve_command() {
   return {"solve",
-          "solution, its error, flows and pictures for a coefficient field in a file",
+          "the solution for a field in a file, with its error and flows",
           {{"nu", "FILE",
             "FILE.h5:/path[k], FILE.vtkhdf[:name], FILE.npy, FILE.npz[:name], FILE.tif or "
             "FILE:a,b,c:type (shape as stored)"},

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FILE.h5:/path and FILE.h5:/path[sample]
+// FILE.h5:/path, FILE.h5:/path[sample] and FILE.h5
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include "io/field_formats.hpp"
@@ -17,8 +19,33 @@ struct EntryLocation {
   std::int64_t sample = -1;  ///< -1: none named
 };
 
+/// FILE:/path; of files that are HDF5 by their names also FILE and FILE:path.
+std::optional<hdf5::Location> locate(std::string const& text) {
+  if (auto location = hdf5::parse_location(text)) return location;
+  for (std::string const extension : {".h5", ".hdf5"}) {
+    auto const at = text.rfind(extension);
+    if (at == std::string::npos) continue;
+    auto const path = text.substr(0, at + extension.size());
+    auto const rest = text.substr(path.size());
+    if (rest.empty() || rest == ":/") return hdf5::Location{path, ""};
+    if (rest.starts_with(':')) return hdf5::Location{path, rest.substr(1)};
+  }
+  return {};
+}
+
+/// nu, else the only one. @throws Error that lists the datasets where there are several.
+std::string choose_dataset(hdf5::File const& file) {
+  auto const names = file.dataset_names();
+  if (std::binary_search(names.begin(), names.end(), "nu")) return "nu";
+  VOXCYCLE_REQUIRE(!names.empty(), file.path() << ": holds no dataset. Check the file.");
+  VOXCYCLE_REQUIRE(names.size() == 1, file.path() << ": holds the datasets /" << join(names, ", /")
+                                                  << ". Name one, e.g. " << file.path() << ":/"
+                                                  << names.front() << '.');
+  return names.front();
+}
+
 EntryLocation parse(std::string const& text) {
-  EntryLocation parsed{*hdf5::parse_location(text)};
+  EntryLocation parsed{*locate(text)};
   std::string& dataset = parsed.array.dataset;
   auto const bracket = dataset.rfind('[');
   if (bracket == std::string::npos || !dataset.ends_with(']')) return parsed;
@@ -34,13 +61,14 @@ EntryLocation parse(std::string const& text) {
 }  // namespace
 
 bool is_hdf5_location(std::string const& location) {
-  return hdf5::parse_location(location).has_value();
+  return locate(location).has_value();
 }
 
 StoredField read_hdf5_field(std::string const& location) {
   auto const [where, sample] = parse(location);
-  auto const& [path, dataset] = where;
+  auto const& path = where.path;
   auto const file = hdf5::File::open(path);
+  auto const dataset = where.dataset.empty() ? choose_dataset(file) : where.dataset;
   hdf5::require_dataset(file, dataset);
   auto const array = file.open_numbers(dataset);
   StoredField field;
