@@ -13,7 +13,7 @@
 #include "voxcycle/core/usage_error.hpp"
 #include "voxcycle/field/formula.hpp"
 #include "voxcycle/io/image.hpp"
-#include "voxcycle/io/vtkhdf_file.hpp"
+#include "voxcycle/io/solution_file.hpp"
 #include "voxcycle/solver/solver.hpp"
 #include "voxcycle/study/ensemble_plan.hpp"
 #include "voxcycle/train/run_directory.hpp"
@@ -26,6 +26,7 @@
 
 #include "cli/field_tensor.hpp"
 #include "cli/output_files.hpp"
+#include "cli/solve_files.hpp"
 #include "cli/solve_report.hpp"
 #include <ATen/ATen.h>
 
@@ -226,8 +227,12 @@ void require_usage(Invocation const& call) {
                      "--" << flag << " is of no use for --solver fft, which solves from the lift "
                           << "alone. Leave one out.");
   }
-  VOXCYCLE_REQUIRE(call.has("out") || !call.has("with-nu"),
-                   "--with-nu adds to the file of --out. Add --out.");
+  for (char const* flag : {"with-nu", "flux"}) {
+    VOXCYCLE_REQUIRE(call.has("out") || !call.has(flag),
+                     "--" << flag << " adds to the file of --out. Add --out.");
+  }
+  VOXCYCLE_REQUIRE(scheme_of(call) == Scheme::q1 || !call.has("flux"),
+                   "--flux is that of trilinear elements. Leave out --scheme finite_volume.");
   VOXCYCLE_REQUIRE(!call.has("certify") || !call.has("compare"),
                    "--certify stops before the solve that --compare compares. Leave one out.");
   std::vector<InputFile> inputs;
@@ -236,10 +241,9 @@ void require_usage(Invocation const& call) {
   }
   for (auto const& checkpoint : checkpoints_of(call)) inputs.emplace_back("--model", checkpoint);
   require_outputs_of(call, {"out", "json"}, inputs);
-  VOXCYCLE_REQUIRE(!call.has("out") || call.flags.at("out").ends_with(".vtkhdf"),
-                   "--out " << call.flags.at("out")
-                            << " is no name of a VTKHDF file, the format "
-                               "that it writes. Let it end in .vtkhdf.");
+  if (call.has("out")) {
+    require_solution_format("--out", call.flags.at("out"), call.has("with-nu") || call.has("flux"));
+  }
   if (call.has("png")) require_writable(call.flags.at("png") + "/u_x.png");
 }
 
@@ -250,37 +254,6 @@ Solution solve_from_lift(SolverOptions options, Solver const& solver, at::Tensor
   options.more_members.clear();
   options.boundary = solver.boundary();
   return Solver(options).solve(nu, grid, f);
-}
-
-void write_files(Invocation const& call, SolveReport& report, at::Tensor const& nu) {
-  auto const& s = report.solution;
-  std::vector<std::string> written;
-  if (call.has("out")) {
-    auto const path = call.flags.at("out");
-    write_solution(
-        path, {.grid = s.grid,
-               .u = values_of(s.u),
-               .nu = call.has("with-nu") ? values_of(nu) : std::span<double const>(),
-               .spread = s.start.spread ? values_of(s.start.deviation) : std::span<double const>(),
-               .converged = s.converged,
-               .relative_residual = s.relative_residual,
-               .origin = report.origin,
-               .figures = {{"iterations", s.iterations},
-                           {"tolerance", report.tolerance},
-                           {"error_estimate", s.error_estimate}}});
-    written.push_back(path);
-  }
-  if (call.has("png")) {
-    auto const& directory = call.flags.at("png");
-    report.slices = write_slices(directory, "voxcycle solve: " + report.nu, s.grid, s.u, nu);
-    written.push_back(directory + "/{u,nu}_{x,y,z}.png and slices.html (" +
-                      to_string(*report.slices) + ")");
-  }
-  if (call.has("json")) {
-    write_file_atomically(call.flags.at("json"), solve_json(report));
-    written.push_back(call.flags.at("json"));
-  }
-  if (!written.empty()) std::printf("%-14s %s\n", "written", join(written).c_str());
 }
 
 /// The solution, if it is one that conductivities are made of.
@@ -383,8 +356,10 @@ Command solve_command() {
             "stop after bounding the error of the network's solution (without one, the lift's)"},
            {"compare", "", "solve also from the lift: what did the network save?"},
            {"conductivity", "", "effective conductivity along x, y and z, too"},
-           {"out", "FILE.vtkhdf", "solution for ParaView and VTK"},
-           {"with-nu", "", "--out holds nu, too, as cell data (needs VTK 9.3 or ParaView 5.12)"},
+           {"out", "FILE",
+            "the solution: .vtkhdf or .vti for ParaView and VTK, .h5, or .npy (u alone)"},
+           {"with-nu", "", "--out holds nu, too (.vtkhdf then needs VTK 9.3 or ParaView 5.12)"},
+           {"flux", "", "--out holds nu grad u in the voxels, a vector; as --with-nu"},
            {"png", "DIRECTORY", "middle planes of u and log10 nu; slices.html has their scales"},
            {"json", "FILE", "figures"}},
           solve};
