@@ -78,6 +78,10 @@ std::vector<std::string> all_key_names() {
   return names;
 }
 
+constexpr char const* kMore =
+    "\nvoxcycle COMMAND --help: its flags, keys and examples. --help --all: everything.\n"
+    "voxcycle --dump-config: all keys as a file. --version. --completion bash|zsh.\n";
+
 constexpr char const* kKeys = "keys, as flags or in a file of --config; defaults in brackets";
 
 std::string words_of(Command const& command) {
@@ -103,15 +107,13 @@ std::string help_text(std::vector<Command> const& commands, HelpDetail detail) {
     }
   }
   if (detail == HelpDetail::all) {
-    return text + kKeys + '\n' + keys_text(all_key_names());
+    return text + kKeys + '\n' + keys_text(all_key_names()) + kMore;
   }
   text += listed(lines, kWidth) + "\nexamples\n";
   for (auto const* const command : {"solve", "conductivity", "train"}) {
     text += "  voxcycle " + guide_of(command).examples.front() + '\n';
   }
-  return text +
-         "\nvoxcycle COMMAND --help: its flags, keys and examples. --help --all: everything.\n"
-         "voxcycle --dump-config: all keys as a file. --version. --completion bash|zsh.\n";
+  return text + kMore;
 }
 
 std::string help_text(Command const& command, HelpDetail detail) {

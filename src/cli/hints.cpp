@@ -70,9 +70,10 @@ UsageError unexpected_word(Command const& command, std::string const& word) {
   if (word.starts_with('-') && word.size() > 1) {  // -c, -config
     auto const letters = word.substr(1);
     for (auto const& name : option_names(command)) {
-      if (meant.empty() && name.starts_with(letters)) meant = "--" + name;
+      if (meant.empty() && name.starts_with(letters)) meant = name;
     }
     if (meant.empty()) meant = option_meant(command, letters);
+    if (!meant.empty()) meant = "--" + meant;
   } else {
     meant = with_its_option(command, word);
   }

@@ -48,7 +48,7 @@ class Mistakes(Refusal):
             (("paint",), "Choose one of generate, train"),
             (("train", "-c", "small.cfg"), "unexpected argument '-c'. Options start with --. Did you "
                                            "mean --config?"),
-            (("train", "-epochs", "5"), "Did you mean cycle.epochs?"),
+            (("train", "-epochs", "5"), "Did you mean --cycle.epochs?"),
             (("train", "-"), "train --help lists them."),
             (("train", "small.cfg"), "Did you mean --config small.cfg?"),
             (("evaluate", "run"), "Did you mean --config run/config.cfg?"),

@@ -55,7 +55,7 @@ class Info(harness.Case):
 
     def test_help_names_every_command_and_flag(self):
         out = self.succeed("--help", "--all").out
-        words = "generate train evaluate solve conductivity export ablate scale verify bench info --config --dump-config --fresh --json --grid"
+        words = "generate train evaluate solve conductivity export ablate scale verify bench info --config --dump-config --completion --fresh --json --grid"
         for word in (*words.split(), "--checkpoint"):
             self.assertIn(word, out)
         self.assertNotIn("--worker", out, "verify's own flag")
