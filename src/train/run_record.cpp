@@ -36,7 +36,7 @@ double number(std::string const& text) {
 std::string metrics_to_csv(std::vector<MetricRow> const& rows) {
   std::string text = std::string(kHeader) + "\n";
   for (auto const& row : rows) {
-    text += std::to_string(row.stage) + "," + row.grid + "," + std::to_string(row.step) + "," +
+    text += std::to_string(row.stage + 1) + "," + row.grid + "," + std::to_string(row.step) + "," +
             cell(row.seconds) + "," + std::to_string(row.work) + "," + cell(row.loss) + "," +
             cell(row.rel_l2_mean) + "," + exact_cell(row.energy_gap_mean) + "," +
             cell(row.energy_norm_error_mean) + "," + cell(row.search.gradient_norm) + "," +
@@ -54,13 +54,17 @@ std::vector<MetricRow> metrics_from_csv(std::string const& text) {
   VOXCYCLE_REQUIRE(line == kHeader,
                    "metrics: the header is '" << line << "', not '" << kHeader << "'.");
   std::vector<MetricRow> rows;
+  int first = 0;
   while (std::getline(lines, line)) {
     // A trailing empty cell counts too.
     auto const cells = split_list(line + ",end");
     VOXCYCLE_REQUIRE(cells.size() == kCells + 1,
                      "metrics: the line '" << line << "' has not " << kCells << " cells.");
     try {
-      rows.push_back({std::stoi(cells[0]),
+      // Files of older runs count from 0: each begins with the first stage.
+      int const stage = std::stoi(cells[0]);
+      if (rows.empty()) first = stage;
+      rows.push_back({stage - first,
                       cells[1],
                       std::stoll(cells[2]),
                       number(cells[3]),

@@ -20,7 +20,7 @@ struct SearchFigures {
 
 /// One line of metrics.csv: what is known after a step or an evaluation.
 struct MetricRow {
-  int stage = 0;                        ///< counted from 0
+  int stage = 0;                        ///< counted from 0; from 1 in the file
   std::string grid;                     ///< e.g. "32^3"
   std::int64_t step = 0;                ///< within the stage
   double seconds = 0.0;                 ///< training wall time so far, without evaluations

@@ -37,6 +37,17 @@ TEST(RunRecord, CsvReadsBackAsItself) {
   EXPECT_EQ(metrics_to_csv(rows), text);
 }
 
+TEST(RunRecord, StagesOfFilesCountFromOneAndOfOlderOnesFromZero) {
+  auto const text = metrics_to_csv(two_rows());
+  EXPECT_NE(text.find("\n1,8^3,1,"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n2,16^3,20,"), std::string::npos) << text;
+  auto const header = text.substr(0, text.find('\n') + 1);
+  auto const old = metrics_from_csv(header + "0,8^3,1,0,1,1,,,,,,,\n1,16^3,1,0,1,1,,,,,,,\n");
+  ASSERT_EQ(old.size(), 2U);
+  EXPECT_EQ(old[0].stage, 0);
+  EXPECT_EQ(old[1].stage, 1);
+}
+
 TEST(RunRecord, NothingHasNoRows) {
   EXPECT_TRUE(metrics_from_csv("").empty());
 }
