@@ -320,7 +320,8 @@ std::vector<ConfigKey> all_config_keys() {
       {"ablate.baseline", "",
        "case that times are compared with; empty: the first (without cases: the first "
        "combination)"},
-      {"ablate.target_metric", "rel_l2", "error of the target: rel_l2, energy_gap, energy_norm"},
+      {"ablate.target_metric", "rel_l2",
+       "error of the target: rel_l2, energy_gap, energy_norm_error"},
       {"ablate.target_error", "0",
        "held-out error (a fraction) whose time is compared; 0: what all seeds of the baseline end "
        "at"},

@@ -4,6 +4,7 @@
 #include "voxcycle/config/model.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/core/usage_error.hpp"
 #include "voxcycle/grid/unit_box.hpp"
 #include "voxcycle/io/voxel_set.hpp"
 
@@ -153,7 +154,9 @@ DeviceOptions device_options(Config const& config, std::optional<at::ScalarType>
           .reproducible = config.text("train.reduction") == "exact"};
 }
 
-DatasetOptions dataset_options(Config const& config) {
+namespace {
+
+DatasetOptions read_dataset_options(Config const& config) {
   return {.directory = config.text("data.directory"),
           .family = family_options(config),
           .boundary = boundary_of(config),
@@ -167,6 +170,12 @@ DatasetOptions dataset_options(Config const& config) {
           .train_references = yes_or_no(config, "data.train_references"),
           .reference = choose(config, "data.reference", solve_method_words()),
           .reference_tolerance = config.real("data.reference_tolerance", 1e-13, 1e-2)};
+}
+
+}  // namespace
+
+DatasetOptions dataset_options(Config const& config) {
+  return as_usage([&] { return read_dataset_options(config); });
 }
 
 std::vector<Grid3> grids_of(TrainOptions const& options) {
@@ -250,7 +259,9 @@ Config with_global_batches(Config config, std::int64_t processes) {
   return config;
 }
 
-TrainOptions train_options(Config const& config) {
+namespace {
+
+TrainOptions read_train_options(Config const& config) {
   TrainOptions options;
   options.directory = config.text("run.directory");
   options.data = config.text("data.directory");
@@ -295,6 +306,12 @@ TrainOptions train_options(Config const& config) {
   options.augmentation = choose(config, "data.augmentation", kAugmentations);
   options.workers = static_cast<int>(config.integer("data.workers", 1, 256));
   return options;
+}
+
+}  // namespace
+
+TrainOptions train_options(Config const& config) {
+  return as_usage([&] { return read_train_options(config); });
 }
 
 }  // namespace voxcycle

@@ -22,8 +22,8 @@ std::vector<FieldFormat> const kFormats{
     {"FILE.npy", is_numpy_location, read_numpy_field},
     {"FILE.npz", is_numpy_archive_location, read_numpy_archive_field},
     {"FILE.tif", is_tiff_location, read_tiff_field},
-    {"FILE.h5:/path", is_hdf5_location, read_hdf5_field},
     {"FILE.raw:64,64,64:float32", is_raw_location, read_raw_field},
+    {"FILE.h5:/path", is_hdf5_location, read_hdf5_field},
 };
 
 FieldFormat const& find_format(std::string const& location) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FILE.h5:/path and FILE.h5:/path[sample]
+// FILE.h5:/path, FILE.h5:/path[sample] and FILE.h5
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
 
@@ -15,9 +15,10 @@ bool is_hdf5_location(std::string const& location) {
 
 StoredField read_hdf5_field(std::string const& location) {
   auto const [array_location, sample] = split_entry(location);
-  auto const [path, dataset] = *hdf5::parse_location(array_location);
+  auto const where = *hdf5::parse_location(array_location);
+  auto const& path = where.path;
   auto const file = hdf5::File::open(path);
-  hdf5::require_dataset(file, dataset);
+  auto const dataset = hdf5::dataset_of(file, where);
   auto const array = file.open_numbers(dataset);
   StoredField field;
   field.shape = array.shape();

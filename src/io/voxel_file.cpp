@@ -21,17 +21,14 @@ hdf5::Location parse(std::string const& text) {
   return std::move(*location);
 }
 
-hdf5::NumberArray open_array(hdf5::File const& file, std::string const& name) {
-  hdf5::require_dataset(file, name);
-  return file.open_numbers(name);
-}
-
 }  // namespace
 
 struct VoxelFile::Impl {
   explicit Impl(hdf5::Location const& location)
-      : file(hdf5::File::open(location.path)), array(open_array(file, location.dataset)) {
-    auto const label = location.path + ":/" + location.dataset;
+      : file(hdf5::File::open(location.path)),
+        dataset(hdf5::dataset_of(file, location)),
+        array(file.open_numbers(dataset)) {
+    auto const label = location.path + ":/" + dataset;
     hdf5::Shape const shape = array.shape();
     auto const axes = static_cast<std::ptrdiff_t>(shape.size());
     bool fits = axes >= 3 && *std::min_element(shape.begin(), shape.end()) > 0;
@@ -49,6 +46,7 @@ struct VoxelFile::Impl {
   }
 
   hdf5::File file;
+  std::string dataset;
   hdf5::NumberArray array;
   std::size_t axis_count = 0;
   std::ptrdiff_t sample_axis = 0;  ///< the first of the box's where there is one sample

@@ -125,7 +125,7 @@ class File(Families):
         cases = [
             ({"data.file": ""}, ["file", "Give data.file"]),
             ({"data.file": "none.h5:/nu"}, ["none.h5", "no such file"]),
-            ({"data.file": self.source}, [self.source, "no", "FILE.h5:/path"]),
+            ({"data.file": "source.txt"}, ["source.txt", "no", "FILE.h5:/path"]),
             ({"data.file": self.source + ":/mu"}, ["/mu", "/checksum, /nu, /omega"]),
             ({"data.file": self.source + ":/omega"}, ["/omega", "[24, 4]"]),
             ({"data.train_samples": "21"},
