@@ -119,7 +119,7 @@ class Help(harness.Case):
 
     def test_every_command_has_flags_keys_and_examples(self):
         everything = self.succeed("--help", "--all").out
-        commands = re.findall(r"(?m)^(\w+)[^:\n]*: ", everything)[1:]
+        commands = set(re.findall(r"(?m)^(\w+)[^:\n]*: ", everything)) - {"usage", "voxcycle"}
         self.assertIn("conductivity", commands)
         dump = self.succeed("--dump-config").out
         for command in commands:
