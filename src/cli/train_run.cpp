@@ -182,8 +182,12 @@ void tell(TrainSummary const& summary, std::string const& directory, std::string
   if (!summary.finished) return;
   auto const done = directory + "/DONE";
   if (!std::filesystem::exists(done)) write_file_atomically(done, resources + "\n");
-  std::printf("trained %s in all; run directory %s\n", format_seconds(summary.seconds).c_str(),
-              directory.c_str());
+  std::printf(
+      "trained %s in all, %s with this session's evaluations and checkpoints; run directory "
+      "%s\n",
+      format_seconds(summary.seconds).c_str(),
+      format_seconds(summary.seconds + summary.evaluation + summary.checkpoint).c_str(),
+      directory.c_str());
   std::fflush(stdout);
 }
 

@@ -8,8 +8,12 @@
 namespace voxcycle {
 
 std::string progress_text(ProgressState const& s) {
-  std::string text = format("stage %d/%d  %s  step %ld", s.stage + 1, s.stages, s.grid.c_str(),
-                            static_cast<long>(s.step));
+  std::string text;
+  if (!std::isnan(s.left)) {
+    text = format("%.0f %%  left %s  ", 100.0 * s.done, format_seconds(s.left).c_str());
+  }
+  text += format("stage %d/%d  %s  step %ld", s.stage + 1, s.stages, s.grid.c_str(),
+                 static_cast<long>(s.step));
   if (s.steps > 0) text += format("/%ld", static_cast<long>(s.steps));
   if (!std::isnan(s.energy_gap)) text += "  gap " + format_percent(s.energy_gap);
   // Squared relative errors of a nearly trained network are far below 1.
@@ -26,7 +30,6 @@ std::string progress_text(ProgressState const& s) {
     text += "  " + format_seconds(s.step_seconds) + "/step";
     double const rate = static_cast<double>(s.samples) / s.step_seconds;
     text += "  " + (rate < 10.0 ? format("%.2g", rate) : format("%.0f", rate)) + " samples/s";
-    if (std::isfinite(s.left)) text += "  left " + format_seconds(s.left);
   }
   return text;
 }

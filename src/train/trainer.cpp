@@ -13,6 +13,7 @@
 #include "voxcycle/train/data_watch.hpp"
 #include "voxcycle/train/held_out.hpp"
 #include "voxcycle/train/progress.hpp"
+#include "voxcycle/train/run_clock.hpp"
 #include "voxcycle/train/run_directory.hpp"
 #include "voxcycle/train/stage_budget.hpp"
 #include "voxcycle/train/step_clock.hpp"
@@ -45,12 +46,14 @@ constexpr double kUnknownShare = 0.01;
 
 enum class MayStop { no, yes };
 
-/// Adds the seconds that `work` takes to `sum`.
+/// Adds the seconds that `work` takes to `sum`, and returns them.
 template <class Work>
-void clock(double& sum, Work const& work) {
+double clock(double& sum, Work const& work) {
   Timer const timer;
   work();
-  sum += timer.seconds();
+  double const seconds = timer.seconds();
+  sum += seconds;
+  return seconds;
 }
 
 /// @throws Error on all ranks.
@@ -89,6 +92,7 @@ class Trainer {
   }
   Votes vote();
   void warn_of_slow_data(double share);
+  RunClock planned_clock() const;
   LossProblem loss_problem(Stage const& stage) const {
     return {stage.plan.grid, o_.boundary, o_.source, o_.device};
   }
@@ -104,6 +108,7 @@ class Trainer {
   StopSignal stop_;
   DataWatch data_watch_;
   StepClock step_clock_;
+  std::optional<RunClock> run_clock_;  ///< once the data are known to fit
   WaitingCount waiting_;
   StepTrace trace_;
   Timer since_checkpoint_;
@@ -137,7 +142,10 @@ Trainer::Trainer(TrainOptions const& options, Communicator const& comm)
   if (!finished) {
     require_agreement(comm_, {{"shards", data_.describe(state_.stages())}});
     process_grid_.emplace(comm_, o_.slabs);
-    comm_.together([&] { require_sound_options(); });
+    comm_.together([&] {
+      require_sound_options();
+      run_clock_ = planned_clock();
+    });
   }
   comm_.together([&] { state_.open(); });
   // A directory or a file's copy that not all machines share would let ranks go on from different
@@ -207,6 +215,17 @@ StageSetup Trainer::set_up(Stage const& stage) {
           [&] { return comm_.any(stop_.requested()); }};
 }
 
+RunClock Trainer::planned_clock() const {
+  std::vector<RunClock::Stage> stages;
+  for (auto const& stage : state_.stages()) {
+    auto const& plan = stage.plan;
+    stages.push_back({stage_budget(o_, plan, data_.training(stage).samples()),
+                      plan.batch * plan.grid.voxel_count(), plan.evaluations,
+                      data_.held_out(plan.grid).count * plan.grid.voxel_count()});
+  }
+  return RunClock(std::move(stages));
+}
+
 /// Begins the stage, or goes on with it from a checkpoint.
 void Trainer::enter(StageSetup const& setup, Stepper& stepper) {
   auto const& plan = setup.stage.plan;
@@ -225,7 +244,8 @@ void Trainer::leave(StageSetup const& setup, Stepper& stepper) {
   auto const next = static_cast<std::size_t>(setup.stage.number) + 1;
   bool const last = next == state_.stages().size();  // of a run that others may start from
   bool const wanted = last || state_.stages()[next].plan.optimizer == kLbfgs;
-  clock(checkpoint_, [&] { state_.end_stage(wanted ? stepper.second_moments() : NamedTensors{}); });
+  run_clock_->add_checkpoint(clock(
+      checkpoint_, [&] { state_.end_stage(wanted ? stepper.second_moments() : NamedTensors{}); }));
 }
 
 /// @param progress  of the stage, before the step
@@ -250,6 +270,7 @@ StepResult Trainer::step(StageSetup const& setup, Stepper& stepper, double progr
   at_.seconds += seconds;
   at_.stage_seconds += seconds;
   step_clock_.add(seconds, voxels);
+  run_clock_->add_step(static_cast<std::size_t>(at_.stage), seconds);
   ++session_steps_;
   gained_ = true;
   return result;
@@ -263,11 +284,13 @@ void Trainer::record(StageSetup const& setup, StepResult const& result) {
   state_.add_loss(result, step_clock_.mean());
   if (o_.after_step) o_.after_step({stage.number, at_.step, result.loss, state_.network()});
   progress_line_.show([&] {
-    return progress_text(
-        {stage.number, static_cast<int>(state_.stages().size()), stage.plan.grid.label(), at_.step,
-         setup.budget.steps,
-         seconds_left(setup.budget, at_.step, at_.stage_seconds, step_clock_.mean()), result.loss,
-         state_.gaps().back(), result.rate, step_clock_.mean(), result.samples, result.search});
+    double const left =
+        run_clock_->left(static_cast<std::size_t>(stage.number), at_.step, at_.stage_seconds);
+    double const spent = at_.seconds + evaluation_ + checkpoint_;
+    return progress_text({stage.number, static_cast<int>(state_.stages().size()),
+                          stage.plan.grid.label(), at_.step, setup.budget.steps,
+                          spent / (spent + left), left, result.loss, state_.gaps().back(),
+                          result.rate, step_clock_.mean(), result.samples, result.search});
   });
 }
 
@@ -316,10 +339,11 @@ void Trainer::evaluate(StageSetup const& setup, MayStop may_stop) {
   }
   if (may_stop == MayStop::yes) options.stop_wanted = [this] { return stop_.requested(); };
   at_.evaluation_due = true;
-  clock(evaluation_, [&] {
+  double const seconds = clock(evaluation_, [&] {
     errors =
         evaluate_held_out(*process_grid_, state_.averaged().network(), setup.held_out, options);
   });
+  run_clock_->add_evaluation(static_cast<std::size_t>(setup.stage.number), seconds);
   require_finite(errors);
   gained_ = true;
   at_.evaluation_due = false;

@@ -15,6 +15,7 @@ TEST(Progress, LineShowsStageStepErrorRateAndTime) {
   state.grid = "32^3";
   state.step = 100;
   state.steps = 300;
+  state.done = 0.25;
   state.left = 20.0;
   state.loss = 0.5;
   state.energy_gap = 0.0023;
@@ -22,8 +23,8 @@ TEST(Progress, LineShowsStageStepErrorRateAndTime) {
   state.step_seconds = 0.1;
   state.samples = 8;
   EXPECT_EQ(progress_text(state),
-            "stage 2/3  32^3  step 100/300  gap 0.23 %  loss 0.50000  rate 1.2e-03  100 ms/step  "
-            "80 samples/s  left 20.0 s");
+            "25 %  left 20.0 s  stage 2/3  32^3  step 100/300  gap 0.23 %  loss 0.50000  rate "
+            "1.2e-03  100 ms/step  80 samples/s");
   state.step_seconds = 117.0;
   state.samples = 1;
   EXPECT_NE(progress_text(state).find("  0.0085 samples/s  "), std::string::npos);

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/cycle/budget.hpp"
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace voxcycle {
+
+/// How long something takes on grids of different sizes: the recent mean for each, and for others
+/// what those let expect.
+class SizedTimes {
+ public:
+  /// @param size  e.g. voxels, >= 1
+  void add(std::int64_t size, double seconds);
+  /// Of a size that was not seen: a power of the size through the two sizes seen that are nearest
+  /// to it, or in proportion to the size with one. NaN before anything was seen.
+  double expected(std::int64_t size) const;
+
+ private:
+  struct Mean {
+    double seconds = 0.0;
+    double count = 0.0;
+  };
+  std::map<std::int64_t, Mean> means_;
+};
+
+/// When a training will be over: its steps, evaluations and checkpoints, those of stages to come
+/// included. Times are those of this session.
+class RunClock {
+ public:
+  /// A stage as it is planned.
+  struct Stage {
+    Budget budget;            ///< resolved
+    std::int64_t voxels = 1;  ///< of a batch
+    int evaluations = 1;      ///< after steps; one more comes before the first step
+    std::int64_t held_out_voxels = 1;
+  };
+
+  explicit RunClock(std::vector<Stage> stages) : stages_(std::move(stages)) {}
+
+  void add_step(std::size_t stage, double seconds) { steps_.add(stages_[stage].voxels, seconds); }
+  void add_evaluation(std::size_t stage, double seconds) {
+    evaluations_.add(stages_[stage].held_out_voxels, seconds);
+  }
+  void add_checkpoint(double seconds) { checkpoints_.add(1, seconds); }
+
+  /// Seconds from here to the end. NaN where a stage's end cannot be told yet.
+  /// @param stage          in progress, with what is done of it
+  /// @param stage_seconds  training time spent in it
+  double left(std::size_t stage, std::int64_t step, double stage_seconds) const;
+
+ private:
+  std::vector<Stage> stages_;
+  SizedTimes steps_, evaluations_, checkpoints_;
+};
+
+}  // namespace voxcycle

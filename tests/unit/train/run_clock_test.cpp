@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/train/run_clock.hpp"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+namespace voxcycle {
+namespace run_clock_test {
+
+TEST(SizedTimes, OtherSizesFollowAPowerLaw) {
+  SizedTimes times;
+  EXPECT_TRUE(std::isnan(times.expected(8)));
+  times.add(10, 2.0);
+  EXPECT_DOUBLE_EQ(times.expected(10), 2.0);
+  EXPECT_DOUBLE_EQ(times.expected(40), 8.0);
+  EXPECT_DOUBLE_EQ(times.expected(5), 1.0);
+  times.add(1000, 20.0);  // ten times as long for a hundred times as much
+  EXPECT_NEAR(times.expected(100), std::sqrt(2.0 * 20.0), 1e-12);
+  EXPECT_NEAR(times.expected(100000), 200.0, 1e-9);
+  times.add(2000, 10.0);  // larger, but no slower: overheads
+  EXPECT_DOUBLE_EQ(times.expected(8000), 10.0);
+  times.add(10, 12.0);
+  EXPECT_DOUBLE_EQ(times.expected(10), 7.0);  // the mean of two
+}
+
+TEST(RunClock, CountsStepsEvaluationsAndCheckpointsOfAllStages) {
+  RunClock clock({{.budget = {.steps = 10}, .voxels = 8, .evaluations = 2, .held_out_voxels = 80},
+                  {.budget = {.steps = 5}, .voxels = 64, .evaluations = 1, .held_out_voxels = 80}});
+  EXPECT_TRUE(std::isnan(clock.left(0, 0, 0.0)));  // no step yet
+  clock.add_evaluation(0, 3.0);
+  clock.add_checkpoint(0.5);
+  clock.add_step(0, 1.0);
+  // 9 steps, two evaluations, a checkpoint; 5 steps of eight times the size, before and after them
+  // an evaluation each, a checkpoint.
+  EXPECT_DOUBLE_EQ(clock.left(0, 1, 1.0), 9 + 2 * 3 + 0.5 + 5 * 8 + 2 * 3 + 0.5);
+  EXPECT_DOUBLE_EQ(clock.left(0, 5, 5.0), 5 + 1 * 3 + 0.5 + 5 * 8 + 2 * 3 + 0.5);
+  clock.add_step(1, 2.0);
+  EXPECT_DOUBLE_EQ(clock.left(1, 1, 2.0), 4 * 2 + 3 + 0.5);
+}
+
+TEST(RunClock, KnowsStagesThatAreLimitedInSeconds) {
+  RunClock clock({{.budget = {.seconds = 20}, .evaluations = 1}});
+  EXPECT_DOUBLE_EQ(clock.left(0, 3, 15.0), 5.0);
+}
+
+}  // namespace run_clock_test
+}  // namespace voxcycle
