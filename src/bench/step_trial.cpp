@@ -6,6 +6,7 @@
 #include "voxcycle/core/timer.hpp"
 #include "voxcycle/grid/micro_batches.hpp"
 #include "voxcycle/network/network.hpp"
+#include "voxcycle/train/held_out.hpp"
 #include "voxcycle/train/parameter_groups.hpp"
 
 #include <limits>
@@ -107,6 +108,21 @@ StepResult StepTrial::step() {
   StepResult result = steps_.step(data_, 1e-4);
   if (prefetch_) result.times.data = waited;
   return result;
+}
+
+void StepTrial::evaluate() {
+  std::int64_t const size = data_.nu.front().size(0);
+  HeldOutSamples const samples{
+      grid_, size * process_grid_.groups(), [&](std::int64_t begin, std::int64_t end) {
+        auto const part = [&](at::Tensor const& field) { return field.narrow(0, 0, end - begin); };
+        return HeldOutSet{grid_,
+                          {},
+                          part(data_.nu.front()),
+                          options_.source.varies() ? part(data_.f.front()) : at::Tensor(),
+                          at::rand(grid_.node_shape(end - begin), at::kDouble)};
+      }};
+  evaluate_held_out(process_grid_, averaged_.network(), samples,
+                    {.dtype = evaluation_type(grid_, options_.dtype), .micro_batch_size = size});
 }
 
 std::int64_t StepTrial::parameters() const {

@@ -31,7 +31,8 @@ constexpr int kTimedSteps = 3;
 
 struct StepTime {
   double seconds = 0.0;
-  bool timed = false;  ///< false: scaled from the coarser level
+  double evaluation = 0.0;  ///< of all held-out samples
+  bool timed = false;       ///< false: scaled from the coarser level
 };
 
 /// The same number on all ranks.
@@ -41,19 +42,14 @@ double longest(Communicator const& comm, double seconds) {
   return value.item<double>();
 }
 
-double time_step(TrainOptions const& options, LevelPlan const& plan, std::int64_t batch,
-                 Communicator const& comm) {
-  StepTrial trial(options, plan.grid,
-                  {.batch = batch,
-                   .optimizer = plan.optimizer,
-                   .reduction = options.reduction,
-                   .recompute = plan.recompute},
-                  comm);
-  trial.step();  // the first pays for memory and for the choice of kernels
+/// The shortest of some, on the slowest rank.
+template <class Work>
+double time_of(Communicator const& comm, Work const& work) {
+  work();  // the first pays for memory and for the choice of kernels
   double best = 0.0;
   for (int k = 0; k == 0 || (k < kTimedSteps && best < kShortStep); ++k) {
     Timer const timer;
-    trial.step();
+    work();
     double const taken = longest(comm, timer.seconds());
     best = k == 0 ? taken : std::min(best, taken);
   }
@@ -65,40 +61,61 @@ std::int64_t micro_batches_in_turn(std::int64_t batch, std::int64_t micro_batch,
   return (micro_batch_count(batch, micro_batch) + groups - 1) / groups;
 }
 
-/// @param per_voxel  seconds of a step by its batch's voxels at the coarser level; 0: there is none
-StepTime step_time(TrainOptions const& options, LevelPlan const& plan, double per_voxel,
-                   Communicator const& comm) {
+/// @param a_voxel  times of the coarser level, by the voxels of its batch and of its held-out
+///                 samples; 0: there is none
+StepTime step_time(TrainOptions const& options, LevelPlan const& plan, std::int64_t held_out,
+                   StepTime const& a_voxel, Communicator const& comm) {
+  auto const voxels = static_cast<double>(plan.grid.voxel_count());
   auto const expected = [&](std::int64_t batch) {
-    return per_voxel * static_cast<double>(batch * plan.grid.voxel_count());
+    return a_voxel.seconds * voxels * static_cast<double>(batch);
   };
   int const groups = comm.size() / options.slabs.processes(plan.grid);
   std::int64_t batch = plan.batch;
   if (expected(batch) > kMaxSecondsAStep) {
     batch = std::min(batch, options.micro_batch_size * groups);
   }
-  if (expected(batch) > kMaxSecondsAUnit) return {expected(plan.batch), false};
+  if (expected(batch) > kMaxSecondsAUnit) {
+    return {expected(plan.batch), a_voxel.evaluation * voxels * static_cast<double>(held_out)};
+  }
   log_info("timing steps at " + plan.grid.label());
   auto const turns = [&](std::int64_t samples) {
     return static_cast<double>(micro_batches_in_turn(samples, options.micro_batch_size, groups));
   };
-  return {time_step(options, plan, batch, comm) * turns(plan.batch) / turns(batch), true};
+  StepTrial trial(options, plan.grid,
+                  {.batch = batch,
+                   .optimizer = plan.optimizer,
+                   .reduction = options.reduction,
+                   .recompute = plan.recompute},
+                  comm);
+  return {time_of(comm, [&] { trial.step(); }) * turns(plan.batch) / turns(batch),
+          time_of(comm, [&] { trial.evaluate(); }) * turns(held_out), true};
 }
 
 /// Time of a step at each level of the path, by its number in the config. A step of L-BFGS counts
 /// as one evaluation, what most of its iterations need.
 std::map<int, StepTime> step_times(TrainOptions const& options,
                                    std::vector<std::int64_t> const& samples,
+                                   std::vector<std::int64_t> const& held_out,
                                    Communicator const& comm) {
   std::map<int, StepTime> times;
-  double per_voxel = 0.0;  // of the coarser level
+  StepTime a_voxel;
   for (int const level : std::set<int>(options.path.begin(), options.path.end())) {
     auto const& plan = options.levels[static_cast<std::size_t>(level)];
-    StepTime& time = times[level] = step_time(options, plan, per_voxel, comm);
-    per_voxel = time.seconds / static_cast<double>(plan.batch * plan.grid.voxel_count());
+    std::int64_t const looked_at = held_out[static_cast<std::size_t>(level)];
+    StepTime& time = times[level] = step_time(options, plan, looked_at, a_voxel, comm);
+    auto const voxels = static_cast<double>(plan.grid.voxel_count());
+    a_voxel = {time.seconds / (voxels * static_cast<double>(plan.batch)),
+               time.evaluation / (voxels * static_cast<double>(looked_at))};
     auto const seen = samples_a_step(options, plan, samples[static_cast<std::size_t>(level)]);
     time.seconds *= static_cast<double>(seen) / static_cast<double>(plan.batch);
   }
   return times;
+}
+
+/// Of the weights that a run begins with, where it does not begin at the finest grid.
+double untrained_evaluation(TrainOptions const& options, std::map<int, StepTime> const& times) {
+  bool const looks_ahead = options.start.empty() && options.path.front() != times.rbegin()->first;
+  return looks_ahead ? times.rbegin()->second.evaluation : 0.0;
 }
 
 }  // namespace
@@ -108,7 +125,8 @@ std::string describe_training(TrainOptions options, Config const& config, Commun
   auto const stages = plan_stages(options.path, options.levels);
   auto const samples = config.integers_a_level("data.train_samples", options.levels.size(), 1);
   auto const memory = require_training_memory(options, config, comm, gpu_bytes);
-  auto const times = step_times(options, samples, comm);
+  auto const held_out = config.integers_a_level("data.held_out_samples", options.levels.size(), 1);
+  auto const times = step_times(options, samples, held_out, comm);
 
   struct Line {
     Stage stage;
@@ -118,6 +136,7 @@ std::string describe_training(TrainOptions options, Config const& config, Commun
   };
   std::vector<Line> lines;
   double seconds = 0.0;
+  double evaluations = untrained_evaluation(options, times);
   double work = 0.0;
   for (std::size_t k = 0; k < stages.size(); ++k) {
     auto const& plan = stages[k].plan;
@@ -130,6 +149,7 @@ std::string describe_training(TrainOptions options, Config const& config, Commun
     lines.push_back({stages[k], budget, time, seen, steps * step,
                      seen * static_cast<double>(plan.grid.voxel_count())});
     seconds += lines.back().seconds;
+    evaluations += time.evaluation * (1 + plan.evaluations);
     work += lines.back().work;
   }
 
@@ -157,8 +177,9 @@ std::string describe_training(TrainOptions options, Config const& config, Commun
                    100.0 * line.work / work);
   }
   text +=
-      format("\npredicted training time %s on %s, held-out evaluations not counted\n",
-             format_seconds(seconds).c_str(), counted(comm.size(), "process", "processes").c_str());
+      format("\npredicted training time %s on %s, %s with evaluations of held-out samples\n",
+             format_seconds(seconds).c_str(), counted(comm.size(), "process", "processes").c_str(),
+             format_seconds(seconds + evaluations).c_str());
   text +=
       "memory: the most that a process holds; sums: what it adds to sums over processes per step\n";
   if (scaled) text += "* scaled from the next coarser level by voxels, not timed\n";

@@ -148,8 +148,8 @@ int evaluate(Invocation const& call) {
               grid.label().c_str(), evaluation.precision.c_str(), place.name().c_str(),
               evaluation_table(evaluation, kRowsOnTerminal).c_str());
   if (evaluation.untrained) {
-    auto const gain =
-        gain_of(evaluation.grid, *evaluation.untrained, evaluation.energy_norm_error_mean);
+    auto const gain = gain_of(evaluation.grid, evaluation.untrained->energy_norm_error,
+                              evaluation.energy_norm_error_mean);
     gain.gained ? static_cast<void>(std::printf("%s\n", gain.text.c_str()))
                 : log_warning(gain.text);
   }

@@ -13,7 +13,6 @@
 #include "voxcycle/grid/micro_batches.hpp"
 #include "voxcycle/io/event_file.hpp"
 #include "voxcycle/train/run_directory.hpp"
-#include "voxcycle/train/training_data.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -191,21 +190,16 @@ void tell(TrainSummary const& summary, std::string const& directory, std::string
   std::fflush(stdout);
 }
 
-/// What a finished run was worth at its finest grid. **Collective**.
-void tell_gain(TrainOptions const& options, std::vector<MetricRow> const& rows,
-               Communicator const& comm) {
+/// What a finished run was worth at its finest grid.
+void tell_gain(TrainOptions const& options, TrainSummary const& summary) {
+  if (std::isnan(summary.untrained_error)) return;
   Grid3 const grid = grids_of(options).back();
-  auto const before = untrained_errors(ProcessGrid(comm, options.slabs).on(grid), options,
-                                       TrainingData(options).held_out(grid),
-                                       {.dtype = evaluation_type(grid, options.dtype),
-                                        .micro_batch_size = options.micro_batch_size});
-  if (!before || comm.rank() != 0) return;
   double after = 0.0;
-  for (auto const& row : rows) {
+  for (auto const& row : summary.rows) {
     bool const evaluated = row.grid == grid.label() && !std::isnan(row.rel_l2_mean);
     if (evaluated) after = row.energy_norm_error_mean;
   }
-  auto const gain = gain_of(grid.label(), *before, after);
+  auto const gain = gain_of(grid.label(), summary.untrained_error, after);
   gain.gained ? log_info(gain.text) : log_warning(gain.text);
 }
 
@@ -254,8 +248,10 @@ TrainSummary carry_out(Training training, DeviceChoice const& place, Communicato
     options.summary = to_markdown(outline);
   }
   TrainSummary summary = train_within(training.memory, options, comm);
-  if (comm.rank() == 0) tell(summary, options.directory, resources);
-  if (summary.finished && summary.gained) tell_gain(options, summary.rows, comm);
+  if (comm.rank() == 0) {
+    tell(summary, options.directory, resources);
+    if (summary.finished && summary.gained) tell_gain(options, summary);
+  }
   return summary;
 }
 

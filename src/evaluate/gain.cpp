@@ -23,10 +23,9 @@ std::optional<MeanErrors> untrained_errors(ProcessGrid const& all, TrainOptions 
   return means_of(evaluate_held_out(all, *network, samples, how));
 }
 
-Gain gain_of(std::string const& grid, MeanErrors const& untrained, double energy_norm_error) {
-  auto const before = format_percent(untrained.energy_norm_error),
-             after = format_percent(energy_norm_error);
-  if (energy_norm_error < untrained.energy_norm_error && before != after) {
+Gain gain_of(std::string const& grid, double untrained, double energy_norm_error) {
+  auto const before = format_percent(untrained), after = format_percent(energy_norm_error);
+  if (energy_norm_error < untrained && before != after) {
     return {true,
             "training took the energy-norm error at " + grid + " from " + before + " to " + after};
   }

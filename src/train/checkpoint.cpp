@@ -5,6 +5,7 @@
 #include "voxcycle/io/checkpoint_file.hpp"
 
 #include <array>
+#include <cmath>
 #include <fstream>
 #include <memory>
 #include <span>
@@ -22,6 +23,7 @@ constexpr std::int64_t kPositions = 7;
 
 constexpr std::string_view kCarried = "carried/";
 constexpr std::string_view kTaken = "taken_levels";
+constexpr std::string_view kUntrained = "untrained_error";
 constexpr std::string_view kFingerprint = "fingerprint";
 constexpr std::string_view kFingerprintOfVersion1 = "identity";
 
@@ -61,7 +63,11 @@ void add_header(ArchiveWriter& archive, CheckpointHeader const& header) {
   archive.add("position", std::span<std::int64_t const>(position), {kPositions});
   std::vector<double> const seconds{header.seconds, header.stage_seconds};
   archive.add("seconds", std::span<double const>(seconds), {2});
-  if (header.taken.empty()) return;  // as in checkpoints of before there were any
+  // What checkpoints of before there were any lack.
+  if (!std::isnan(header.untrained_error)) {
+    archive.add(std::string(kUntrained), std::vector<double>{header.untrained_error}, {1});
+  }
+  if (header.taken.empty()) return;
   archive.add(std::string(kTaken), std::span<std::int64_t const>(header.taken),
               {std::ssize(header.taken)});
 }
@@ -155,6 +161,9 @@ CheckpointReader::CheckpointReader(std::string const& path)
   header.evaluation_due = is_older ? header.step == 0 : position[6] != 0;
   if (std::string const taken(kTaken); impl_->archive.has(taken)) {
     header.taken = impl_->archive.read_int64(taken);
+  }
+  if (std::string const untrained(kUntrained); impl_->archive.has(untrained)) {
+    header.untrained_error = impl_->archive.read_double(untrained).at(0);
   }
   header.seconds = seconds[0];
   header.stage_seconds = seconds[1];

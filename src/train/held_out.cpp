@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/train/held_out.hpp"
 
+#include "voxcycle/core/error.hpp"
 #include "voxcycle/core/stop_signal.hpp"
 #include "voxcycle/grid/micro_batches.hpp"
 #include "voxcycle/poisson/errors.hpp"
@@ -49,6 +50,16 @@ HeldOutErrors evaluate_held_out(ProcessGrid const& all, Network& network,
   if (options.stop_wanted && process_grid.all.any(stopped)) throw StopRequested();
   process_grid.all.all_reduce(errors, ReduceOperation::sum);
   return {errors[0], errors[1], errors[2]};
+}
+
+void require_finite(HeldOutErrors const& errors) {
+  std::int64_t const sound = errors.rel_l2.isfinite().sum().item<std::int64_t>();
+  VOXCYCLE_REQUIRE(
+      sound == errors.rel_l2.numel(),
+      "the network has no finite solution for "
+          << errors.rel_l2.numel() - sound << " of " << errors.rel_l2.numel()
+          << " held-out samples: its weights diverged. Lower the rate (cycle.rate) and "
+             "train again with --fresh.");
 }
 
 }  // namespace voxcycle

@@ -42,6 +42,31 @@ double SizedTimes::expected(std::int64_t size) const {
   return scaled(above, std::clamp(growth, 0.0, 1.0));  // coarse grids wait for more than voxels
 }
 
+std::int64_t SizedTimes::nearest(std::int64_t size) const {
+  auto const distance = [&](auto const& known) {
+    return std::abs(std::log(static_cast<double>(known.first) / static_cast<double>(size)));
+  };
+  return std::min_element(means_.begin(), means_.end(),
+                          [&](auto const& a, auto const& b) { return distance(a) < distance(b); })
+      ->first;
+}
+
+void RunClock::add_step(std::size_t stage, double seconds, double update) {
+  auto const& planned = stages_[stage];
+  gradients_.add(planned.voxels, (seconds - update) / static_cast<double>(planned.batch));
+  updates_.add(1, update);
+}
+
+double RunClock::step_seconds(Stage const& planned) const {
+  if (gradients_.empty()) return 0.0;
+  std::int64_t const from = gradients_.nearest(planned.voxels);
+  double const growth = evaluations_.expected(planned.voxels) / evaluations_.expected(from);
+  double const gradient = from == planned.voxels || std::isnan(growth)
+                              ? gradients_.expected(planned.voxels)
+                              : gradients_.expected(from) * growth;
+  return static_cast<double>(planned.batch) * gradient + updates_.expected(1);
+}
+
 double RunClock::left(std::size_t stage, std::int64_t step, double stage_seconds) const {
   double sum = 0.0;
   for (std::size_t k = stage; k < stages_.size(); ++k) {
@@ -49,14 +74,15 @@ double RunClock::left(std::size_t stage, std::int64_t step, double stage_seconds
     bool const is_here = k == stage;
     std::int64_t const done = is_here ? step : 0;
     double const spent = is_here ? stage_seconds : 0.0;
-    double const steps =
-        seconds_left(planned.budget, done, spent, or_zero(steps_.expected(planned.voxels)));
+    double const steps = seconds_left(planned.budget, done, spent, step_seconds(planned));
     if (std::isinf(steps)) return std::numeric_limits<double>::quiet_NaN();
     double const progress =
         is_here ? progress_of(planned.budget, step, stage_seconds) : -1.0 / planned.evaluations;
     double const evaluations =
         std::ceil((1.0 - progress) * static_cast<double>(planned.evaluations) - 1e-9);
-    sum += steps + evaluations * or_zero(evaluations_.expected(planned.held_out_voxels)) +
+    sum += steps +
+           evaluations * static_cast<double>(planned.held_out) *
+               or_zero(evaluations_.expected(planned.voxels)) +
            or_zero(checkpoints_.expected(1));
   }
   return sum;

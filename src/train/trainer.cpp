@@ -20,6 +20,8 @@
 #include "voxcycle/train/step_trace.hpp"
 #include "voxcycle/train/training_data.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -56,17 +58,6 @@ double clock(double& sum, Work const& work) {
   return seconds;
 }
 
-/// @throws Error on all ranks.
-void require_finite(HeldOutErrors const& errors) {
-  std::int64_t const sound = errors.rel_l2.isfinite().sum().item<std::int64_t>();
-  VOXCYCLE_REQUIRE(
-      sound == errors.rel_l2.numel(),
-      "the network has no finite solution for "
-          << errors.rel_l2.numel() - sound << " of " << errors.rel_l2.numel()
-          << " held-out samples: its weights diverged. Lower the rate (cycle.rate) and "
-             "train again with --fresh.");
-}
-
 class Trainer {
  public:
   Trainer(TrainOptions const& options, Communicator const& comm);
@@ -80,7 +71,9 @@ class Trainer {
   StepResult step(StageSetup const& setup, Stepper& stepper, double progress);
   void record(StageSetup const& setup, StepResult const& result);
   void look_back(StageSetup const& setup, StepResult const& result, double seconds);
+  void look_ahead();
   void evaluate(StageSetup const& setup, MayStop may_stop);
+  HeldOutErrors measure(HeldOutSamples const& samples, HeldOutOptions options, MayStop may_stop);
   void save(Stepper& stepper);
 
   double progress(Budget const& budget) const {
@@ -164,6 +157,7 @@ void Trainer::require_sound_options() {
 
 TrainSummary Trainer::run() {
   bool stopped = false;
+  look_ahead();
   while (!at_.finished && !stopped) {
     Stage const& stage = state_.stages().at(static_cast<std::size_t>(at_.stage));
     StageSetup const setup = set_up(stage);
@@ -196,8 +190,8 @@ TrainSummary Trainer::run() {
     }
   }
   trace_.write();
-  return {at_.finished, gained_,     at_.seconds,   times_,
-          evaluation_,  checkpoint_, state_.rows(), waiting_.total()};
+  return {at_.finished,  gained_,          at_.seconds,        times_, evaluation_, checkpoint_,
+          state_.rows(), waiting_.total(), at_.untrained_error};
 }
 
 StageSetup Trainer::set_up(Stage const& stage) {
@@ -219,9 +213,10 @@ RunClock Trainer::planned_clock() const {
   std::vector<RunClock::Stage> stages;
   for (auto const& stage : state_.stages()) {
     auto const& plan = stage.plan;
-    stages.push_back({stage_budget(o_, plan, data_.training(stage).samples()),
-                      plan.batch * plan.grid.voxel_count(), plan.evaluations,
-                      data_.held_out(plan.grid).count * plan.grid.voxel_count()});
+    std::int64_t const samples = data_.training(stage).samples();
+    stages.push_back({stage_budget(o_, plan, samples), plan.grid.voxel_count(),
+                      samples_a_step(o_, plan, samples), plan.evaluations,
+                      data_.held_out(plan.grid).count});
   }
   return RunClock(std::move(stages));
 }
@@ -270,7 +265,7 @@ StepResult Trainer::step(StageSetup const& setup, Stepper& stepper, double progr
   at_.seconds += seconds;
   at_.stage_seconds += seconds;
   step_clock_.add(seconds, voxels);
-  run_clock_->add_step(static_cast<std::size_t>(at_.stage), seconds);
+  run_clock_->add_step(static_cast<std::size_t>(at_.stage), seconds, result.times.update);
   ++session_steps_;
   gained_ = true;
   return result;
@@ -325,28 +320,51 @@ void Trainer::warn_of_slow_data(double share) {
   log_warning(warning);
 }
 
+/// Measures the weights that a run begins with where it will end: what training was worth is known
+/// by that, and how long the finest grid takes. A wish to stop is met by what comes next.
+void Trainer::look_ahead() {
+  Grid3 const& first = state_.stages().front().plan.grid;
+  Grid3 const& finest = o_.levels[static_cast<std::size_t>(std::ranges::max(o_.path))].grid;
+  if (at_.global_step > 0 || at_.finished || !o_.start.empty() || finest == first) return;
+  log_info("evaluating the untrained weights at " + finest.label());
+  try {
+    auto const errors = measure(data_.held_out(finest), {}, MayStop::yes);
+    at_.untrained_error = errors.energy_norm_error.mean().item<double>();
+  } catch (StopRequested const&) {
+  }
+}
+
+HeldOutErrors Trainer::measure(HeldOutSamples const& samples, HeldOutOptions options,
+                               MayStop may_stop) {
+  options.dtype = evaluation_type(samples.grid, o_.dtype);
+  options.micro_batch_size = o_.micro_batch_size;
+  if (may_stop == MayStop::yes) options.stop_wanted = [this] { return stop_.requested(); };
+  HeldOutErrors errors;
+  double const seconds = clock(evaluation_, [&] {
+    errors = evaluate_held_out(*process_grid_, state_.averaged().network(), samples, options);
+  });
+  run_clock_->add_evaluation(samples.grid.voxel_count(), samples.count, seconds);
+  return errors;
+}
+
 /// @throws StopRequested on all ranks if it was given up: it is due still.
 void Trainer::evaluate(StageSetup const& setup, MayStop may_stop) {
   Grid3 const& grid = setup.stage.plan.grid;
-  HeldOutErrors errors;
-  HeldOutOptions options{.dtype = evaluation_type(grid, o_.dtype),
-                         .micro_batch_size = o_.micro_batch_size};
+  HeldOutOptions options;
   std::vector<std::pair<std::string, std::string>> pictures;
   if (comm_.rank() == 0) {
     options.with_first = [&](auto const& u, auto const& u_ref) {
       pictures = slice_pictures(u, u_ref);
     };
   }
-  if (may_stop == MayStop::yes) options.stop_wanted = [this] { return stop_.requested(); };
   at_.evaluation_due = true;
-  double const seconds = clock(evaluation_, [&] {
-    errors =
-        evaluate_held_out(*process_grid_, state_.averaged().network(), setup.held_out, options);
-  });
-  run_clock_->add_evaluation(static_cast<std::size_t>(setup.stage.number), seconds);
+  HeldOutErrors const errors = measure(setup.held_out, std::move(options), may_stop);
   require_finite(errors);
   gained_ = true;
   at_.evaluation_due = false;
+  if (at_.global_step == 0 && o_.start.empty() && std::isnan(at_.untrained_error)) {
+    at_.untrained_error = errors.energy_norm_error.mean().item<double>();
+  }
   clock(checkpoint_, [&] { state_.add_errors(errors); });  // may keep the best weights
   state_.add_pictures(pictures);
   state_.add_waiting(waiting_.recent());

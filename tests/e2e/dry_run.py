@@ -29,7 +29,11 @@ class DryRun(harness.Case):
         # Voxels: 8 * 4096 twice and 40 * 512.
         self.assertEqual([s[7] for s in stages], ["38", "24", "38"])
         self.assertAlmostEqual(sum(int(s[6]) for s in stages), 100, delta=2)
-        self.assertRegex(result.out, r"predicted training time .+ on 1 process")
+        words = r"predicted training time (\S+) (m?s) on 1 process, (\S+) (m?s) with evaluations"
+        trained, unit, whole, whole_unit = re.search(words, result.out).groups()
+        milliseconds = {"ms": 1, "s": 1000}
+        self.assertGreater(float(whole) * milliseconds[whole_unit],
+                           float(trained) * milliseconds[unit])
 
     def test_memory_and_sums_of_each_stage(self):
         self.config({"cycle.batch": "4", "train.reduction": "exact"})

@@ -32,6 +32,9 @@ class StepTrial {
   /// One step at a rate that changes little, by convolutions as reproducible as the variant's
   /// reduction. **Collective**.
   StepResult step();
+  /// An evaluation of as many samples as fit into one micro-batch of each process or group of them,
+  /// as those of held-out samples between steps. **Collective**.
+  void evaluate();
   /// GradientReducer::early_share of the newest step.
   double overlapped_share() const { return reducer_.early_share(); }
   /// Values that a step trains.

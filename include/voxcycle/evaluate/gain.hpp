@@ -33,6 +33,6 @@ struct Gain {
 };
 
 /// @param grid  its label
-Gain gain_of(std::string const& grid, MeanErrors const& untrained, double energy_norm_error);
+Gain gain_of(std::string const& grid, double untrained, double energy_norm_error);
 
 }  // namespace voxcycle

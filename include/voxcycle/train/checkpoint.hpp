@@ -7,6 +7,7 @@
 #include "voxcycle/train/fingerprint.hpp"
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,9 @@ struct CheckpointHeader {
   bool finished = false;
   bool evaluation_due = true;         ///< at this step, on held-out samples
   std::vector<std::int64_t> taken{};  ///< levels that the run began with (train.start)
+  /// Energy-norm error on held-out samples of the finest grid before the first step, a fraction;
+  /// NaN: not measured (train.start, or a checkpoint of before it was).
+  double untrained_error = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// Writes all of a run's state atomically (temporary name, synced, checksummed, renamed).

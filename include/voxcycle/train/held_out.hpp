@@ -41,4 +41,7 @@ at::ScalarType evaluation_type(Grid3 const& grid, at::ScalarType training);
 HeldOutErrors evaluate_held_out(ProcessGrid const& all, Network& network,
                                 HeldOutSamples const& samples, HeldOutOptions const& options = {});
 
+/// @throws Error on all ranks if an error is not finite.
+void require_finite(HeldOutErrors const& errors);
+
 }  // namespace voxcycle

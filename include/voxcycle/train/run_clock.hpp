@@ -13,8 +13,11 @@ namespace voxcycle {
 /// what those let expect.
 class SizedTimes {
  public:
-  /// @param size  e.g. voxels, >= 1
+  /// @param size  voxels, >= 1
   void add(std::int64_t size, double seconds);
+  bool empty() const { return means_.empty(); }
+  /// The size seen that is nearest by ratio; not to be called when empty.
+  std::int64_t nearest(std::int64_t size) const;
   /// Of a size that was not seen: a power of the size through the two sizes seen that are nearest
   /// to it, or in proportion to the size with one. NaN before anything was seen.
   double expected(std::int64_t size) const;
@@ -28,22 +31,26 @@ class SizedTimes {
 };
 
 /// When a training will be over: its steps, evaluations and checkpoints, those of stages to come
-/// included. Times are those of this session.
+/// included. Times are those of this session. What a step takes on a grid that was not visited yet
+/// follows from evaluations there, of which one at the finest grid comes first.
 class RunClock {
  public:
   /// A stage as it is planned.
   struct Stage {
-    Budget budget;            ///< resolved
-    std::int64_t voxels = 1;  ///< of a batch
-    int evaluations = 1;      ///< after steps; one more comes before the first step
-    std::int64_t held_out_voxels = 1;
+    Budget budget;              ///< resolved
+    std::int64_t voxels = 1;    ///< of the grid
+    std::int64_t batch = 1;     ///< samples a step
+    int evaluations = 1;        ///< after steps; one more comes before the first step
+    std::int64_t held_out = 1;  ///< samples of an evaluation
   };
 
   explicit RunClock(std::vector<Stage> stages) : stages_(std::move(stages)) {}
 
-  void add_step(std::size_t stage, double seconds) { steps_.add(stages_[stage].voxels, seconds); }
-  void add_evaluation(std::size_t stage, double seconds) {
-    evaluations_.add(stages_[stage].held_out_voxels, seconds);
+  /// @param update  seconds that the optimiser took of them, whatever the grid
+  void add_step(std::size_t stage, double seconds, double update);
+  /// @param voxels  of the grid
+  void add_evaluation(std::int64_t voxels, std::int64_t samples, double seconds) {
+    evaluations_.add(voxels, seconds / static_cast<double>(samples));
   }
   void add_checkpoint(double seconds) { checkpoints_.add(1, seconds); }
 
@@ -53,8 +60,11 @@ class RunClock {
   double left(std::size_t stage, std::int64_t step, double stage_seconds) const;
 
  private:
+  double step_seconds(Stage const& planned) const;
+
   std::vector<Stage> stages_;
-  SizedTimes steps_, evaluations_, checkpoints_;
+  SizedTimes gradients_, evaluations_;  ///< a sample
+  SizedTimes updates_, checkpoints_;    ///< of size 1
 };
 
 }  // namespace voxcycle

@@ -122,6 +122,7 @@ struct TrainSummary {
   double checkpoint = 0.0;        ///< seconds of writing weights and state, of this session
   std::vector<MetricRow> rows{};  ///< rank 0 only
   Waiting waiting{};              ///< of this session
+  double untrained_error;         ///< see CheckpointHeader
 };
 
 /// Trains along the cycle, evaluates on held-out samples, writes metrics.csv, TensorBoard events
