@@ -51,10 +51,10 @@ std::int64_t SizedTimes::nearest(std::int64_t size) const {
       ->first;
 }
 
-void RunClock::add_step(std::size_t stage, double seconds, double update) {
+void RunClock::add_step(std::size_t stage, double seconds, double gradient) {
   auto const& planned = stages_[stage];
-  gradients_.add(planned.voxels, (seconds - update) / static_cast<double>(planned.batch));
-  updates_.add(1, update);
+  gradients_.add(planned.voxels, gradient / static_cast<double>(planned.batch));
+  others_.add(1, seconds - gradient);
 }
 
 double RunClock::step_seconds(Stage const& planned) const {
@@ -64,7 +64,7 @@ double RunClock::step_seconds(Stage const& planned) const {
   double const gradient = from == planned.voxels || std::isnan(growth)
                               ? gradients_.expected(planned.voxels)
                               : gradients_.expected(from) * growth;
-  return static_cast<double>(planned.batch) * gradient + updates_.expected(1);
+  return static_cast<double>(planned.batch) * gradient + others_.expected(1);
 }
 
 double RunClock::left(std::size_t stage, std::int64_t step, double stage_seconds) const {

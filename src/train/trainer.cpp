@@ -265,7 +265,9 @@ StepResult Trainer::step(StageSetup const& setup, Stepper& stepper, double progr
   at_.seconds += seconds;
   at_.stage_seconds += seconds;
   step_clock_.add(seconds, voxels);
-  run_clock_->add_step(static_cast<std::size_t>(at_.stage), seconds, result.times.update);
+  auto const& times = result.times;
+  run_clock_->add_step(static_cast<std::size_t>(at_.stage), seconds,
+                       times.forward + times.loss + times.backward + times.graph);
   ++session_steps_;
   gained_ = true;
   return result;

@@ -46,8 +46,8 @@ class RunClock {
 
   explicit RunClock(std::vector<Stage> stages) : stages_(std::move(stages)) {}
 
-  /// @param update  seconds that the optimiser took of them, whatever the grid
-  void add_step(std::size_t stage, double seconds, double update);
+  /// @param gradient  seconds of them that grow with the grid: forward, loss, backward
+  void add_step(std::size_t stage, double seconds, double gradient);
   /// @param voxels  of the grid
   void add_evaluation(std::int64_t voxels, std::int64_t samples, double seconds) {
     evaluations_.add(voxels, seconds / static_cast<double>(samples));
@@ -64,7 +64,7 @@ class RunClock {
 
   std::vector<Stage> stages_;
   SizedTimes gradients_, evaluations_;  ///< a sample
-  SizedTimes updates_, checkpoints_;    ///< of size 1
+  SizedTimes others_, checkpoints_;     ///< of size 1
 };
 
 }  // namespace voxcycle

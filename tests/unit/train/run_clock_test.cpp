@@ -32,7 +32,7 @@ TEST(RunClock, CountsStepsEvaluationsAndCheckpointsOfAllStages) {
        {.budget = {.steps = 5}, .voxels = 64, .evaluations = 1, .held_out = 4}});
   EXPECT_TRUE(std::isnan(clock.left(0, 0, 0.0)));  // no step yet
   clock.add_checkpoint(0.5);
-  clock.add_step(0, 1.0, 0.2);
+  clock.add_step(0, 1.0, 0.8);
   // 9 steps and a checkpoint; 5 steps with one sample in place of two, each of eight times the
   // size, and a checkpoint.
   EXPECT_DOUBLE_EQ(clock.left(0, 1, 1.0), 9 + 0.5 + 5 * (0.2 + 0.4 * 8) + 0.5);
@@ -41,7 +41,7 @@ TEST(RunClock, CountsStepsEvaluationsAndCheckpointsOfAllStages) {
   double const finer = 5 * (0.2 + 0.4 * 2.5) + 2 * 20 + 0.5;  // evaluated before and after
   EXPECT_DOUBLE_EQ(clock.left(0, 1, 1.0), 9 + 2 * 6 + 0.5 + finer);
   EXPECT_DOUBLE_EQ(clock.left(0, 5, 5.0), 5 + 1 * 6 + 0.5 + finer);
-  clock.add_step(1, 2.0, 0.2);
+  clock.add_step(1, 2.0, 1.8);
   EXPECT_DOUBLE_EQ(clock.left(1, 1, 2.0), 4 * (1.8 + 0.2) + 20 + 0.5);
 }
 
