@@ -13,6 +13,7 @@
 #include "voxcycle/field/formula.hpp"
 #include "voxcycle/io/image.hpp"
 #include "voxcycle/io/vtkhdf_file.hpp"
+#include "voxcycle/solver/figures.hpp"
 #include "voxcycle/solver/solver.hpp"
 #include "voxcycle/study/ensemble_plan.hpp"
 #include "voxcycle/train/run_directory.hpp"
@@ -305,7 +306,7 @@ int solve(Invocation const& call) {
 
   SolveReport report{
       .nu = location,
-      .solver = to_string(options.method),
+      .method = options.method,
       .model = model_file(call),
       .network = solver.model(),
       .boundary = to_string(solver.boundary()),
