@@ -196,7 +196,8 @@ NB_MODULE(_core, m) {
   m.attr("version") = build_info::version;
   m.attr("commit") = build_info::commit;
   nb::class_<Surrogate>(m, "Surrogate")
-      .def(nb::init<std::string const&>())
+      .def(nb::init<std::string const&, std::optional<std::string> const&>(), nb::arg("path"),
+           nb::arg("precision").none())
       .def("solution", solution, nb::arg("nu"), nb::arg("f").none())
       .def("gradients", gradients, nb::arg("nu"), nb::arg("f").none(), nb::arg("of_u"))
       .def_prop_ro("name", [](Surrogate const& s) { return s.model()->name; })

@@ -3,6 +3,7 @@
 
 #include "voxcycle/comm/communicator.hpp"
 #include "voxcycle/config/load_model.hpp"
+#include "voxcycle/config/options.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/evaluate/export.hpp"
 #include "voxcycle/grid/unit_box.hpp"
@@ -55,8 +56,13 @@ struct Surrogate::Script {
   torch::jit::Module module;
 };
 
-Surrogate::Surrogate(std::string const& checkpoint)
-    : model_(load_model(checkpoint_of(checkpoint))) {}
+Surrogate::Surrogate(std::string const& checkpoint, std::optional<std::string> const& precision)
+    : model_(load_model(checkpoint_of(checkpoint))) {
+  if (!precision) return;
+  precision_ = parse_precision("precision", *precision);
+  VOXCYCLE_REQUIRE(precision_ != at::kDouble,
+                   "a model computes in f32, bf16 or f16, not in f64. Choose one of them.");
+}
 
 Surrogate::~Surrogate() = default;
 
@@ -80,7 +86,8 @@ at::Tensor Surrogate::solution(at::Tensor const& nu, at::Tensor const& f) const 
   at::Tensor const source = f.defined() ? f.to(at::kFloat) / unit : f;
   Grid3 const grid = unit_box({nu.size(2), nu.size(3), nu.size(4)});
   auto const comm = make_self_communicator();
-  at::Tensor u = predict(*comm, *model_->network, grid, values / unit, source, at::kFloat);
+  at::Tensor u = predict(*comm, *model_->network, grid, values / unit, source,
+                         precision_.value_or(usual_precision(*model_, nu.device())));
   model_->network->problems()->clear();
   double const datum = datum_of(model_->boundary);
   bool const linear = !model_->source.varies() && model_->source.value != 0.0;

@@ -4,6 +4,7 @@
 #include "voxcycle/solver/model.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -13,12 +14,14 @@ namespace voxcycle {
 
 /// A trained network as a map nu -> u with its derivative. The map is the program's own; the
 /// derivative is that of the network as exported (see export_network), which computes the same and
-/// is differentiable in nu.
+/// is differentiable in nu, in float32.
 class Surrogate {
  public:
   /// @param checkpoint  a file, or the directory of a run
+  /// @param precision   of convolutions and activations in solution(): "f32", "bf16" or "f16";
+  ///                    default: usual_precision
   /// @throws Error as load_model
-  explicit Surrogate(std::string const& checkpoint);
+  Surrogate(std::string const& checkpoint, std::optional<std::string> const& precision);
   ~Surrogate();
 
   std::shared_ptr<Model> const& model() const { return model_; }
@@ -39,6 +42,7 @@ class Surrogate {
   at::Tensor unit_of(at::Tensor const& nu) const;
 
   std::shared_ptr<Model> model_;
+  std::optional<at::ScalarType> precision_;
   std::unique_ptr<Script> mutable script_;  // made when first needed
 };
 

@@ -39,6 +39,8 @@ def _tensor(name, array):
         except (TypeError, ValueError, RuntimeError, BufferError) as problem:
             raise Error(f"{name} is no array that torch understands ({problem}). Pass a numpy "
                         "array or a torch tensor of numbers.") from None
+    if array.device.type not in ("cpu", "cuda"):
+        raise Error(f"{name} is on {array.device}. Copy it to the CPU or an NVIDIA GPU (cuda).")
     if array.is_complex():
         raise Error(f"{name} has complex values. Pass real ones.")
     array = array.detach()
@@ -110,7 +112,10 @@ def solve(nu, *, boundary=None, source=None, model=None, tol=1e-8, iterations=50
     field = _tensor("nu", nu)
     if model is not None and not isinstance(model, Model):
         model = Model(model)
-    where = torch.device(device or field.device)
+    try:
+        where = torch.device(device or field.device)
+    except RuntimeError:
+        raise Error(f"device {device!r} is unknown. Choose cpu or cuda.") from None
     arguments = _core.SolveArguments(
         boundary=_boundary(boundary), scheme=scheme, device=str(where), precision=precision,
         tolerance=float(tol), fill=float(fill), iterations=int(iterations))
@@ -143,21 +148,22 @@ class Model(torch.nn.Module):
     """A trained network: u = model(nu), or model(nu, f) where it was trained with sampled sources.
 
     nu (not its logarithm) and f are torch tensors [B, 1, nx, ny, nz] or [nx, ny, nz] of any unit, u
-    has one more value along each axis. It computes where nu is, in float32, is differentiable in nu
-    and f, and has the weights of the checkpoint (averaged), which stay as they are. Attributes:
-    boundary and source, which it was trained for, and name.
+    has one more value along each axis. It computes where nu is, is differentiable in nu and f, and
+    has the weights of the checkpoint (averaged), which stay as they are. Attributes: boundary and
+    source, which it was trained for, and name.
     """
 
-    def __init__(self, path):
-        """path: checkpoint.h5, best.h5, or the directory of a run."""
+    def __init__(self, path, precision=None):
+        """path: checkpoint.h5, best.h5, or the directory of a run; precision, of u alone: "f32",
+        "bf16" or "f16" (default: as it was trained). Gradients are those of f32."""
         super().__init__()
-        self._path = os.fspath(path)
-        self._core = _core.Surrogate(self._path)
+        self._path, self._precision = os.fspath(path), precision
+        self._core = _core.Surrogate(self._path, precision)
         self.boundary, self.source = self._core.boundary, self._core.source
         self.name = self._core.name
 
     def __reduce__(self):
-        return Model, (self._path,)
+        return Model, (self._path, self._precision)
 
     def extra_repr(self):
         return f"{self._path!r}: {self.name}; boundary {self.boundary}; source {self.source}"
