@@ -191,6 +191,7 @@ void tell_errors_of_torch(std::exception_ptr const& thrown, void* error) {
 
 NB_MODULE(_core, m) {
   using namespace voxcycle;
+  nb::set_leak_warnings(false);  // what is alive when Python ends is no mistake
   auto const error = nb::exception<Error>(m, "Error", PyExc_RuntimeError);
   nb::register_exception_translator(tell_errors_of_torch, error.ptr());
   m.attr("version") = build_info::version;

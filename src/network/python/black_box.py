@@ -83,28 +83,40 @@ class BlackBoxFrame(Frame):
                     self.weights_to(entries, weights, odd)
         return weights.float().double()
 
+    def chosen(self, entries: Tensor, numbers: List[int]) -> Tensor:
+        return torch.index_select(entries, 1, torch.tensor(numbers, device=entries.device))
+
     def coarse_entries(self, fine: Tensor, weights: Tensor) -> Tensor:
         n = self.points(weights)
         around = self.padded(fine)
+        p = torch.split(weights, 1, 1)
+        at: List[Tensor] = []  # rows of the fine nodes around each coarse node
+        for i in range(27):
+            f = self.offset(i)
+            at.append(self.window(around, [1 + f[0], 1 + f[1], 1 + f[2]], n, 2))
         entries = torch.zeros_like(weights)
         for s in range(14, 27):
             step = self.offset(s)
             size = [n[0] - abs(step[0]), n[1] - abs(step[1]), n[2] - abs(step[2])]
             here = [max(-step[0], 0), max(-step[1], 0), max(-step[2], 0)]
             there = [max(step[0], 0), max(step[1], 0), max(step[2], 0)]
-            total = torch.zeros_like(self.window(weights.narrow(1, 0, 1), here, size, 1))
+            q = self.window(weights, there, size, 1)
+            total = torch.zeros_like(self.window(p[0], here, size, 1))
             for i in range(27):
                 f = self.offset(i)
-                p = self.window(weights.narrow(1, i, 1), here, size, 1)
-                first = [2 * here[0] + 1 + f[0], 2 * here[1] + 1 + f[1], 2 * here[2] + 1 + f[2]]
-                at = self.window(around, first, size, 2)
+                from_here: List[int] = []
+                to_there: List[int] = []
                 for t in range(27):
                     o = self.offset(t)
                     g = [f[0] + o[0] - 2 * step[0], f[1] + o[1] - 2 * step[1],
                          f[2] + o[2] - 2 * step[2]]
                     if max(max(abs(g[0]), abs(g[1])), abs(g[2])) <= 1:
-                        q = self.window(weights.narrow(1, self.number(g), 1), there, size, 1)
-                        total = total + p * at.narrow(1, t, 1) * q
+                        from_here.append(t)
+                        to_there.append(self.number(g))
+                if len(from_here) > 0:
+                    row = self.window(at[i], here, size, 1)
+                    flow = self.chosen(row, from_here) * self.chosen(q, to_there)
+                    total = total + self.window(p[i], here, size, 1) * flow.sum(1, True)
             total = total.float().double()
             self.window(entries.narrow(1, s, 1), here, size, 1).add_(total)
             self.window(entries.narrow(1, 26 - s, 1), there, size, 1).add_(total)

@@ -23,7 +23,8 @@ class Stencil(Module):
 
     def window(self, x: Tensor, first: List[int], size: List[int], step: int) -> Tensor:
         for a in range(3):
-            x = torch.slice(x, 2 + a, first[a], first[a] + step * (size[a] - 1) + 1, step)
+            if step != 1 or size[a] != x.size(2 + a):  # gradients of slices are as large as x
+                x = torch.slice(x, 2 + a, first[a], first[a] + step * (size[a] - 1) + 1, step)
         return x
 
     def padded(self, x: Tensor) -> Tensor:
@@ -35,11 +36,12 @@ class Stencil(Module):
 
     def product(self, entries: Tensor, u: Tensor) -> Tensor:
         around = self.padded(u)
+        entry = torch.split(entries, 1, 1)
         total = torch.zeros_like(u)
         for t in range(27):
             if t != 13:
                 flow = self.shifted(around, t, self.points(u), 1) - u
-                total = total + entries.narrow(1, t, 1) * flow
+                total = total + entry[t] * flow
         return total
 
     def dots(self, a: Tensor, b: Tensor) -> Tensor:
