@@ -39,13 +39,17 @@ def _tensor(name, array):
         except (TypeError, ValueError, RuntimeError, BufferError) as problem:
             raise Error(f"{name} is no array that torch understands ({problem}). Pass a numpy "
                         "array or a torch tensor of numbers.") from None
-    if array.device.type not in ("cpu", "cuda"):
-        raise Error(f"{name} is on {array.device}. Copy it to the CPU or an NVIDIA GPU (cuda).")
+    _require_place(name, array)
     if array.is_complex():
         raise Error(f"{name} has complex values. Pass real ones.")
     array = array.detach()
     exact = (torch.float32, torch.float64)
     return array if array.dtype in exact else array.to(torch.float64)
+
+
+def _require_place(name, tensor):
+    if tensor.device.type not in ("cpu", "cuda"):
+        raise Error(f"{name} is on {tensor.device}. Copy it to the CPU or an NVIDIA GPU (cuda).")
 
 
 def _is_writable(array):
@@ -180,6 +184,7 @@ def _field(name, x):
         kind = x.dtype if isinstance(x, torch.Tensor) else type(x).__name__
         raise Error(f"{name} is of {kind}. Pass a torch tensor of floating point numbers, e.g. "
                     "torch.from_numpy(nu).")
+    _require_place(name, x)
     return x if x.dtype in (torch.float32, torch.float64) else x.float()
 
 
