@@ -41,6 +41,13 @@ bool tells(std::exception const& error, voxcycle::Communicator const& comm) {
   return common != nullptr ? common->told_here() : comm.claim_error();
 }
 
+int status_of(std::exception const& error) {
+  if (dynamic_cast<voxcycle::UsageError const*>(&error) != nullptr)
+    return voxcycle::UsageError::status;
+  auto const* const common = dynamic_cast<voxcycle::CommonError const*>(&error);
+  return common != nullptr ? common->status() : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -62,13 +69,13 @@ int main(int argc, char** argv) {
   } catch (std::exception const& error) {
     if (!comm || comm->size() == 1) {
       log_error(words_of(error));
-      return dynamic_cast<UsageError const*>(&error) != nullptr ? UsageError::status : 1;
+      return status_of(error);
     }
     if (tells(error, *comm)) {
       log_error("on " + host_name() + ": " + words_of(error));
     } else {
       std::this_thread::sleep_for(kPatience);
     }
-    comm->abort(1);
+    comm->abort(status_of(error));
   }
 }

@@ -4,6 +4,7 @@
 
 #include "voxcycle/cli/command.hpp"
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/usage_error.hpp"
 
 #include <utility>
 
@@ -11,9 +12,9 @@ namespace voxcycle {
 namespace {
 
 int run_ablate(Invocation const& call) {
-  VOXCYCLE_REQUIRE(call.comm.size() == 1,
-                   "ablate starts its processes itself. Call it without mpirun; see "
-                   "ablate.processes.");
+  VOXCYCLE_REQUIRE_USAGE(call.comm.size() == 1,
+                         "ablate starts its processes itself. Call it without mpirun; see "
+                         "ablate.processes.");
   constexpr std::pair<char const*, AblatePart> parts[] = {{"list", AblatePart::list},
                                                           {"data", AblatePart::data},
                                                           {"run", AblatePart::run},
@@ -21,8 +22,8 @@ int run_ablate(Invocation const& call) {
   auto chosen = AblatePart::all;
   for (auto const& [flag, part] : parts) {
     if (!call.has(flag)) continue;
-    VOXCYCLE_REQUIRE(chosen == AblatePart::all,
-                     "--list, --data, --run and --report exclude each other. Choose one.");
+    VOXCYCLE_REQUIRE_USAGE(chosen == AblatePart::all,
+                           "--list, --data, --run and --report exclude each other. Choose one.");
     chosen = part;
   }
   return ablate(call.config, chosen, call.text("run"), call.comm);
@@ -32,7 +33,7 @@ int run_ablate(Invocation const& call) {
 
 Command ablate_command() {
   return {"ablate",
-          "a study: every case and combination of a config as a run of its own, and one report",
+          "a study: each case of a config as a run of its own, and a report",
           {{"list", "", "print the runs: number, state, directory, label"},
            {"data", "", "only generate the data that is missing"},
            {"run", "K",

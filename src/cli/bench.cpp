@@ -9,6 +9,7 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/registry.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/core/usage_error.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -75,9 +76,9 @@ int bench(Invocation const& call) {
   for (auto const& [flag, value] : call.flags) {
     bool const is_known = flag == "subject" || flag == "json" || flag == "config" ||
                           std::count(subject.flags.begin(), subject.flags.end(), flag) > 0;
-    VOXCYCLE_REQUIRE(is_known, "--" << flag << " means nothing to bench " << name
-                                    << ", which takes --" << join(subject.flags, ", --")
-                                    << " and --json.");
+    VOXCYCLE_REQUIRE_USAGE(is_known, "--" << flag << " means nothing to bench " << name
+                                          << ", which takes --" << join(subject.flags, ", --")
+                                          << " and --json.");
   }
   if (call.comm.rank() == 0) require_outputs_of(call, {"json", "profile"});
   auto const result = measure(call, subject);
@@ -95,7 +96,7 @@ int bench(Invocation const& call) {
 Command bench_command() {
   return {
       "bench",
-      "medians and ratios within one run (see train.precision, run.device)",
+      "medians and ratios within one run, of kernels, steps and files",
       {{"grid", "N",
         "voxels per axis (default: energy, reference 128; io 64; step, loss, conv 32)"},
        {"batch", "N", "step, loss, io: global batch (default: 8); conv: samples (default: 2)"},

@@ -12,61 +12,25 @@
 #include "voxcycle/core/usage_error.hpp"
 #include "voxcycle/study/ensemble_plan.hpp"
 #include "voxcycle/train/agreement.hpp"
+#include "voxcycle/train/run_directory.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <optional>
 #include <string_view>
+
+#include "cli/help.hpp"
+#include "cli/hints.hpp"
 
 namespace voxcycle {
 namespace {
-
-std::string describe(Command const& command) {
-  auto const subjects = join(command.subjects, "|");
-  auto const words = subjects + command.operands;
-  std::string text = format("  %-12s %s%s%s\n", command.name.c_str(), words.c_str(),
-                            words.empty() ? "" : ": ", command.meaning.c_str());
-  std::vector<std::string> names;
-  std::size_t width = 0;
-  for (auto const& flag : command.flags) {
-    names.push_back("--" + flag.name + (flag.argument.empty() ? "" : " " + flag.argument));
-    if (!flag.meaning.empty()) width = std::max(width, names.back().size());
-  }
-  for (std::size_t k = 0; k < names.size(); ++k) {
-    auto const& meaning = command.flags[k].meaning;
-    if (meaning.empty()) continue;
-    text += format("               %-*s %s\n", static_cast<int>(width), names[k].c_str(),
-                   meaning.c_str());
-  }
-  return text;
-}
-
-std::string usage() {
-  std::string text =
-      "voxcycle trains a 3D encoder-decoder network as a solver of -div(nu grad u) = f.\n\n"
-      "usage: voxcycle COMMAND [--config FILE] [--section.key VALUE ...] [flags]\n"
-      "       voxcycle COMMAND --help     one command\n"
-      "       voxcycle --dump-config      every key with its default and meaning\n"
-      "       voxcycle --version\n\ncommands:\n";
-  for (auto const& command : all_commands()) text += describe(command);
-  return text;
-}
-
-std::string usage_of(Command const& command) {
-  auto const words = command.subjects.empty() ? command.operands : "SUBJECT";
-  return format("usage: voxcycle %s %s[--config FILE] [--section.key VALUE ...] [flags]\n\n",
-                command.name.c_str(), words.empty() ? "" : (words + " ").c_str()) +
-         describe(command) +
-         "\nvoxcycle --dump-config lists the keys of --config and --section.key.\n";
-}
 
 Command const& find_command(std::vector<Command> const& commands, std::string const& name) {
   for (auto const& command : commands) {
     if (command.name == name) return command;
   }
-  std::vector<std::string> names;
-  for (auto const& command : commands) names.push_back(command.name);
-  throw UsageError("unknown command '" + name + "'. Choose one of " + join(names) + '.');
+  throw unknown_command(commands, name);
 }
 
 /// A misspelt case of a study would be one more run.
@@ -96,12 +60,11 @@ ConfigWords split_arguments(std::vector<std::string> const& arguments, Command c
       invocation.flags["subject"] = word;
       continue;
     }
-    if (!command.operands.empty() && word.rfind("--", 0) != 0) {
+    if (!command.operands.empty() && !word.starts_with('-')) {
       invocation.operands.push_back(word);
       continue;
     }
-    VOXCYCLE_REQUIRE(word.rfind("--", 0) == 0,
-                     "unexpected argument '" << word << "'. Options start with --.");
+    if (!word.starts_with("--")) throw unexpected_word(command, word);
     auto const equals = word.find('=');
     std::string const name = word.substr(2, equals == std::string::npos ? equals : equals - 2);
     auto const value = [&] {
@@ -131,18 +94,32 @@ ConfigWords split_arguments(std::vector<std::string> const& arguments, Command c
     } else if (name == "dump-config") {
       invocation.flags[name] = "";
     } else {
-      VOXCYCLE_REQUIRE(name.find('.') != std::string::npos,
-                       "unknown option --" << name << " of " << command.name << ". voxcycle "
-                                           << command.name << " --help lists them.");
+      if (name.find('.') == std::string::npos) throw unknown_option(command, name);
       found.keys.emplace_back(name, value());
     }
   }
   return found;
 }
 
+/// @throws Error for one of many runs that the command does not know.
+void require_kind_of_config(Command const& command, Config const& config) {
+  auto const& study = config.study();
+  VOXCYCLE_REQUIRE(command.name == "ablate" || (study.vary.empty() && study.cases.empty()),
+                   command.name << " cannot use a config with [vary] or [case.NAME] (they describe "
+                                   "many runs). Use voxcycle ablate, or remove these sections.");
+  constexpr std::array of_ensembles{"generate", "train", "evaluate", "solve", "info"};
+  bool const knows_ensembles =
+      std::find(of_ensembles.begin(), of_ensembles.end(), command.name) != of_ensembles.end();
+  VOXCYCLE_REQUIRE(knows_ensembles || (!is_ensemble(config) && study.members.empty()),
+                   command.name << " is for one training, and this config describes an ensemble "
+                                   "(ensemble.members, [member.K]). Use a member's own, "
+                                << member_directory(config.text("run.directory"), 1)
+                                << "/config.cfg, or leave these out.");
+}
+
 void parse_arguments(std::vector<std::string> const& arguments, Command const& command,
                      Invocation& invocation) {
-  auto const words = as_usage([&] { return split_arguments(arguments, command, invocation); });
+  auto const words = split_arguments(arguments, command, invocation);
   for (auto const& file : words.files) invocation.config.read_file(file);
   // The command line wins over the file, wherever --config stands.
   auto const study = invocation.config.study();
@@ -150,6 +127,11 @@ void parse_arguments(std::vector<std::string> const& arguments, Command const& c
     require_known_case(study, name);
     invocation.config.set(name, value);
   }
+  for (char const* key : {"run.directory", "data.directory", "ablate.directory"}) {
+    VOXCYCLE_REQUIRE(!invocation.config.text(key).empty(),
+                     key << " is empty. Name a directory, e.g. " << Config().text(key) << '.');
+  }
+  require_kind_of_config(command, invocation.config);
 }
 
 /// @throws Error where each of several processes would do the whole work of the command, which they
@@ -193,9 +175,14 @@ void require_same_call(Invocation const& call, Command const& command) {
 std::optional<std::int64_t> Invocation::count(std::string const& flag) const {
   if (!has(flag)) return {};
   auto const value = parse_number<std::int64_t>(flags.at(flag));
-  VOXCYCLE_REQUIRE(value > 0, "--" << flag << " '" << flags.at(flag)
-                                   << "' is no positive number. Give a whole number from 1.");
-  return value;
+  if (value > 0) return value;
+  throw UsageError("--" + flag + " '" + flags.at(flag) +
+                   "' is no positive number. Give a whole number from 1.");
+}
+
+std::string checkpoint_of(Invocation const& call, std::string const& directory) {
+  return call.has("checkpoint") ? checkpoint_at(call.flags.at("checkpoint"))
+                                : checkpoint_path(directory);
 }
 
 std::vector<Command> all_commands() {
@@ -204,60 +191,54 @@ std::vector<Command> all_commands() {
           verify_command(),       bench_command(),  info_command()};
 }
 
+namespace {
+
+bool asks_for(std::vector<std::string> const& arguments, char const* word) {
+  return std::find(arguments.begin(), arguments.end(), word) != arguments.end();
+}
+
+/// What is printed instead of a command's work; nothing if that is wanted.
+std::optional<std::string> answer(std::vector<std::string> const& arguments,
+                                  std::vector<Command> const& commands) {
+  auto const detail = asks_for(arguments, "--all") ? HelpDetail::all : HelpDetail::brief;
+  bool const asks_for_help = asks_for(arguments, "--help") || asks_for(arguments, "-h");
+  if (arguments.empty()) return help_text(commands, detail);
+  auto const& first = arguments.front();
+  if (first == "help" || (asks_for_help && first.starts_with('-'))) {
+    return help_text(commands, detail);
+  }
+  if (first == "--dump-config") return Config().dump();
+  if (first == "--version") {
+    return format("voxcycle %s, commit %s\n", build_info::version, build_info::commit);
+  }
+  if (first == "--completion") {
+    return completion_script(commands, arguments.size() > 1 ? arguments[1] : "");
+  }
+  auto const& command = find_command(commands, first);
+  return asks_for_help ? std::optional(help_text(command, detail)) : std::nullopt;
+}
+
+}  // namespace
+
 int run_command_line(std::vector<std::string> const& arguments, Communicator const& comm) {
   bool const speaks = comm.rank() == 0;
-  if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" ||
-      arguments[0] == "help") {
-    if (speaks) std::fputs(usage().c_str(), stdout);
-    return arguments.empty() ? 2 : 0;
-  }
-  if (arguments[0] == "--dump-config") {
-    if (speaks) std::fputs(Config().dump().c_str(), stdout);
-    return 0;
-  }
-  if (arguments[0] == "--version") {
-    if (speaks) std::printf("voxcycle %s, commit %s\n", build_info::version, build_info::commit);
-    return 0;
-  }
   auto const commands = all_commands();
-  auto const& command = find_command(commands, arguments[0]);
-  for (char const* help : {"--help", "-h"}) {
-    if (std::find(arguments.begin(), arguments.end(), help) == arguments.end()) continue;
-    if (speaks) std::fputs(usage_of(command).c_str(), stdout);
-    return 0;
+  if (auto const text = answer(arguments, commands)) {
+    if (speaks) std::fputs(text->c_str(), stdout);
+    return arguments.empty() ? UsageError::status : 0;
   }
+  auto const& command = find_command(commands, arguments.front());
   require_agreement(
       comm, {{"build", format("voxcycle %s, commit %s", build_info::version, build_info::commit)},
              {"command", command.name}});
   Invocation invocation{Config(), {}, comm};
-  auto const parse = [&] { parse_arguments(arguments, command, invocation); };
-  if (comm.size() == 1) {
-    parse();  // errors of usage stay so
-  } else {
-    comm.together(parse);
-  }
+  comm.together([&] { as_usage([&] { parse_arguments(arguments, command, invocation); }); });
   require_same_call(invocation, command);
   if (invocation.has("dump-config")) {
     if (speaks) std::fputs(invocation.config.dump().c_str(), stdout);
     return 0;
   }
-  for (char const* key : {"run.directory", "data.directory", "ablate.directory"}) {
-    VOXCYCLE_REQUIRE(!invocation.config.text(key).empty(),
-                     key << " is empty. Name a directory, e.g. " << Config().text(key) << '.');
-  }
   require_acquaintance(command);
-  auto const& study = invocation.config.study();
-  VOXCYCLE_REQUIRE(command.name == "ablate" || (study.vary.empty() && study.cases.empty()),
-                   command.name << " cannot use a config with [vary] or [case.NAME] (they describe "
-                                   "many runs). Use voxcycle ablate, or remove these sections.");
-  constexpr std::array of_ensembles{"generate", "train", "evaluate", "solve", "info"};
-  bool const knows_ensembles =
-      std::find(of_ensembles.begin(), of_ensembles.end(), command.name) != of_ensembles.end();
-  VOXCYCLE_REQUIRE(knows_ensembles || (!is_ensemble(invocation.config) && study.members.empty()),
-                   command.name << " is for one training, and this config describes an ensemble "
-                                   "(ensemble.members, [member.K]). Use a member's own, "
-                                << member_directory(invocation.config.text("run.directory"), 1)
-                                << "/config.cfg, or leave these out.");
   set_threads(invocation.config.integer("run.threads", 0, 4096), comm);
   return command.run(invocation);
 }

@@ -17,6 +17,7 @@
 
 #include "cli/conductivity_report.hpp"
 #include "cli/field_tensor.hpp"
+#include "cli/model_files.hpp"
 #include "cli/output_files.hpp"
 
 namespace voxcycle {
@@ -28,6 +29,7 @@ struct ConductivityCall {
   std::vector<int> axes;
   ConductivityOptions solver;
   std::optional<PeriodicTensorOptions> periodic;  ///< the tensor, in place of the axes
+  std::optional<Solver> network;                  ///< by --model
   std::string pictures;                           ///< the directory, "" for none
 };
 
@@ -82,6 +84,8 @@ ConductivityCall conductivity_call(Invocation const& call) {
                      "--periodic gives the tensor of all directions. Leave out --axis.");
     VOXCYCLE_REQUIRE(device_options(call.config).kind != DeviceOptions::Kind::cuda,
                      "--periodic runs on CPUs. Set run.device = cpu.");
+    VOXCYCLE_REQUIRE(model_file(call) == "none",
+                     "--periodic has faces that no model was trained for. Leave out --model.");
     options.periodic = PeriodicTensorOptions{.tolerance = tolerance};
   }
   std::vector<InputFile> inputs;
@@ -90,6 +94,7 @@ ConductivityCall conductivity_call(Invocation const& call) {
                      location << ": the format says which axis is which. Leave out --axes.");
     inputs.emplace_back("an image", location);
   }
+  for (auto const& checkpoint : checkpoints_of(call)) inputs.emplace_back("--model", checkpoint);
   require_outputs_of(call, {"json", "csv"}, inputs);
   options.pictures = call.text("png");
   if (call.has("png")) require_writable(picture_path(options.pictures, 1, ""));
@@ -114,9 +119,20 @@ ImageReport report_of(std::string const& location, ConductivityCall const& optio
   if (!options.pictures.empty()) report.png = middle_plane_png(image.field);
   if (options.periodic) require_positive(location, image);
   at::Tensor const nu = tensor_of(std::move(image.field));
-  report.figures = options.periodic ? periodic_conductivity(grid, nu, *options.periodic)
-                                    : image_conductivity(grid, nu, options.axes, options.solver);
+  report.figures = options.periodic
+                       ? periodic_conductivity(grid, nu, *options.periodic)
+                       : image_conductivity(grid, nu, options.axes, options.solver,
+                                            options.network ? &*options.network : nullptr);
   return report;
+}
+
+/// What --model names, for faces across x.
+Solver network_solver(Invocation const& call, at::Device device) {
+  SolverOptions options{.fill = 0.0, .device = device};
+  load_models(call, options);
+  Solver solver(std::move(options));
+  require_unit_difference(solver);
+  return solver;
 }
 
 /// The figures of each image as soon as they are known. One alone fails with its error; of several
@@ -155,6 +171,7 @@ int conductivity(Invocation const& call) {
   if (!options.periodic) {
     options.solver.device = DeviceChoice(device_options(call.config), call.comm).device();
   }
+  if (model_file(call) != "none") options.network = network_solver(call, options.solver.device);
   auto reports = report_all(call, options);
   auto const failed = std::count_if(reports.begin(), reports.end(),
                                     [](ImageReport const& one) { return !one.error.empty(); });
@@ -201,6 +218,9 @@ Command conductivity_command() {
        {"axis", "x,y,z", "directions to solve for (default: all three)"},
        {"periodic", "",
         "for an image that repeats: the whole tensor, of trilinear elements, an upper bound"},
+       {"model", "FILE",
+        "checkpoint of a network trained for 1 and 0 across x, or a run directory: what it says, "
+        "too"},
        {"tolerance", "T", "share of each conductivity that solving may leave (default: 1e-6)"},
        {"png", "DIRECTORY", "the middle plane across x of each image, coloured by its values"},
        {"json", "FILE", "figures"},

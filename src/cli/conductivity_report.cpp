@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <utility>
 
 #include "cli/periodic_report.hpp"
@@ -31,11 +32,25 @@ Columns figures_of(AxisFigures const& one) {
           {"percolating_fraction", one.percolating_fraction}};
 }
 
-Columns columns_of(AxisFigures const& one) {
+/// Not a number without a network.
+Columns network_columns(AxisFigures const& one) {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  auto const n = one.network.value_or(
+      NetworkConductivity{.upper = none, .lower = none, .network_seconds = none, .seconds = none});
+  return {{"network_lower", n.lower},
+          {"network_upper", n.upper},
+          {"network_seconds", n.network_seconds},
+          {"network_with_bounds_seconds", n.seconds}};
+}
+
+Columns columns_of(AxisFigures const& one, bool with_network) {
   auto columns = figures_of(one);
   columns.emplace_back("iterations_lower", one.conductivity.iterations_lower);
   columns.emplace_back("iterations_upper", one.conductivity.iterations_upper);
   columns.emplace_back("seconds", one.conductivity.seconds);
+  if (with_network) {
+    for (auto const& column : network_columns(one)) columns.push_back(column);
+  }
   return columns;
 }
 
@@ -63,6 +78,12 @@ Json axis_json(AxisFigures const& one) {
   members["iterations_lower"] = one.conductivity.iterations_lower;
   members["iterations_upper"] = one.conductivity.iterations_upper;
   members["seconds"] = one.conductivity.seconds;
+  if (one.network) {
+    members["network"] = Json::object({{"used", one.network->from_network}});
+    for (auto const& [name, value] : network_columns(one)) {
+      members["network"][name.substr(sizeof("network"))] = value;
+    }
+  }
   return members;
 }
 
@@ -106,6 +127,13 @@ std::string bracket_words(AxisConductivity const& k) {
                 solver.c_str());
 }
 
+std::string network_words(NetworkConductivity const& n) {
+  return format(
+      "network alone: trilinear value between %.6g and %.6g%s, in %s, with these bounds %s",
+      n.lower, n.upper, n.from_network ? "" : " (no better than a straight line)",
+      format_seconds(n.network_seconds).c_str(), format_seconds(n.seconds).c_str());
+}
+
 std::string conductivity_text(ImageReport const& report) {
   auto const line = [](std::string const& name, std::string const& value) {
     return format("%-14s %s\n", name.c_str(), value.c_str());
@@ -133,6 +161,7 @@ std::string conductivity_text(ImageReport const& report) {
     text += line("", format("percolating %s of what conducts; %d + %d iterations, %s",
                             format_percent(one.percolating_fraction).c_str(), k.iterations_lower,
                             k.iterations_upper, format_seconds(k.seconds).c_str()));
+    if (one.network) text += line("", network_words(*one.network));
   }
   return text;
 }
@@ -147,7 +176,12 @@ std::string conductivity_csv(std::vector<ImageReport> const& reports) {
   bool const periodic = std::any_of(reports.begin(), reports.end(), [](ImageReport const& one) {
     return one.figures.periodic.has_value();
   });
-  auto const columns = periodic ? periodic_columns({}, 0) : columns_of({});
+  bool const networks = std::any_of(reports.begin(), reports.end(), [](ImageReport const& image) {
+    auto const& axes = image.figures.axes;
+    return std::any_of(axes.begin(), axes.end(),
+                       [](AxisFigures const& one) { return one.network.has_value(); });
+  });
+  auto const columns = periodic ? periodic_columns({}, 0) : columns_of({}, networks);
   std::string text = "image,axis,nx,ny,nz,volume_fractions,conducting_fraction";
   for (auto const& [name, value] : columns) text += ',' + name;
   text += ",error\n";
@@ -170,7 +204,7 @@ std::string conductivity_csv(std::vector<ImageReport> const& reports) {
       for (auto const& [name, value] : values) text += ',' + shortest_text(value);
       text += ",\n";
     };
-    for (auto const& one : figures.axes) add_line(one.axis, columns_of(one));
+    for (auto const& one : figures.axes) add_line(one.axis, columns_of(one, networks));
     for (int axis = 0; figures.periodic && axis < 3; ++axis) {
       add_line(axis, periodic_columns(*figures.periodic, static_cast<std::size_t>(axis)));
     }

@@ -8,6 +8,7 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/status_line.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/core/usage_error.hpp"
 #include "voxcycle/evaluate/ensemble.hpp"
 
 #include <cstdio>
@@ -87,11 +88,12 @@ void write_results(Outputs const& out, EnsembleEvaluation const& evaluation, Con
 
 int evaluate_members(Invocation const& call) {
   for (std::string const flag : {"checkpoint", "compare"}) {
-    VOXCYCLE_REQUIRE(!call.has(flag), "--" << flag
-                                           << " is for one training, not for an ensemble. Give a "
-                                              "member's config, "
-                                           << member_directory(call.config.text("run.directory"), 1)
-                                           << "/config.cfg.");
+    VOXCYCLE_REQUIRE_USAGE(!call.has(flag),
+                           "--" << flag
+                                << " is for one training, not for an ensemble. Give a "
+                                   "member's config, "
+                                << member_directory(call.config.text("run.directory"), 1)
+                                << "/config.cfg.");
   }
   auto const dtype = parse_precision("--precision", call.text("precision", "f32"));
   DeviceChoice const place(device_options(call.config, dtype), call.comm);

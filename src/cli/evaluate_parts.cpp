@@ -5,10 +5,12 @@
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/core/usage_error.hpp"
 #include "voxcycle/train/agreement.hpp"
 #include "voxcycle/train/averaged_weights.hpp"
 #include "voxcycle/train/run_directory.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "cli/output_files.hpp"
@@ -46,18 +48,24 @@ Grid3 evaluated_grid(Invocation const& call) {
   if (!call.has("grid")) return level_grids(call.config).back();
   auto const& text = call.flags.at("grid");
   auto const n = parse_number<std::int64_t>(text);
-  VOXCYCLE_REQUIRE(
+  VOXCYCLE_REQUIRE_USAGE(
       n > 0, "--grid " << text << " is no grid. Give voxels along the longest edge, e.g. 64.");
   auto const grid = level_grid(call.config, *n);
-  static_cast<void>(
-      sample_count(dataset_options(call.config), "held_out", grid));  // generate makes these alone
+  auto const grids = level_grids(call.config);
+  std::vector<std::string> there;
+  for (auto const& one : grids) there.push_back(one.label());
+  VOXCYCLE_REQUIRE_USAGE(std::find(grids.begin(), grids.end(), grid) != grids.end(),
+                         "--grid " << text << ": there are held-out samples at " << join(there)
+                                   << " (cycle.levels), not at " << grid.label()
+                                   << ". Choose one of these, or add " << text
+                                   << " to cycle.levels and run voxcycle generate.");
   return grid;
 }
 
 std::string split_of(Invocation const& call) {
   std::string const split = call.has("split") ? call.flags.at("split") : "held_out";
-  VOXCYCLE_REQUIRE(split == "held_out" || split == "train",
-                   "--split " << split << " is no split. Choose held_out or train.");
+  VOXCYCLE_REQUIRE_USAGE(split == "held_out" || split == "train",
+                         "--split " << split << " is no split. Choose held_out or train.");
   return split;
 }
 
@@ -107,8 +115,7 @@ Outputs outputs_of(Invocation const& call, std::string const& directory,
 }
 
 Weights::Weights(Invocation const& call, TrainOptions const& options, at::ScalarType dtype)
-    : path(call.has("checkpoint") ? call.flags.at("checkpoint")
-                                  : checkpoint_path(options.directory)),
+    : path(checkpoint_of(call, options.directory)),
       checkpoint(existing(path)),
       written(with_fingerprint(call.config, checkpoint.header().fingerprint)) {
   require_same_model(path, written, call.config);

@@ -8,6 +8,7 @@
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/core/usage_error.hpp"
 #include "voxcycle/dataset/held_out.hpp"
 #include "voxcycle/network/predict.hpp"
 #include "voxcycle/solver/model.hpp"
@@ -44,13 +45,11 @@ void write_sample(std::string const& path, Invocation const& call, Model const& 
 }
 
 int export_model(Invocation const& call) {
-  VOXCYCLE_REQUIRE(call.has("out"),
-                   "export needs a file to write. Name it with --out, e.g. --out "
-                   "model.pt.");
+  VOXCYCLE_REQUIRE_USAGE(call.has("out"),
+                         "export needs a file to write. Name it with --out, e.g. --out "
+                         "model.pt.");
   if (call.comm.rank() != 0) return 0;
-  auto const checkpoint = call.has("checkpoint")
-                              ? call.flags.at("checkpoint")
-                              : checkpoint_path(call.config.text("run.directory"));
+  auto const checkpoint = checkpoint_of(call, call.config.text("run.directory"));
   require_outputs_of(call, {"out", "sample"}, {{"the checkpoint", checkpoint}});
   auto const loaded = load_model(checkpoint);
   Model const& model = *loaded;
@@ -68,7 +67,7 @@ int export_model(Invocation const& call) {
 
 Command export_command() {
   return {"export",
-          "a trained network as TorchScript, which Python runs with torch alone",
+          "a trained network as TorchScript, for Python with torch alone",
           {{"out", "FILE", "the model (needed)"},
            {"checkpoint", "FILE", "averaged weights to export (default: run.directory's)"},
            {"sample", "FILE", "held-out inputs and the network's u, for torch.load: a self-check"}},

@@ -7,7 +7,9 @@
 #include "voxcycle/comm/device_choice.hpp"
 #include "voxcycle/config/memory_check.hpp"
 #include "voxcycle/config/options.hpp"
+#include "voxcycle/core/log.hpp"
 #include "voxcycle/core/stop_signal.hpp"
+#include "voxcycle/field/family.hpp"
 #include "voxcycle/study/ensemble_plan.hpp"
 
 #include <set>
@@ -18,6 +20,15 @@
 namespace voxcycle {
 namespace {
 
+/// Rank 0 looks through the user's files, before anything is written.
+void look_through(FamilyOptions const& options, Communicator const& comm) {
+  comm.together([&] {
+    if (comm.rank() > 0) return;
+    auto const doubt = make_family(options)->doubt();
+    if (!doubt.empty()) log_warning(doubt);
+  });
+}
+
 /// Of an ensemble what each of its members reads.
 int generate(Invocation const& call) {
   DeviceChoice const place(device_options(call.config, at::kFloat), call.comm);
@@ -27,7 +38,9 @@ int generate(Invocation const& call) {
   std::set<std::string> done;
   for (auto const& run : plan_ensemble(call.config)) {
     if (!all.complete || !done.insert(data_fingerprint(run.config)).second) continue;
-    auto const one = generate_shards(dataset_options(run.config), call.comm, place.device(), limit);
+    auto const options = dataset_options(run.config);
+    look_through(options.family, call.comm);
+    auto const one = generate_shards(options, call.comm, place.device(), limit);
     all.made += one.made;
     all.complete = one.complete;
   }

@@ -6,6 +6,7 @@
 #include "voxcycle/comm/threads.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/usage_error.hpp"
 #include "voxcycle/study/child_process.hpp"
 
 #include <cstdio>
@@ -17,15 +18,15 @@ namespace {
 
 ScalePart part_of(Invocation const& call) {
   bool const submits = call.has("submit"), reports = call.has("report");
-  VOXCYCLE_REQUIRE(
+  VOXCYCLE_REQUIRE_USAGE(
       !reports || !(submits || call.has("fresh")),
       "--report shows what is measured, and --submit and --fresh measure. Choose one.");
   return submits ? ScalePart::submit : reports ? ScalePart::report : ScalePart::measure;
 }
 
 int run_scale(Invocation const& call) {
-  VOXCYCLE_REQUIRE(call.comm.size() == 1,
-                   "scale starts its processes itself. Call it without mpirun.");
+  VOXCYCLE_REQUIRE_USAGE(call.comm.size() == 1,
+                         "scale starts its processes itself. Call it without mpirun.");
   require_outputs_of(call, {"json"});
   ScaleOptions options{.grid = call.count("grid"),
                        .batch = call.count("batch"),
@@ -50,7 +51,7 @@ int run_scale(Invocation const& call) {
 Command scale_command() {
   return {
       "scale",
-      "strong and weak scaling of a training step, or its scaling in space, as one page",
+      "strong and weak scaling of a training step, or that in space",
       {{"processes", "LIST", "numbers of processes (default: 1,2,4,... up to the cores)"},
        {"grid", "N", "voxels along the longest edge (default: the finest level of the cycle)"},
        {"batch", "N", "global batch; of weak scaling on the first number (default: the level's)"},

@@ -3,20 +3,18 @@
 #include "voxcycle/cli/command.hpp"
 #include "voxcycle/comm/device_choice.hpp"
 #include "voxcycle/config/choice.hpp"
-#include "voxcycle/config/load_model.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/tensor_values.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/core/usage_error.hpp"
 #include "voxcycle/field/formula.hpp"
 #include "voxcycle/io/image.hpp"
-#include "voxcycle/io/vtkhdf_file.hpp"
+#include "voxcycle/io/solution_file.hpp"
 #include "voxcycle/solver/figures.hpp"
 #include "voxcycle/solver/solver.hpp"
-#include "voxcycle/study/ensemble_plan.hpp"
-#include "voxcycle/train/run_directory.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +23,9 @@
 #include <limits>
 
 #include "cli/field_tensor.hpp"
+#include "cli/model_files.hpp"
 #include "cli/output_files.hpp"
+#include "cli/solve_files.hpp"
 #include "cli/solve_report.hpp"
 #include <ATen/ATen.h>
 
@@ -50,9 +50,10 @@ std::string text_of_either(Invocation const& call, char const* flag, char const*
 /// The source, a number, a file or a formula; "" for none.
 std::string source_text(Invocation const& call) {
   auto const text = text_of_either(call, "f", "problem.source");
-  VOXCYCLE_REQUIRE(text != "sampled",
-                   "a sampled source is one of training. Give that of your field: --f NUMBER, "
-                   "--f FILE or --f FORMULA.");
+  VOXCYCLE_REQUIRE_USAGE(
+      text != "sampled",
+      "a sampled source is one of training. Give that of your field: --f NUMBER, "
+      "--f FILE or --f FORMULA.");
   return text;
 }
 
@@ -70,14 +71,19 @@ VoxelFieldOptions field_options(Invocation const& call, std::string const& locat
       !source.empty() && !parse_number<double>(source) && !is_formula_of_source(source);
   bool const of_another = !has_own_axes(call.flags.at("nu")) || (is_file && !has_own_axes(source));
   if (has_own_axes(location) && of_another) options.axes = "xyz";
-  if (call.has("spacing")) options.spacing = parse_spacing("--spacing", call.flags.at("spacing"));
+  if (call.has("spacing")) {
+    options.spacing =
+        as_usage([&] { return parse_spacing("--spacing", call.flags.at("spacing")); });
+  }
   return options;
 }
 
 /// The coefficient, by --phases; numbers that look like labels get a line.
 VoxelField coefficient(Invocation const& call, std::string const& location) {
   ImageOptions options{.field = field_options(call, location)};
-  if (call.has("phases")) options.phases = parse_phases("--phases", call.text("phases"));
+  if (call.has("phases")) {
+    options.phases = as_usage([&] { return parse_phases("--phases", call.text("phases")); });
+  }
   Image image = read_image(location, options);
   if (!image.doubt.empty()) log_warning(location + ": " + image.doubt);
   return std::move(image.field);
@@ -122,32 +128,6 @@ std::optional<at::Tensor> source_field(Invocation const& call, Grid3 const& grid
   return tensor_of(std::move(field));
 }
 
-/// What --model names, "none" for none.
-std::string model_file(Invocation const& call) {
-  return call.text("model", "none");
-}
-
-/// The checkpoints of --model: of a run directory its own, of an ensemble's those of its members.
-std::vector<std::string> checkpoints_of(Invocation const& call) {
-  auto const model = model_file(call);
-  if (model == "none") return {};
-  if (!std::filesystem::is_directory(model)) return {model};
-  auto const own = checkpoint_path(model);
-  auto const config_file = model + "/config.cfg";
-  if (std::filesystem::exists(own)) return {own};
-  Config config;
-  if (std::filesystem::exists(config_file)) config.read_file(config_file);
-  VOXCYCLE_REQUIRE(is_ensemble(config),
-                   "--model " << model
-                              << " is a directory that holds neither a run with a checkpoint nor "
-                                 "an ensemble. Name one, or a checkpoint.");
-  std::vector<std::string> all;
-  for (auto const& member : plan_ensemble(config)) {
-    all.push_back(checkpoint_path(member_directory(model, member.number)));
-  }
-  return all;
-}
-
 Scheme scheme_of(Invocation const& call) {
   return choose<Scheme>("--scheme", call.text("scheme", "q1"), scheme_words());
 }
@@ -170,8 +150,8 @@ SolverOptions solver_options(Invocation const& call) {
   options.graph = call.config.text("run.graph") == "yes";
   options.tolerance = number_of(call, "tol", 0.0, 1.0, options.tolerance);
   double const maximum = number_of(call, "iterations", 1, 1e6, options.max_iterations);
-  VOXCYCLE_REQUIRE(maximum == std::floor(maximum),
-                   "--iterations " << maximum << " is no whole number.");
+  VOXCYCLE_REQUIRE_USAGE(maximum == std::floor(maximum),
+                         "--iterations " << maximum << " is no whole number.");
   options.max_iterations = static_cast<int>(maximum);
   options.scheme = scheme_of(call);
   options.method = method_of(call);
@@ -184,17 +164,11 @@ SolverOptions solver_options(Invocation const& call) {
     try {
       options.boundary = parse_boundary(boundary);
     } catch (Error const& problem) {
-      throw Error((call.has("bc") ? "--bc: " : "problem.boundary: ") + std::string(problem.what()));
+      throw UsageError((call.has("bc") ? "--bc: " : "problem.boundary: ") +
+                       std::string(problem.what()));
     }
   }
-  for (auto const& checkpoint : checkpoints_of(call)) {
-    auto const model = load_model(checkpoint);
-    if (options.model == nullptr) {
-      options.model = model;
-    } else {
-      options.more_members.push_back(model);
-    }
-  }
+  load_models(call, options);
   return options;
 }
 
@@ -219,8 +193,12 @@ void require_usage(Invocation const& call) {
                      "--" << flag << " is of no use for --solver fft, which solves from the lift "
                           << "alone. Leave one out.");
   }
-  VOXCYCLE_REQUIRE(call.has("out") || !call.has("with-nu"),
-                   "--with-nu adds to the file of --out. Add --out.");
+  for (char const* flag : {"with-nu", "flux"}) {
+    VOXCYCLE_REQUIRE(call.has("out") || !call.has(flag),
+                     "--" << flag << " adds to the file of --out. Add --out.");
+  }
+  VOXCYCLE_REQUIRE(scheme_of(call) == Scheme::q1 || !call.has("flux"),
+                   "--flux is that of trilinear elements. Leave out --scheme finite_volume.");
   VOXCYCLE_REQUIRE(!call.has("certify") || !call.has("compare"),
                    "--certify stops before the solve that --compare compares. Leave one out.");
   std::vector<InputFile> inputs;
@@ -229,10 +207,9 @@ void require_usage(Invocation const& call) {
   }
   for (auto const& checkpoint : checkpoints_of(call)) inputs.emplace_back("--model", checkpoint);
   require_outputs_of(call, {"out", "json"}, inputs);
-  VOXCYCLE_REQUIRE(!call.has("out") || call.flags.at("out").ends_with(".vtkhdf"),
-                   "--out " << call.flags.at("out")
-                            << " is no name of a VTKHDF file, the format "
-                               "that it writes. Let it end in .vtkhdf.");
+  if (call.has("out")) {
+    require_solution_format("--out", call.flags.at("out"), call.has("with-nu") || call.has("flux"));
+  }
   if (call.has("png")) require_writable(call.flags.at("png") + "/u_x.png");
 }
 
@@ -243,37 +220,6 @@ Solution solve_from_lift(SolverOptions options, Solver const& solver, at::Tensor
   options.more_members.clear();
   options.boundary = solver.boundary();
   return Solver(options).solve(nu, grid, f);
-}
-
-void write_files(Invocation const& call, SolveReport& report, at::Tensor const& nu) {
-  auto const& s = report.solution;
-  std::vector<std::string> written;
-  if (call.has("out")) {
-    auto const path = call.flags.at("out");
-    write_solution(
-        path, {.grid = s.grid,
-               .u = values_of(s.u),
-               .nu = call.has("with-nu") ? values_of(nu) : std::span<double const>(),
-               .spread = s.start.spread ? values_of(s.start.deviation) : std::span<double const>(),
-               .converged = s.converged,
-               .relative_residual = s.relative_residual,
-               .origin = report.origin,
-               .figures = {{"iterations", s.iterations},
-                           {"tolerance", report.tolerance},
-                           {"error_estimate", s.error_estimate}}});
-    written.push_back(path);
-  }
-  if (call.has("png")) {
-    auto const& directory = call.flags.at("png");
-    report.slices = write_slices(directory, "voxcycle solve: " + report.nu, s.grid, s.u, nu);
-    written.push_back(directory + "/{u,nu}_{x,y,z}.png and slices.html (" +
-                      to_string(*report.slices) + ")");
-  }
-  if (call.has("json")) {
-    write_file_atomically(call.flags.at("json"), solve_json(report));
-    written.push_back(call.flags.at("json"));
-  }
-  if (!written.empty()) std::printf("%-14s %s\n", "written", join(written).c_str());
 }
 
 /// The solution, if it is one that conductivities are made of.
@@ -294,7 +240,7 @@ bool ended_early(ImageFigures const& figures, SolverOptions const& options) {
 }
 
 int solve(Invocation const& call) {
-  require_usage(call);
+  as_usage([&] { require_usage(call); });
   auto const options = solver_options(call);
   Solver const solver(options);
   auto const location = call.flags.at("nu");
@@ -345,7 +291,7 @@ int solve(Invocation const& call) {
 
 Command solve_command() {
   return {"solve",
-          "solution, its error, flows and pictures for a coefficient field in a file",
+          "the solution for a field in a file, with its error and flows",
           {{"nu", "FILE",
             "FILE.h5:/path[k], FILE.vtkhdf[:name], FILE.npy, FILE.npz[:name], FILE.tif or "
             "FILE:a,b,c:type (shape as stored)"},
@@ -376,8 +322,10 @@ Command solve_command() {
             "stop after bounding the error of the network's solution (without one, the lift's)"},
            {"compare", "", "solve also from the lift: what did the network save?"},
            {"conductivity", "", "effective conductivity along x, y and z, too"},
-           {"out", "FILE.vtkhdf", "solution for ParaView and VTK"},
-           {"with-nu", "", "--out holds nu, too, as cell data (needs VTK 9.3 or ParaView 5.12)"},
+           {"out", "FILE",
+            "the solution: .vtkhdf or .vti for ParaView and VTK, .h5, or .npy (u alone)"},
+           {"with-nu", "", "--out holds nu, too (.vtkhdf then needs VTK 9.3 or ParaView 5.12)"},
+           {"flux", "", "--out holds nu grad u in the voxels, a vector; as --with-nu"},
            {"png", "DIRECTORY", "middle planes of u and log10 nu; slices.html has their scales"},
            {"json", "FILE", "figures"}},
           solve};

@@ -7,6 +7,7 @@
 #include "voxcycle/comm/device_choice.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/usage_error.hpp"
 #include "voxcycle/study/child_process.hpp"
 
 #include <cstdio>
@@ -29,14 +30,14 @@ int run_worker(Invocation const& call) {
 
 int run_verify(Invocation const& call) {
   if (call.has("worker")) return run_worker(call);
-  VOXCYCLE_REQUIRE(call.comm.size() == 1,
-                   "verify starts its processes itself. Call it without mpirun.");
+  VOXCYCLE_REQUIRE_USAGE(call.comm.size() == 1,
+                         "verify starts its processes itself. Call it without mpirun.");
   for (char const* own : {"processes", "fresh", "stop-after"}) {  // of its workers
-    VOXCYCLE_REQUIRE(!call.has(own),
-                     "unknown option --"
-                         << own
-                         << " of verify. Numbers of processes are those of --ranks, "
-                            "e.g. --ranks 1,2,3.");
+    VOXCYCLE_REQUIRE_USAGE(!call.has(own),
+                           "unknown option --"
+                               << own
+                               << " of verify. Numbers of processes are those of --ranks, "
+                                  "e.g. --ranks 1,2,3.");
   }
   require_outputs_of(call, {"json"});
   VerifyOptions options;

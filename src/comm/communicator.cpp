@@ -4,6 +4,7 @@
 #include "voxcycle/comm/launcher.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/host.hpp"
+#include "voxcycle/core/usage_error.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -35,23 +36,26 @@ std::vector<std::string> Communicator::all_gather_text(std::string const& text) 
   return texts;
 }
 
-void Communicator::agree_on_error(std::string const& error) const {
+void Communicator::agree_on_error(std::string const& error, int status) const {
   if (!any(!error.empty())) return;
   auto const texts = all_gather_text(error);
+  int const common = any(status == UsageError::status) ? UsageError::status : 1;
   for (int failed = 0; failed < size(); ++failed) {
     auto const& text = texts[static_cast<std::size_t>(failed)];
-    if (!text.empty()) throw CommonError(text, failed == rank());
+    if (!text.empty()) throw CommonError(text, failed == rank(), common);
   }
 }
 
 void Communicator::together(std::function<void()> const& work) const {
   std::string problem;
+  int status = 1;
   try {
     work();
   } catch (Error const& error) {
     problem = error.what();
+    if (dynamic_cast<UsageError const*>(&error) != nullptr) status = UsageError::status;
   }
-  agree_on_error(problem);
+  agree_on_error(problem, status);
 }
 
 std::unique_ptr<Communicator> make_communicator() {

@@ -2,9 +2,11 @@
 #include "voxcycle/config/config.hpp"
 
 #include "voxcycle/config/config_study.hpp"
+#include "voxcycle/config/key_hint.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/per_level.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/core/usage_error.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -35,9 +37,8 @@ Number number_of(std::string const& name, std::string const& text, Number low, N
   std::string valid = format(std::is_integral_v<Number> ? "a whole number >= %g" : "a number >= %g",
                              static_cast<double>(low));
   if (static_cast<double>(high) < 1e18) valid += format(" and <= %g", static_cast<double>(high));
-  VOXCYCLE_REQUIRE(value && *value >= low && *value <= high,
-                   name << " = '" << text << "' is not valid. Give " << valid << '.');
-  return *value;
+  if (value && *value >= low && *value <= high) return *value;
+  throw UsageError(name + " = '" + text + "' is not valid. Give " + valid + '.');
 }
 
 template <class Number, class Parse>
@@ -57,9 +58,11 @@ ConfigKey const& Config::find(std::string const& name, std::string const& sectio
   if (found != keys_.end()) return *found;
   std::vector<std::string> names;
   for (auto const& key : keys_) names.push_back(key.name);
-  throw Error("unknown config key '" + name + "'" +
-              (section.empty() ? "" : " in [" + section + "]") + ". Did you mean " +
-              join(nearest_names(name, names), ", ") + "? voxcycle --dump-config lists all keys.");
+  auto const meant = key_meant(name, names);
+  throw UsageError("unknown config key '" + name + "'" +
+                   (section.empty() ? "" : " in [" + section + "]") + ". Did you mean " +
+                   (meant.empty() ? join(nearest_names(name, names), ", ") : meant) +
+                   "? voxcycle --dump-config lists all keys.");
 }
 
 void Config::set(std::string const& name, std::string const& value) {
@@ -97,8 +100,10 @@ void Config::take_defaults_of_network(std::string const& name) {
 }
 
 void Config::read_file(std::string const& path) {
+  auto const inside = path + "/config.cfg";
   VOXCYCLE_REQUIRE(!std::filesystem::is_directory(path),
-                   path << " is a directory, not a config. Name the file.");
+                   path << " is a directory, not a config. Name the file"
+                        << (std::filesystem::exists(inside) ? ", " + inside + '.' : "."));
   std::ifstream in(path);
   VOXCYCLE_REQUIRE(in, "cannot read the config " << path << ". Check the name.");
   std::string text((std::istreambuf_iterator<char>(in)), {});  // once: it may be a pipe

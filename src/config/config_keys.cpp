@@ -119,8 +119,14 @@ std::vector<ConfigKey> all_config_keys() {
       {"data.contrast", text(family.inclusions.contrast),
        "inclusions: nu inside, 1e-6 to 1e6; outside it is 1"},
       {"data.file", family.file.location,
-       "file: PATH:/dataset of HDF5 arrays [samples, nx, ny, nz]; the last data.held_out_samples "
-       "are held out"},
+       "file: what solve --nu takes, or a list, a folder or a pattern of it: FILE.h5:/nu or "
+       "FILE.npy "
+       "[samples, nx, ny, nz], 'fields/*.npy', 'scans/*.tif'; the last data.held_out_samples are "
+       "held out"},
+      {"data.phases", "",
+       "file: what the labels of segmented images conduct, LABEL:VALUE,..., or self: the numbers "
+       "are "
+       "the values"},
       {"data.floor", text(family.file.floor),
        "file: smaller values are raised to it, 0 to 1e30 in the arrays' unit; with 0, voxels of 0 "
        "are refused. solve --model shows them to the network as 1e-4 of the smallest other value"},
@@ -314,7 +320,8 @@ std::vector<ConfigKey> all_config_keys() {
       {"ablate.baseline", "",
        "case that times are compared with; empty: the first (without cases: the first "
        "combination)"},
-      {"ablate.target_metric", "rel_l2", "error of the target: rel_l2, energy_gap, energy_norm"},
+      {"ablate.target_metric", "rel_l2",
+       "error of the target: rel_l2, energy_gap, energy_norm_error"},
       {"ablate.target_error", "0",
        "held-out error (a fraction) whose time is compared; 0: what all seeds of the baseline end "
        "at"},

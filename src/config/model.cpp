@@ -8,6 +8,7 @@
 #include "voxcycle/network/network.hpp"
 #include "voxcycle/solver/model.hpp"
 #include "voxcycle/train/checkpoint.hpp"
+#include "voxcycle/train/run_directory.hpp"
 
 #include <filesystem>
 
@@ -60,7 +61,8 @@ std::string describe_network(Config const& config) {
          config.text("network.smoothing");
 }
 
-std::shared_ptr<Model> load_model(std::string const& checkpoint) {
+std::shared_ptr<Model> load_model(std::string const& path) {
+  auto const checkpoint = checkpoint_at(path);
   VOXCYCLE_REQUIRE(std::filesystem::exists(checkpoint),
                    checkpoint << " does not exist. Train first (voxcycle train), name another "
                                  "checkpoint, or give none to go without a network.");

@@ -4,8 +4,9 @@
 #include "voxcycle/config/model.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/core/usage_error.hpp"
 #include "voxcycle/grid/unit_box.hpp"
-#include "voxcycle/io/voxel_file.hpp"
+#include "voxcycle/io/voxel_set.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -116,12 +117,15 @@ InclusionOptions inclusion_options(Config const& config) {
           .contrast = config.real("data.contrast", 1e-6, 1e6)};
 }
 
-VoxelArrays open_voxel_file(std::string const& location) {
-  auto const file = std::make_shared<VoxelFile>(location);
-  return {file->grid(), file->samples(),
-          [file](std::int64_t index, std::int64_t first, std::int64_t count) {
-            return file->read(index, first, count);
-          }};
+VoxelArrays open_voxel_set(std::string const& locations, std::string const& phases) {
+  std::optional<Phases> meaning;
+  if (!phases.empty()) meaning = parse_phases("data.phases", phases);
+  auto const set = std::make_shared<VoxelSet>(locations, std::move(meaning));
+  return {.grid = set->grid(),
+          .samples = set->samples(),
+          .read = [set](std::int64_t index, std::int64_t first,
+                        std::int64_t count) { return set->read(index, first, count); },
+          .doubt = [set] { return set->doubt(); }};
 }
 
 }  // namespace
@@ -150,7 +154,9 @@ DeviceOptions device_options(Config const& config, std::optional<at::ScalarType>
           .reproducible = config.text("train.reduction") == "exact"};
 }
 
-DatasetOptions dataset_options(Config const& config) {
+namespace {
+
+DatasetOptions read_dataset_options(Config const& config) {
   return {.directory = config.text("data.directory"),
           .family = family_options(config),
           .boundary = boundary_of(config),
@@ -164,6 +170,12 @@ DatasetOptions dataset_options(Config const& config) {
           .train_references = yes_or_no(config, "data.train_references"),
           .reference = choose(config, "data.reference", solve_method_words()),
           .reference_tolerance = config.real("data.reference_tolerance", 1e-13, 1e-2)};
+}
+
+}  // namespace
+
+DatasetOptions dataset_options(Config const& config) {
+  return as_usage([&] { return read_dataset_options(config); });
 }
 
 std::vector<Grid3> grids_of(TrainOptions const& options) {
@@ -181,7 +193,8 @@ FamilyOptions family_options(Config const& config) {
           .grf = grf_options(config),
           .inclusions = inclusion_options(config),
           .file = {.location = config.text("data.file"),
-                   .open = open_voxel_file,
+                   .phases = config.text("data.phases"),
+                   .open = open_voxel_set,
                    .floor = config.real("data.floor", 0.0, 1e30)}};
 }
 
@@ -246,7 +259,9 @@ Config with_global_batches(Config config, std::int64_t processes) {
   return config;
 }
 
-TrainOptions train_options(Config const& config) {
+namespace {
+
+TrainOptions read_train_options(Config const& config) {
   TrainOptions options;
   options.directory = config.text("run.directory");
   options.data = config.text("data.directory");
@@ -291,6 +306,12 @@ TrainOptions train_options(Config const& config) {
   options.augmentation = choose(config, "data.augmentation", kAugmentations);
   options.workers = static_cast<int>(config.integer("data.workers", 1, 256));
   return options;
+}
+
+}  // namespace
+
+TrainOptions train_options(Config const& config) {
+  return as_usage([&] { return read_train_options(config); });
 }
 
 }  // namespace voxcycle

@@ -63,6 +63,10 @@ fs::path place_of_file(std::string const& path) {
   return place;
 }
 
+fs::path temporary_of(fs::path const& target) {
+  return target.string() + kTemporary + host_name() + "-" + std::to_string(::getpid());
+}
+
 void sync_to_disk(std::string const& path, int flags) {
   int const descriptor = ::open(path.c_str(), flags);
   VOXCYCLE_REQUIRE(descriptor >= 0, "cannot open " << path << ": " << std::strerror(errno) << '.');
@@ -84,8 +88,7 @@ void write_atomically(std::string const& path,
   fs::create_directories(directory, code);
   VOXCYCLE_REQUIRE(!code, "cannot make the directory " << directory << ": " << code.message()
                                                        << ". Check the path and its permissions.");
-  std::string const temporary =
-      target.string() + kTemporary + host_name() + "-" + std::to_string(::getpid());
+  std::string const temporary = temporary_of(target).string();
   try {
     write(temporary);
     sync_to_disk(temporary, O_RDWR);
@@ -122,13 +125,19 @@ void write_file_atomically(std::string const& path, std::string_view content) {
 
 void require_writable(std::string const& path) {
   std::error_code code;
-  fs::path there = fs::absolute(place_of_file(path)).parent_path();
+  fs::path const target = fs::absolute(place_of_file(path));
+  fs::path there = target.parent_path();
   while (!fs::exists(there, code) && there.has_relative_path()) there = there.parent_path();
   VOXCYCLE_REQUIRE(fs::is_directory(there, code),
                    "cannot write " << path << ": " << there << " is no directory. Check the path.");
-  VOXCYCLE_REQUIRE(::access(there.c_str(), W_OK) == 0,
-                   "cannot write " << path << ": " << there << ": " << std::strerror(errno)
-                                   << ". Choose another directory.");
+  // Tried, as permissions do not tell all: names may be too long, file systems of the kernel's own.
+  auto const trial = (there / temporary_of(target).filename()).string();
+  int const file = ::open(trial.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  VOXCYCLE_REQUIRE(file >= 0, "cannot write " << path << " into " << there << ": "
+                                              << std::strerror(errno)
+                                              << ". Choose another directory or name.");
+  ::close(file);
+  ::unlink(trial.c_str());
 }
 
 std::string read_file(std::string const& path) {

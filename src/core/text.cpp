@@ -110,6 +110,20 @@ std::vector<std::string> nearest_names(std::string_view word, std::vector<std::s
   return sorted;
 }
 
+std::optional<std::string> mistyped_name(std::string_view word,
+                                         std::vector<std::string> const& names) {
+  constexpr std::size_t fewest_letters = 3;
+  for (auto const& name : names) {
+    auto const shorter = std::min(word.size(), name.size());
+    if (shorter >= fewest_letters && word.substr(0, shorter) == name.substr(0, shorter))
+      return name;
+  }
+  auto const nearest = nearest_names(word, names, 1);
+  bool const near = !nearest.empty() &&
+                    edit_distance(word, nearest.front()) <= std::min(word.size() + 1, 6UL) / 3;
+  return near ? std::optional(nearest.front()) : std::nullopt;
+}
+
 std::string join(std::vector<std::string> const& names, std::string_view separator) {
   std::string text;
   for (auto const& name : names) {

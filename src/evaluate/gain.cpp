@@ -26,7 +26,7 @@ std::optional<MeanErrors> untrained_errors(ProcessGrid const& all, TrainOptions 
 Gain gain_of(std::string const& grid, MeanErrors const& untrained, double energy_norm_error) {
   auto const before = format_percent(untrained.energy_norm_error),
              after = format_percent(energy_norm_error);
-  if (energy_norm_error < untrained.energy_norm_error) {
+  if (energy_norm_error < untrained.energy_norm_error && before != after) {
     return {true,
             "training took the energy-norm error at " + grid + " from " + before + " to " + after};
   }

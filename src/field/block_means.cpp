@@ -4,9 +4,25 @@
 #include "voxcycle/core/error.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 namespace voxcycle::block_means {
+
+namespace {
+
+/// Levels of the arrays' proportions down to one that is odd, coarsest first: "5, 10, 20".
+std::string levels_that_fit(Grid3 const& fine) {
+  auto const [nx, ny, nz] = fine.voxels;
+  std::int64_t const common = std::gcd(nx, std::gcd(ny, nz));
+  std::string levels = std::to_string(fine.level());
+  for (std::int64_t ratio = 2; common % ratio == 0; ratio *= 2) {
+    levels.insert(0, std::to_string(fine.level() / ratio) + ", ");
+  }
+  return levels;
+}
+
+}  // namespace
 
 std::int64_t size_of_block(Grid3 const& fine, Grid3 const& coarse, std::string const& location) {
   std::int64_t const block = fine.voxels[0] / coarse.voxels[0];
@@ -17,7 +33,9 @@ std::int64_t size_of_block(Grid3 const& fine, Grid3 const& coarse, std::string c
                  << coarse.name()
                  << " (a voxel of a level is a cube of the arrays' voxels). Use levels "
                     "and arrays of which all three axes have the same ratio, a whole "
-                    "number; problem.box gives the levels the arrays' proportions.");
+                    "number; problem.box gives the levels the arrays' proportions. "
+                    "Levels that fit: "
+                 << levels_that_fit(fine) << '.');
   }
   return block;
 }

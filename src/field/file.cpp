@@ -23,18 +23,21 @@ constexpr double kMaxRows = 0x1.0p53;
 class File : public CoefficientFamily {
  public:
   explicit File(FileOptions options) : options_(std::move(options)) {
-    VOXCYCLE_REQUIRE(!options_.location.empty(),
-                     "file: the location of the arrays is empty. Give PATH:/dataset, e.g. "
-                     "fields.h5:/nu.");
+    VOXCYCLE_REQUIRE(
+        !options_.location.empty(),
+        "file: the location of the arrays is empty. Give data.file, e.g. fields.h5:/nu or "
+        "'fields/*.npy'.");
     VOXCYCLE_REQUIRE(options_.open, "file: nothing was given that opens the arrays.");
   }
 
   std::string signature() const override {
     std::string const floor =
         options_.floor > 0.0 ? ", floor=" + shortest_text(options_.floor) : "";
-    return "file(" + options_.location + floor + ")";
+    std::string const phases = options_.phases.empty() ? "" : ", phases=" + options_.phases;
+    return "file(" + options_.location + phases + floor + ")";
   }
   std::optional<std::int64_t> sample_count() const override { return arrays().samples; }
+  std::string doubt() const override { return arrays().doubt ? arrays().doubt() : ""; }
   bool has_unit() const override { return true; }
   std::int64_t parameter_count() const override { return 1; }
 
@@ -48,7 +51,7 @@ class File : public CoefficientFamily {
 
  private:
   VoxelArrays const& arrays() const {
-    std::call_once(opened_, [&] { arrays_ = options_.open(options_.location); });
+    std::call_once(opened_, [&] { arrays_ = options_.open(options_.location, options_.phases); });
     return arrays_;
   }
 

@@ -133,6 +133,39 @@ void EventFile::add_text(std::string const& tag, std::int64_t step, std::string 
   write_record(event_at(step) + bytes_field(5, bytes_field(1, value)));
 }
 
+void EventFile::add_image(std::string const& tag, std::int64_t step, std::string const& png) {
+  // Height and width stand at the same place of every PNG, most significant byte first.
+  auto const number_at = [&](std::size_t place) {
+    std::uint64_t value = 0;
+    for (char byte : png.substr(place, 4)) value = value << 8 | static_cast<unsigned char>(byte);
+    return value;
+  };
+  constexpr std::uint64_t kColors = 3;  // red, green, blue
+  std::string const image = number_field(1, number_at(20)) + number_field(2, number_at(16)) +
+                            number_field(3, kColors) + bytes_field(4, png);
+  std::string const value =
+      bytes_field(1, tag) + bytes_field(4, image);  // Summary.Value: tag, image
+  write_record(event_at(step) + bytes_field(5, bytes_field(1, value)));
+}
+
+/// Source: tensorboard/plugins/hparams/plugin_data.proto, google/protobuf/struct.proto.
+void EventFile::add_settings(std::vector<std::pair<std::string, std::string>> const& settings) {
+  std::string info;  // SessionStartInfo: hparams (a map), start_time_secs
+  for (auto const& [name, text] : settings) {
+    auto const number = parse_number<double>(text);
+    std::string const value = number ? key(2, Wire::fixed64) + little_endian(*number)
+                                     : bytes_field(3, text);  // number_value, string_value
+    info += bytes_field(1, bytes_field(1, name) + bytes_field(2, value));
+  }
+  info += key(5, Wire::fixed64) + little_endian(wall_time());
+  // SummaryMetadata: plugin_data, its plugin_name and content, HParamsPluginData.
+  std::string const content = bytes_field(3, info);
+  std::string const shown_as = bytes_field(1, bytes_field(1, "hparams") + bytes_field(2, content));
+  std::string const value =
+      bytes_field(1, "_hparams_/session_start_info") + bytes_field(9, shown_as);
+  write_record(event_at(0) + bytes_field(5, bytes_field(1, value)));
+}
+
 void EventFile::write_record(std::string const& message) {
   std::string const length = little_endian(static_cast<std::uint64_t>(message.size()));
   out_ << length << masked_checksum(length) << message << masked_checksum(message);

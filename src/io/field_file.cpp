@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "io/field_formats.hpp"
@@ -19,8 +22,8 @@ std::vector<FieldFormat> const kFormats{
     {"FILE.npy", is_numpy_location, read_numpy_field},
     {"FILE.npz", is_numpy_archive_location, read_numpy_archive_field},
     {"FILE.tif", is_tiff_location, read_tiff_field},
-    {"FILE.h5:/path", is_hdf5_location, read_hdf5_field},
     {"FILE.raw:64,64,64:float32", is_raw_location, read_raw_field},
+    {"FILE.h5:/path", is_hdf5_location, read_hdf5_field},
 };
 
 FieldFormat const& find_format(std::string const& location) {
@@ -100,6 +103,20 @@ std::string kinds_of(Unsound const& found) {
 }
 
 }  // namespace
+
+std::pair<std::string, std::optional<std::int64_t>> split_entry(std::string const& location) {
+  auto const bracket = location.rfind('[');
+  if (bracket == std::string::npos || !location.ends_with(']')) return {location, {}};
+  auto const inside = std::string_view(location).substr(bracket + 1, location.size() - bracket - 2);
+  auto const sample = parse_number<std::int64_t>(inside);
+  VOXCYCLE_REQUIRE(sample >= 0,
+                   location << ": what stands in brackets is no sample. Give a number from 0 on.");
+  return {location.substr(0, bracket), sample};
+}
+
+std::int64_t leading_count(hdf5::Shape const& shape) {
+  return std::accumulate(shape.begin(), shape.end() - 3, std::int64_t{1}, std::multiplies<>());
+}
 
 bool is_field_location(std::string const& location) {
   return std::any_of(kFormats.begin(), kFormats.end(),

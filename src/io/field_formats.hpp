@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "io/hdf5_types.hpp"
@@ -28,12 +29,19 @@ struct FieldFormat {
   bool has_own_axes = false;  ///< the format says which axis is which
 };
 
+/// "FILE[3]" as FILE and 3. @throws Error for brackets that hold something else.
+std::pair<std::string, std::optional<std::int64_t>> split_entry(std::string const& location);
+/// How many fields of three axes an array holds. @param shape  three axes or more
+std::int64_t leading_count(hdf5::Shape const& shape);
+
 bool is_vtkhdf_location(std::string const& location);
 StoredField read_vtkhdf_field(std::string const& location);
 bool is_hdf5_location(std::string const& location);
 StoredField read_hdf5_field(std::string const& location);
 bool is_numpy_location(std::string const& location);
 StoredField read_numpy_field(std::string const& location);
+/// How many fields FILE.npy holds, 1 for FILE.npy[k].
+std::int64_t count_numpy_fields(std::string const& location);
 bool is_numpy_archive_location(std::string const& location);
 StoredField read_numpy_archive_field(std::string const& location);
 bool is_tiff_location(std::string const& location);

@@ -1,61 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FILE.h5:/path and FILE.h5:/path[sample]
+// FILE.h5:/path, FILE.h5:/path[sample] and FILE.h5
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
-
-#include <string_view>
 
 #include "io/field_formats.hpp"
 #include "io/hdf5_location.hpp"
 #include "io/plain_numbers.hpp"
 
 namespace voxcycle {
-namespace {
-
-struct EntryLocation {
-  hdf5::Location array;
-  std::int64_t sample = -1;  ///< -1: none named
-};
-
-EntryLocation parse(std::string const& text) {
-  EntryLocation parsed{*hdf5::parse_location(text)};
-  std::string& dataset = parsed.array.dataset;
-  auto const bracket = dataset.rfind('[');
-  if (bracket == std::string::npos || !dataset.ends_with(']')) return parsed;
-  auto const inside = std::string_view(dataset).substr(bracket + 1, dataset.size() - bracket - 2);
-  auto const sample = parse_number<std::int64_t>(inside);
-  VOXCYCLE_REQUIRE(sample >= 0,
-                   text << ": what stands in brackets is no sample. Give a number from 0 on.");
-  parsed.sample = *sample;
-  dataset.resize(bracket);
-  return parsed;
-}
-
-}  // namespace
 
 bool is_hdf5_location(std::string const& location) {
   return hdf5::parse_location(location).has_value();
 }
 
 StoredField read_hdf5_field(std::string const& location) {
-  auto const [where, sample] = parse(location);
-  auto const& [path, dataset] = where;
+  auto const [array_location, sample] = split_entry(location);
+  auto const where = *hdf5::parse_location(array_location);
+  auto const& path = where.path;
   auto const file = hdf5::File::open(path);
-  hdf5::require_dataset(file, dataset);
+  auto const dataset = hdf5::dataset_of(file, where);
   auto const array = file.open_numbers(dataset);
   StoredField field;
   field.shape = array.shape();
-  bool const fits = field.shape.size() == (sample < 0 ? 3U : 4U);
+  bool const fits = field.shape.size() == (sample ? 4U : 3U);
   VOXCYCLE_REQUIRE(fits, path << ":/" << dataset << ": has the shape "
                               << hdf5::to_string(field.shape)
                               << ". Store [nx, ny, nz], or [samples, nx, ny, nz] and name one, "
                                  "e.g. :/"
                               << dataset << "[0].");
-  if (sample >= 0) field.shape.erase(field.shape.begin());
+  if (sample) field.shape.erase(field.shape.begin());
   require_possible(field.shape, path + ":/" + dataset);
   field.values.resize(hdf5::element_count(field.shape));
-  if (sample >= 0) {
-    array.read_row(sample, field.values);
+  if (sample) {
+    array.read_row(*sample, field.values);
   } else {
     array.read(field.values);
   }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // NumPy's .npy, versions 1 to 3: magic, version, length of the header, header (a Python dictionary
-// as text), numbers. Source: numpy.lib.format. FILE.npz is a zip archive of such files.
+// as text), numbers. Source: numpy.lib.format. FILE.npz is a zip archive of such files, and
+// FILE.npy[3] the fourth field of an array [samples, nx, ny, nz].
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <regex>
 #include <sstream>
 
@@ -65,26 +67,69 @@ PlainNumber const& find_number(std::string const& type, std::string const& path)
   throw Error(path + ": holds numbers of type '" + type + "'. Store one of " + join(names) + '.');
 }
 
-StoredField read_numbers(NumberStream file, std::string const& location) {
+/// What a header says.
+struct Description {
+  hdf5::Shape shape;  ///< as numpy tells it
+  bool fortran = false;
+  std::string type;
+};
+
+Description read_description(NumberStream file, std::string const& location) {
   auto const header = read_header(file, location);
-  auto const type = entry(header, R"('descr'\s*:\s*'([^']*)')", location, "type of number");
-  auto const fortran = entry(header, R"('fortran_order'\s*:\s*(True|False))", location, "order");
+  Description found;
+  found.type = entry(header, R"('descr'\s*:\s*'([^']*)')", location, "type of number");
+  found.fortran =
+      entry(header, R"('fortran_order'\s*:\s*(True|False))", location, "order") == "True";
   auto const shape = entry(header, R"('shape'\s*:\s*\(([0-9, ]*)\))", location, "shape");
-  StoredField field;
   for (auto const& part : split_list(shape)) {
     if (part.empty()) continue;  // after the comma of "(3,)"
     auto const extent = parse_number<std::int64_t>(part);
     VOXCYCLE_REQUIRE(extent,
                      location << ": the shape (" << shape << ") is damaged. Write it again.");
-    field.shape.push_back(*extent);
+    found.shape.push_back(*extent);
   }
-  while (field.shape.size() > 3 && field.shape.front() == 1) field.shape.erase(field.shape.begin());
-  VOXCYCLE_REQUIRE(field.shape.size() == 3,
+  VOXCYCLE_REQUIRE(found.shape.size() >= 3,
                    location << ": has the shape (" << shape << "). A field has three axes.");
-  field.reversed = fortran == "True";
+  return found;
+}
+
+/// How many fields the axes before the last three hold.
+std::int64_t fields_of(Description const& array, std::string const& location) {
+  auto const count = leading_count(array.shape);
+  VOXCYCLE_REQUIRE(count == 1 || !array.fortran,
+                   location << ": several fields in Fortran order cannot be read one by one. Store "
+                               "them in C order (numpy.ascontiguousarray).");
+  return count;
+}
+
+StoredField read_numbers(NumberStream file, std::string const& location,
+                         std::optional<std::int64_t> sample = {}) {
+  auto array = read_description(file, location);
+  auto const count = fields_of(array, location);
+  VOXCYCLE_REQUIRE(sample || count == 1,
+                   location << ": has the shape " << hdf5::to_string(array.shape)
+                            << ". A field has three axes; name one of several as FILE.npy[0].");
+  VOXCYCLE_REQUIRE(sample.value_or(0) < count,
+                   location << ": there is no such field, the array holds " << count << '.');
+  StoredField field;
+  field.shape.assign(array.shape.end() - 3, array.shape.end());
+  field.reversed = array.fortran;
   if (field.reversed) std::reverse(field.shape.begin(), field.shape.end());
-  auto const order = type.starts_with('>') ? ByteOrder::big : ByteOrder::little;
-  field.values = read_rest(file, location, field.shape, find_number(type, location), order);
+  auto const order = array.type.starts_with('>') ? ByteOrder::big : ByteOrder::little;
+  auto const& number = find_number(array.type, location);
+  require_possible(field.shape, location);
+  auto const bytes = hdf5::element_count(field.shape) * number.bytes;
+  auto const begin = static_cast<std::uint64_t>(file.in.tellg());
+  VOXCYCLE_REQUIRE(count == 1 || file.bytes - begin == static_cast<std::uint64_t>(count) * bytes,
+                   location << ": holds " << file.bytes - begin << " bytes of numbers, but "
+                            << count << " fields are " << static_cast<std::uint64_t>(count) * bytes
+                            << ". Write the file again.");
+  if (count > 1) {
+    auto const from = begin + static_cast<std::uint64_t>(*sample) * bytes;
+    file.in.seekg(static_cast<std::streamoff>(from));
+    file.bytes = from + bytes;
+  }
+  field.values = read_rest(file, location, field.shape, number, order);
   return field;
 }
 
@@ -119,12 +164,22 @@ ZipMember const& choose_member(std::vector<ZipMember> const& members, std::strin
 }  // namespace
 
 bool is_numpy_location(std::string const& location) {
-  return location.ends_with(kExtension);
+  return location.ends_with(kExtension) ||
+         (location.ends_with(']') &&
+          location.find(std::string(kExtension) + '[') != std::string::npos);
 }
 
 StoredField read_numpy_field(std::string const& location) {
-  PlainFile file(location);
-  return read_numbers({file.in, file.bytes}, location);
+  auto const [path, sample] = split_entry(location);
+  PlainFile file(path);
+  return read_numbers({file.in, file.bytes}, location, sample);
+}
+
+std::int64_t count_numpy_fields(std::string const& location) {
+  auto const [path, sample] = split_entry(location);
+  if (sample) return 1;
+  PlainFile file(path);
+  return fields_of(read_description({file.in, file.bytes}, location), location);
 }
 
 bool is_numpy_archive_location(std::string const& location) {

@@ -41,7 +41,8 @@ PlainNumber const& find_number(std::string const& location, std::string const& n
 
 bool is_raw_location(std::string const& location) {
   auto const parts = split(location);
-  return !parts.type.empty() && !parts.shape.empty() &&
+  bool const is_type = !parts.type.empty() && parts.type.find('/') == std::string::npos;
+  return is_type && !parts.shape.empty() &&
          parts.shape.find_first_not_of("0123456789-, ") == std::string::npos;
 }
 

@@ -110,7 +110,18 @@ std::vector<PhaseShare> give_values(std::string const& location, VoxelField& fie
   return shares;
 }
 
-std::string doubt_of(std::vector<PhaseShare> const& shares, std::int64_t voxels) {
+/// Each number as a phase that is its own value; nothing where there are many numbers.
+std::vector<PhaseShare> few_numbers(std::span<double const> values) {
+  std::vector<PhaseShare> shares;
+  if (auto const counts = count_numbers(values, kFewNumbers)) {
+    for (auto const& [value, count] : *counts) shares.push_back({value, value, count});
+  }
+  return shares;
+}
+
+/// @param option  how phases are given, up to their text
+std::string doubt_of(std::vector<PhaseShare> const& shares, std::int64_t voxels,
+                     std::string const& option) {
   bool const whole = std::all_of(shares.begin(), shares.end(), [](PhaseShare const& share) {
     return share.label == std::floor(share.label);
   });
@@ -123,8 +134,8 @@ std::string doubt_of(std::vector<PhaseShare> const& shares, std::int64_t voxels)
     proposed.push_back(shortest_text(share.label) + ":VALUE");
   }
   return "the whole numbers " + join(names) +
-         " look like labels, not like what the phases conduct. Give their values, --phases " +
-         join(proposed, ",") + ", or say --phases self if they are the values.";
+         " look like labels, not like what the phases conduct. Give their values, " + option +
+         join(proposed, ",") + ", or say " + option + "self if they are the values.";
 }
 
 }  // namespace
@@ -197,11 +208,13 @@ Image read_image(std::string const& location, ImageOptions const& options) {
     return image;
   }
   require_not_negative(location, field.grid, field.values);
-  if (auto const counts = count_numbers(field.values, kFewNumbers)) {
-    for (auto const& [value, count] : *counts) image.phases.push_back({value, value, count});
-  }
-  if (!options.phases) image.doubt = doubt_of(image.phases, field.grid.voxel_count());
+  image.phases = few_numbers(field.values);
+  if (!options.phases) image.doubt = doubt_of(image.phases, field.grid.voxel_count(), "--phases ");
   return image;
+}
+
+std::string label_doubt(std::span<double const> values, std::string const& option) {
+  return doubt_of(few_numbers(values), std::ssize(values), option);
 }
 
 void require_two_values(std::string const& location, Image const& image) {

@@ -45,24 +45,6 @@ bool before(std::string const& a, std::string const& b) {
   return a.size() - i < b.size() - j;
 }
 
-std::vector<std::string> files_in(std::string const& folder) {
-  std::vector<std::string> found;
-  for (auto const& entry : std::filesystem::directory_iterator(folder)) {
-    if (is_tiff_name(entry.path().string())) found.push_back(entry.path().string());
-  }
-  return found;
-}
-
-std::vector<std::string> files_like(std::string const& pattern) {
-  glob_t matched{};
-  std::vector<std::string> found;
-  if (::glob(pattern.c_str(), 0, nullptr, &matched) == 0) {
-    found.assign(matched.gl_pathv, matched.gl_pathv + matched.gl_pathc);
-  }
-  ::globfree(&matched);
-  return found;
-}
-
 /// The parts of a list, all of them TIFF files; else nothing.
 std::vector<std::string> listed(std::string const& location) {
   auto const parts = split_list(location);
@@ -84,6 +66,26 @@ bool is_folder(std::string const& path) {
   return std::filesystem::is_directory(path, none);
 }
 
+std::vector<std::string> files_in(std::string const& folder, bool (*takes)(std::string const&)) {
+  std::vector<std::string> found;
+  for (auto const& entry : std::filesystem::directory_iterator(folder)) {
+    if (takes(entry.path().string())) found.push_back(entry.path().string());
+  }
+  std::sort(found.begin(), found.end(), before);
+  return found;
+}
+
+std::vector<std::string> files_like(std::string const& pattern) {
+  glob_t matched{};
+  std::vector<std::string> found;
+  if (::glob(pattern.c_str(), 0, nullptr, &matched) == 0) {
+    found.assign(matched.gl_pathv, matched.gl_pathv + matched.gl_pathc);
+  }
+  ::globfree(&matched);
+  std::sort(found.begin(), found.end(), before);
+  return found;
+}
+
 std::vector<std::string> slice_files(std::string const& location) {
   std::error_code none;
   bool const folder = is_folder(location);
@@ -91,12 +93,11 @@ std::vector<std::string> slice_files(std::string const& location) {
   if (auto list = listed(location); !list.empty()) return list;
   bool const pattern = location.find_first_of("*?[") != std::string::npos;
   if (!folder && !pattern) return {location};
-  auto found = folder ? files_in(location) : files_like(location);
+  auto found = folder ? files_in(location, is_tiff_name) : files_like(location);
   VOXCYCLE_REQUIRE(!found.empty(), location << (folder ? ": is a folder without TIFF files (*.tif)"
                                                        : ": fits no file")
                                             << ". Name a file, a folder of slices, or a pattern "
                                                "in quotes, e.g. 'slices/*.tif'.");
-  std::sort(found.begin(), found.end(), before);
   return found;
 }
 

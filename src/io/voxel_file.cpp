@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "voxcycle/io/voxel_file.hpp"
+#include "io/voxel_file.hpp"
 
 #include "voxcycle/core/error.hpp"
 
@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "io/field_formats.hpp"
 #include "io/hdf5_location.hpp"
 
 namespace voxcycle {
@@ -20,31 +21,35 @@ hdf5::Location parse(std::string const& text) {
   return std::move(*location);
 }
 
-hdf5::NumberArray open_array(hdf5::File const& file, std::string const& name) {
-  hdf5::require_dataset(file, name);
-  return file.open_numbers(name);
-}
-
 }  // namespace
 
 struct VoxelFile::Impl {
   explicit Impl(hdf5::Location const& location)
-      : file(hdf5::File::open(location.path)), array(open_array(file, location.dataset)) {
-    auto const label = location.path + ":/" + location.dataset;
-    hdf5::Shape shape = array.shape();
-    VOXCYCLE_REQUIRE((shape.size() == 3 || shape.size() == 4) &&
-                         *std::min_element(shape.begin(), shape.end()) > 0,
-                     label << ": has the shape " << hdf5::to_string(shape)
-                           << ". Store [samples, nx, ny, nz], or [nx, ny, nz] for one sample.");
-    single = shape.size() == 3;
-    if (single) shape.insert(shape.begin(), 1);
-    samples = shape[0];
-    std::copy(shape.begin() + 1, shape.end(), grid.voxels.begin());
+      : file(hdf5::File::open(location.path)),
+        dataset(hdf5::dataset_of(file, location)),
+        array(file.open_numbers(dataset)) {
+    auto const label = location.path + ":/" + dataset;
+    hdf5::Shape const shape = array.shape();
+    auto const axes = static_cast<std::ptrdiff_t>(shape.size());
+    bool fits = axes >= 3 && *std::min_element(shape.begin(), shape.end()) > 0;
+    if (fits) {
+      auto const is_long = [](std::int64_t extent) { return extent > 1; };
+      fits = std::count_if(shape.begin(), shape.end() - 3, is_long) <= 1;
+      sample_axis = std::find_if(shape.begin(), shape.end() - 3, is_long) - shape.begin();
+      samples = leading_count(shape);
+      std::copy(shape.end() - 3, shape.end(), grid.voxels.begin());
+    }
+    VOXCYCLE_REQUIRE(fits, label << ": has the shape " << hdf5::to_string(shape)
+                                 << ". Store [samples, nx, ny, nz], or [nx, ny, nz] for one "
+                                    "sample; other axes must have the length 1.");
+    axis_count = shape.size();
   }
 
   hdf5::File file;
+  std::string dataset;
   hdf5::NumberArray array;
-  bool single = false;  ///< no axis of samples
+  std::size_t axis_count = 0;
+  std::ptrdiff_t sample_axis = 0;  ///< the first of the box's where there is one sample
   Grid3 grid;
   std::int64_t samples = 0;
 };
@@ -71,11 +76,14 @@ std::vector<float> VoxelFile::read(std::int64_t index, std::int64_t first,
                                                         << ": there is no sample " << index
                                                         << ", it holds " << samples() << '.');
   std::vector<float> values(static_cast<std::size_t>(count * ny * nz));
-  if (impl_->single) {
-    impl_->array.read_box({first, 0, 0}, {count, ny, nz}, values);
-  } else {
-    impl_->array.read_box({index, first, 0, 0}, {1, count, ny, nz}, values);
-  }
+  hdf5::Shape start(impl_->axis_count, 0), extents(impl_->axis_count, 1);
+  auto const box = impl_->axis_count - 3;
+  if (samples() > 1) start[static_cast<std::size_t>(impl_->sample_axis)] = index;
+  start[box] = first;
+  extents[box] = count;
+  extents[box + 1] = ny;
+  extents[box + 2] = nz;
+  impl_->array.read_box(start, extents, values);
   return values;
 }
 

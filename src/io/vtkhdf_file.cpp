@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Format: https://docs.vtk.org/en/latest/design_documents/VTKFileFormats.html, "VTKHDF".
-#include "voxcycle/io/vtkhdf_file.hpp"
-
-#include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
 
@@ -12,6 +9,7 @@
 #include "io/field_formats.hpp"
 #include "io/hdf5.hpp"
 #include "io/plain_numbers.hpp"
+#include "io/solution_formats.hpp"
 
 namespace voxcycle {
 namespace {
@@ -20,24 +18,6 @@ constexpr char const* kRoot = "VTKHDF";
 std::string const kCellData = "VTKHDF/CellData/";
 constexpr char const* kExtension = ".vtkhdf";
 constexpr std::array<double, 9> kIdentity{1, 0, 0, 0, 1, 0, 0, 0, 1};
-
-/// Writes field[x, y, z] as dataset[z, y, x], a plane at a time.
-void write_reversed(hdf5::Dataset dataset, std::span<double const> field,
-                    std::array<std::int64_t, 3> const& n) {
-  auto const [nx, ny, nz] = n;
-  VOXCYCLE_REQUIRE(std::ssize(field) == nx * ny * nz,
-                   "a field of " << field.size() << " values is no " << nx << "x" << ny << "x" << nz
-                                 << ". Pass the whole field.");
-  std::vector<double> plane(static_cast<std::size_t>(nx * ny));
-  for (std::int64_t z = 0; z < nz; ++z) {
-    double* out = plane.data();
-    for (std::int64_t y = 0; y < ny; ++y) {
-      double const* in = field.data() + y * nz + z;
-      for (std::int64_t x = 0; x < nx; ++x) *out++ = in[x * ny * nz];
-    }
-    dataset.write_row<double>(z, plane);
-  }
-}
 
 template <class T, std::size_t N>
 void write_array(hdf5::Group& group, char const* name, std::array<T, N> const& values) {
@@ -55,23 +35,18 @@ void write_contents(hdf5::File& file, SolutionFile const& solution) {
   write_array<double, 3>(root, "Spacing", {grid.spacing(0), grid.spacing(1), grid.spacing(2)});
   write_array(root, "Direction", kIdentity);
 
-  auto figures = solution.figures;
-  figures.insert(figures.begin(), {{"converged", solution.converged ? 1.0 : 0.0},
-                                   {"relative_residual", solution.relative_residual}});
-  for (auto const& [name, value] : figures) {
+  for (auto const& [name, value] : figures_of(solution)) {
     root.write_attribute(name, std::span<double const>(&value, 1));
   }
-  auto const write = [&](char const* name, std::span<double const> field,
-                         std::array<std::int64_t, 3> const& extents) {
-    write_reversed(file.create_dataset(std::string(kRoot) + name, hdf5::Number::float64,
-                                       {extents[2], extents[1], extents[0]}),
-                   field, extents);
-  };
-  std::array const nodes{grid.nodes(0), grid.nodes(1), grid.nodes(2)};
-  bool const in_voxels = std::ssize(solution.u) == grid.voxel_count();
-  write(in_voxels ? "/CellData/u" : "/PointData/u", solution.u, in_voxels ? n : nodes);
-  if (!solution.spread.empty()) write("/PointData/spread", solution.spread, nodes);
-  if (!solution.nu.empty()) write("/CellData/nu", solution.nu, n);
+  for (auto const& array : arrays_of(solution)) {
+    auto const extents = extents_of(array, grid);
+    hdf5::Shape shape{extents[2], extents[1], extents[0]};
+    if (array.components > 1) shape.push_back(array.components);
+    auto const data = array.on_nodes ? "/PointData/" : "/CellData/";
+    auto dataset = file.create_dataset(kRoot + (data + array.name), hdf5::Number::float64, shape);
+    for_planes(array.values, extents, array.components,
+               [&](std::int64_t z, auto plane) { dataset.write_row<double>(z, plane); });
+  }
 }
 
 /// The cell array that a location names, "" if none.
@@ -108,13 +83,11 @@ std::string choose_array(hdf5::File const& file, std::string const& wanted) {
 
 }  // namespace
 
-void write_solution(std::string const& path, SolutionFile const& solution) {
-  require_valid(solution.grid);
-  write_atomically(path, [&](std::string const& temporary) {
-    auto file = hdf5::File::create(temporary, path);
-    write_contents(file, solution);
-    file.close();
-  });
+void write_vtkhdf(std::string const& temporary, std::string const& path,
+                  SolutionFile const& solution) {
+  auto file = hdf5::File::create(temporary, path);
+  write_contents(file, solution);
+  file.close();
 }
 
 bool is_vtkhdf_location(std::string const& location) {

@@ -30,7 +30,8 @@ bool ImageFigures::converged() const {
 }
 
 ImageFigures image_conductivity(Grid3 const& grid, at::Tensor const& nu,
-                                std::vector<int> const& axes, ConductivityOptions const& options) {
+                                std::vector<int> const& axes, ConductivityOptions const& options,
+                                Solver const* network) {
   auto const voxels = static_cast<double>(grid.voxel_count());
   auto const conducting = static_cast<double>(nu.count_nonzero().item<std::int64_t>());
   double const mean = nu.mean().item<double>(), largest = nu.max().item<double>();
@@ -44,6 +45,9 @@ ImageFigures image_conductivity(Grid3 const& grid, at::Tensor const& nu,
     one.tortuosity = std::sqrt(one.tortuosity_factor);
     auto const dropped = static_cast<double>(one.conductivity.dropped_voxels);
     one.percolating_fraction = (conducting - dropped) / conducting;
+    if (network != nullptr && one.conductivity.percolates) {
+      one.network = network_conductivity(*network, grid, nu, axis);
+    }
     figures.axes.push_back(one);
   }
   return figures;

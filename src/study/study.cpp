@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/study/study.hpp"
 
-#include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/core/usage_error.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +24,7 @@ struct MetricKind {
 };
 constexpr MetricKind kMetrics[] = {{"rel_l2", &StudyPoint::rel_l2},
                                    {"energy_gap", &StudyPoint::energy_gap},
-                                   {"energy_norm", &StudyPoint::energy_norm}};
+                                   {"energy_norm_error", &StudyPoint::energy_norm}};
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
@@ -177,7 +177,9 @@ StudyMetric parse_study_metric(std::string const& name) {
   for (std::size_t k = 0; k < std::size(kMetrics); ++k) {
     if (kMetrics[k].name == name) return static_cast<StudyMetric>(k);
   }
-  throw Error("'" + name + "' is no error. Choose one of rel_l2, energy_gap, energy_norm.");
+  if (name == "energy_norm") return StudyMetric::energy_norm;  // what it was called
+  throw UsageError("'" + name +
+                   "' is no error. Choose one of rel_l2, energy_gap, energy_norm_error.");
 }
 
 std::string to_string(StudyMetric metric) {

@@ -4,6 +4,8 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/io/checkpoint_file.hpp"
 
+#include <array>
+#include <fstream>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -86,6 +88,22 @@ void write_checkpoint(std::string const& path, CheckpointHeader const& header,
   archive.save(path);
 }
 
+namespace {
+
+/// TorchScript is a zip archive, and an easy mistake. @return path
+std::string const& no_export(std::string const& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, 4> start{};
+  file.read(start.data(), start.size());
+  VOXCYCLE_REQUIRE(!file || std::string_view(start.data(), start.size()) != "PK\3\4",
+                   path << ": is a model for Python, as voxcycle export writes it. Give the "
+                           "checkpoint that it was made of, e.g. runs/NAME/checkpoint.h5, or its "
+                           "run directory.");
+  return path;
+}
+
+}  // namespace
+
 struct CheckpointReader::Impl {
   std::string path;
   ArchiveReader archive;
@@ -113,7 +131,7 @@ struct CheckpointReader::Impl {
 };
 
 CheckpointReader::CheckpointReader(std::string const& path)
-    : impl_(std::make_unique<Impl>(Impl{path, ArchiveReader(path), {}})) {
+    : impl_(std::make_unique<Impl>(Impl{path, ArchiveReader(no_export(path)), {}})) {
   auto& header = impl_->header;
   std::string const name(impl_->archive.has(std::string(kFingerprint)) ? kFingerprint
                                                                        : kFingerprintOfVersion1);

@@ -39,6 +39,7 @@ constexpr std::array kOldKeys{
 /// Keys younger than checkpoints that lack them, and what they were before there was a choice.
 constexpr std::array kYoungKeys{
     std::pair<std::string_view, std::string_view>{"data.floor", "0"},
+    std::pair<std::string_view, std::string_view>{"data.phases", ""},
     std::pair<std::string_view, std::string_view>{"network.residual_input", "no"},
     std::pair<std::string_view, std::string_view>{"train.freeze", ""},
     std::pair<std::string_view, std::string_view>{"train.loss_scale", "65536"}};

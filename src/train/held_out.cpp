@@ -37,6 +37,7 @@ HeldOutErrors evaluate_held_out(ProcessGrid const& all, Network& network,
     if (options.after_share)
       options.after_share(++done / static_cast<double>(micro_batches.size()));
     if (!process_grid.leads()) continue;
+    if (options.with_first && micro_batch.begin == 0) options.with_first(u[0][0], set.u_ref[0][0]);
     FieldErrors const of_micro_batch =
         field_errors(u, set.u_ref.to(u.device()), set.nu.to(u.device()), set.grid);
     errors[0].narrow(0, micro_batch.begin, micro_batch.size()).copy_(of_micro_batch.rel_l2);

@@ -13,6 +13,11 @@ std::string checkpoint_path(std::string const& directory) {
   return directory + "/checkpoint.h5";
 }
 
+std::string checkpoint_at(std::string const& path) {
+  std::filesystem::path const place(path);
+  return std::filesystem::is_directory(place) ? (place / "checkpoint.h5").string() : path;
+}
+
 std::string best_path(std::string const& directory) {
   return directory + "/best.h5";
 }

@@ -7,6 +7,7 @@
 #include "voxcycle/io/event_file.hpp"
 
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <sstream>
 
@@ -31,12 +32,19 @@ double number(std::string const& text) {
   return text.empty() ? std::numeric_limits<double>::quiet_NaN() : std::stod(text);
 }
 
+/// Text as Markdown that is shown as it is.
+std::string as_code(std::string const& text) {
+  std::string code = "    ";
+  for (char const c : text) code += c == '\n' ? "\n    " : std::string(1, c);
+  return code;
+}
+
 }  // namespace
 
 std::string metrics_to_csv(std::vector<MetricRow> const& rows) {
   std::string text = std::string(kHeader) + "\n";
   for (auto const& row : rows) {
-    text += std::to_string(row.stage) + "," + row.grid + "," + std::to_string(row.step) + "," +
+    text += std::to_string(row.stage + 1) + "," + row.grid + "," + std::to_string(row.step) + "," +
             cell(row.seconds) + "," + std::to_string(row.work) + "," + cell(row.loss) + "," +
             cell(row.rel_l2_mean) + "," + exact_cell(row.energy_gap_mean) + "," +
             cell(row.energy_norm_error_mean) + "," + cell(row.search.gradient_norm) + "," +
@@ -54,13 +62,17 @@ std::vector<MetricRow> metrics_from_csv(std::string const& text) {
   VOXCYCLE_REQUIRE(line == kHeader,
                    "metrics: the header is '" << line << "', not '" << kHeader << "'.");
   std::vector<MetricRow> rows;
+  int first = 0;
   while (std::getline(lines, line)) {
     // A trailing empty cell counts too.
     auto const cells = split_list(line + ",end");
     VOXCYCLE_REQUIRE(cells.size() == kCells + 1,
                      "metrics: the line '" << line << "' has not " << kCells << " cells.");
     try {
-      rows.push_back({std::stoi(cells[0]),
+      // Files of older runs count from 0: each begins with the first stage.
+      int const stage = std::stoi(cells[0]);
+      if (rows.empty()) first = stage;
+      rows.push_back({stage - first,
                       cells[1],
                       std::stoll(cells[2]),
                       number(cells[3]),
@@ -81,8 +93,12 @@ struct RunRecord::Events {
   EventFile file;
 };
 
-RunRecord::RunRecord(std::string const& directory, std::vector<MetricRow> rows, std::string summary)
-    : directory_(directory), rows_(std::move(rows)), summary_(std::move(summary)) {
+RunRecord::RunRecord(std::string const& directory, std::vector<MetricRow> rows, std::string summary,
+                     std::vector<std::pair<std::string, std::string>> settings)
+    : directory_(directory),
+      rows_(std::move(rows)),
+      summary_(std::move(summary)),
+      settings_(std::move(settings)) {
   save();
 }
 
@@ -95,6 +111,11 @@ void RunRecord::add(MetricRow const& row, std::int64_t global_step) {
     std::int64_t const first = global_step + (std::isnan(row.loss) ? 1 : 0);
     events_ = std::make_unique<Events>(Events{EventFile(directory_, first)});
     if (!summary_.empty()) events_->file.add_text("run/summary", first, summary_);
+    auto const config = directory_ + "/config.cfg";
+    if (std::filesystem::exists(config)) {
+      events_->file.add_text("run/config", first, as_code(read_file(config)));
+    }
+    if (!settings_.empty()) events_->file.add_settings(settings_);
   }
   auto const scalar = [&](std::string const& tag, double value) {
     if (!std::isnan(value)) events_->file.add_scalar(tag, global_step, value);
@@ -114,8 +135,21 @@ void RunRecord::add_waiting(std::vector<double> const& shares, std::int64_t glob
     events_->file.add_scalar(format("waited/process_%zu", rank), global_step, shares[rank]);
 }
 
-void RunRecord::add_loss_scale(double scale, std::int64_t global_step) {
-  events_->file.add_scalar("train/loss_scale", global_step, scale);
+void RunRecord::add_figures(StepFigures const& figures, std::int64_t global_step) {
+  for (auto const& [tag, value] :
+       {std::pair{"train/rate", figures.rate},
+        std::pair{"train/samples_per_second", figures.samples_per_second},
+        std::pair{"train/gradient_norm", figures.gradient_norm},
+        std::pair{"train/update_ratio", figures.update_ratio},
+        std::pair{"train/memory_gib", figures.memory},
+        std::pair{"train/loss_scale", figures.loss_scale}}) {
+    if (!std::isnan(value)) events_->file.add_scalar(tag, global_step, value);
+  }
+}
+
+void RunRecord::add_picture(std::string const& tag, std::string const& png,
+                            std::int64_t global_step) {
+  events_->file.add_image(tag, global_step, png);
 }
 
 std::string RunRecord::save() const {

@@ -3,6 +3,7 @@
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
+#include "voxcycle/core/memory.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/train/agreement.hpp"
 #include "voxcycle/train/parameter_groups.hpp"
@@ -14,6 +15,7 @@
 
 #include "train/start.hpp"
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 namespace voxcycle {
 namespace {
@@ -25,6 +27,18 @@ std::int64_t finest_level(std::vector<Stage> const& stages) {
   std::int64_t finest = 0;
   for (auto const& stage : stages) finest = std::max(finest, stage.level);
   return finest;
+}
+
+/// Steps between those whose gradient and change of weights are looked at: both cost as much as an
+/// update.
+constexpr std::int64_t kStepsBetweenLooks = 10;
+
+/// Euclidean, of all values together; NaN of nothing.
+double norm_of(std::vector<at::Tensor> const& tensors) {
+  if (tensors.empty()) return kNan;
+  std::vector<at::Tensor> norms;
+  for (auto const& tensor : tensors) norms.push_back(tensor.norm().to(at::kDouble));
+  return at::stack(norms).norm().item<double>();
 }
 
 }  // namespace
@@ -76,7 +90,8 @@ void RunState::open() {
         stages_.at(static_cast<std::size_t>(row.stage)).level == finest_level(stages_);
     if (finest && row.step > 0) best_gap_ = std::min(best_gap_, row.energy_gap_mean);
   }
-  if (comm_.rank() == 0) record_.emplace(o_.directory, std::move(rows), o_.summary);
+  if (comm_.rank() == 0)
+    record_.emplace(o_.directory, std::move(rows), o_.summary, o_.fingerprint.entries());
 }
 
 std::string RunState::place() const {
@@ -141,14 +156,38 @@ MetricRow RunState::row() const {
           {}};
 }
 
-void RunState::add_loss(StepResult const& result) {
+void RunState::before_step() {
+  if (!record_ || position_.global_step % kStepsBetweenLooks != 0) return;
+  at::NoGradGuard const no_grad;
+  for (auto const& weight : network_->parameters()) weights_before_.push_back(weight.clone());
+}
+
+StepFigures RunState::figures_of(StepResult const& result, double seconds) {
+  StepFigures figures{.rate = result.rate, .loss_scale = result.loss_scale};
+  if (weights_before_.empty()) return figures;
+  figures.samples_per_second = static_cast<double>(result.samples) / seconds;
+  figures.memory = static_cast<double>(resident_bytes()) / kGib;
+  at::NoGradGuard const no_grad;
+  std::vector<at::Tensor> gradients, changes;
+  auto const weights = network_->parameters();
+  for (std::size_t k = 0; k < weights.size(); ++k) {
+    if (weights[k].grad().defined()) gradients.push_back(weights[k].grad());
+    changes.push_back(weights[k] - weights_before_[k]);
+  }
+  // A search for a minimum tells its own.
+  if (std::isnan(result.search.gradient_norm)) figures.gradient_norm = norm_of(gradients);
+  figures.update_ratio = norm_of(changes) / norm_of(weights_before_);
+  weights_before_.clear();
+  return figures;
+}
+
+void RunState::add_loss(StepResult const& result, double seconds) {
   if (!record_) return;
   MetricRow entry = row();
   entry.loss = result.loss;
   entry.search = result.search;
   record_->add(entry, position_.global_step);
-  if (!std::isnan(result.loss_scale))
-    record_->add_loss_scale(result.loss_scale, position_.global_step);
+  record_->add_figures(figures_of(result, seconds), position_.global_step);
 }
 
 /// Of files beside the checkpoint, which alone keeps the rows it was saved with.
@@ -178,6 +217,13 @@ void RunState::add_errors(HeldOutErrors const& errors) {
   record_->add(entry, position_.global_step);
   if (best) {
     write_averages(best_path(o_.directory), position_with_metrics(), averaged_.network());
+  }
+}
+
+void RunState::add_pictures(std::vector<std::pair<std::string, std::string>> const& pictures) {
+  if (!record_) return;
+  for (auto const& [name, png] : pictures) {
+    record_->add_picture("held_out/" + name + "/" + row().grid, png, position_.global_step);
   }
 }
 

@@ -44,9 +44,14 @@ class RunState {
   void end_stage(NamedTensors warm_start);
   NamedTensors const& warm_start() const { return warm_start_; }
 
-  void add_loss(StepResult const& result);
+  /// Keeps what a step's figures need of the weights before it, now and then.
+  void before_step();
+  /// @param seconds  that a step takes
+  void add_loss(StepResult const& result, double seconds);
   /// Adds held-out figures and keeps the weights if they are the best so far at the finest grid.
   void add_errors(HeldOutErrors const& errors);
+  /// Of the grid of the stage, by their names. @param pictures  PNG
+  void add_pictures(std::vector<std::pair<std::string, std::string>> const& pictures);
   void add_waiting(std::vector<double> const& shares);
   /// @param optimizer  state of the method of the stage in progress; empty between stages
   void save(NamedTensors const& optimizer);
@@ -56,6 +61,7 @@ class RunState {
   void begin_levels(Grid3 const& grid, std::int64_t above);
   void tell_of_drift();
   MetricRow row() const;
+  StepFigures figures_of(StepResult const& result, double seconds);
   CheckpointHeader position_with_metrics() const;
   bool best_so_far(double gap);
 
@@ -69,6 +75,7 @@ class RunState {
   std::optional<RunRecord> record_;
   std::vector<double> gaps_;
   NamedTensors warm_start_;
+  std::vector<at::Tensor> weights_before_;  ///< of steps that are looked at closely
   double best_gap_;
   bool drift_told_ = false;
 };

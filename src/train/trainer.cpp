@@ -23,6 +23,7 @@
 #include <utility>
 
 #include "train/run_state.hpp"
+#include "train/slice_pictures.hpp"
 #include "train/stepper.hpp"
 #include "train/votes.hpp"
 #include <ATen/ATen.h>
@@ -231,6 +232,7 @@ void Trainer::leave(StageSetup const& setup, Stepper& stepper) {
 StepResult Trainer::step(StageSetup const& setup, Stepper& stepper, double progress) {
   double const known_share = progress_of(setup.budget, 1, step_clock_.expected());
   double const share = known_share > 0.0 ? known_share : kUnknownShare;
+  state_.before_step();
   Timer const timer;
   StepResult result;
   try {
@@ -258,7 +260,7 @@ void Trainer::record(StageSetup const& setup, StepResult const& result) {
   auto const& stage = setup.stage;
   times_ += result.times;
   data_watch_.add(result.times);
-  state_.add_loss(result);
+  state_.add_loss(result, step_clock_.mean());
   if (o_.after_step) o_.after_step({stage.number, at_.step, result.loss, state_.network()});
   progress_line_.show([&] {
     return progress_text(
@@ -306,6 +308,12 @@ void Trainer::evaluate(StageSetup const& setup, MayStop may_stop) {
   HeldOutErrors errors;
   HeldOutOptions options{.dtype = evaluation_type(grid, o_.dtype),
                          .micro_batch_size = o_.micro_batch_size};
+  std::vector<std::pair<std::string, std::string>> pictures;
+  if (comm_.rank() == 0) {
+    options.with_first = [&](auto const& u, auto const& u_ref) {
+      pictures = slice_pictures(u, u_ref);
+    };
+  }
   if (may_stop == MayStop::yes) options.stop_wanted = [this] { return stop_.requested(); };
   at_.evaluation_due = true;
   clock(evaluation_, [&] {
@@ -316,6 +324,7 @@ void Trainer::evaluate(StageSetup const& setup, MayStop may_stop) {
   gained_ = true;
   at_.evaluation_due = false;
   clock(checkpoint_, [&] { state_.add_errors(errors); });  // may keep the best weights
+  state_.add_pictures(pictures);
   state_.add_waiting(waiting_.recent());
   progress_line_.finish();
   log_info(format("%s after %ld steps: relative L2 %s, energy gap %s, energy-norm error %s",

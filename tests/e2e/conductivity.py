@@ -190,6 +190,48 @@ class Figures(Conductivity):
         self.assertNotIn("look like", self.succeed("solve", "--nu", labels, "--phases", "self").err)
 
 
+class WithAModel(Conductivity):
+    def test_a_network_has_a_bracket_of_its_own(self):
+        self.config({"cycle.steps": "60, 40", "train.precision": "f32"})
+        self.succeed("generate", "--config", "small.cfg")
+        self.succeed("train", "--config", "small.cfg")
+        shard = next((self.scratch / "data/held_out/16x16x16").iterdir())
+        nu = f"{shard.relative_to(self.scratch)}:/nu[1]"
+        model = ("--model", "run")
+        # Turned, y is x: the network solves the same problem.
+        figures = self.figures("conductivity", nu, "--axis", "x", *model, "--csv", "out.csv")
+        turned = self.figures("conductivity", nu, "--axis", "y", "--axes", "yxz", *model)
+        axis, other = (one["images"][0]["axes"][0] for one in (figures, turned))
+        network = axis["network"]
+        self.assertTrue(network["used"])
+        self.assertLessEqual(network["lower"], axis["conductivity_upper"] * (1 + 1e-6))
+        self.assertGreaterEqual(network["upper"], axis["conductivity_upper"] * (1 - 1e-6))
+        self.assertLess(network["upper"] / network["lower"], 1.01)
+        self.assertLessEqual(network["seconds"], network["with_bounds_seconds"])
+        self.assertAlmostEqual(other["conductivity_upper"] / axis["conductivity_upper"], 1, delta=1e-5)
+        with open(self.scratch / "out.csv", newline="") as file:
+            row = next(csv.DictReader(file))
+        self.assertEqual(float(row["network_upper"]), network["upper"])
+        # Holes: a network sees something small there.
+        values = numpy_file([(x + y) % 7 > 0 for x in range(16) for y in range(256)], (16, 16, 16))
+        image = (self.write("h.npy", values), "--phases", "self", *model)
+        for axis in self.figures("conductivity", *image)["images"][0]["axes"]:
+            self.assertLessEqual(axis["network"]["lower"], axis["conductivity_upper"] * (1 + 1e-6))
+            self.assertGreaterEqual(axis["network"]["upper"], axis["conductivity_upper"] * (1 - 1e-6))
+        out = self.succeed("conductivity", *image).out
+        self.assertEqual(out.count("network alone: trilinear value between"), 3)
+
+        self.refuse("conductivity", nu, *model, "--periodic", expect="Leave out --model.")
+        self.refuse("conductivity", nu, "--model", shard, expect="no voxcycle-archive")
+        other = ("--config", "small.cfg", "--problem.boundary", "flux,flux,1,0,flux,flux",
+                 "--data.directory", "other_data", "--run.directory", "other")
+        self.succeed("generate", *other)
+        self.succeed("train", *other, "--cycle.steps", "2, 2")
+        self.refuse("conductivity", nu, "--model", "other", "--json", "no.json", expect=[
+                        "a model trained for '1, 0, flux, flux, flux, flux'", "name another"])
+        self.assertFalse((self.scratch / "no.json").exists())
+
+
 class Refusals(Conductivity):
     def refuse_usage(self, *arguments, expect):
         error = self.refuse("conductivity", *arguments, "--json", "no.json", "--csv", "no.csv",

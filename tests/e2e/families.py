@@ -123,15 +123,16 @@ class File(Families):
 
     def test_refusals(self):
         cases = [
-            ({"data.file": ""}, ["file", "PATH:/dataset"]),
+            ({"data.file": ""}, ["file", "Give data.file"]),
             ({"data.file": "none.h5:/nu"}, ["none.h5", "no such file"]),
-            ({"data.file": self.source}, [self.source, "PATH:/dataset"]),
+            ({"data.file": "source.txt"}, ["source.txt", "no", "FILE.h5:/path"]),
             ({"data.file": self.source + ":/mu"}, ["/mu", "/checksum, /nu, /omega"]),
             ({"data.file": self.source + ":/omega"}, ["/omega", "[24, 4]"]),
             ({"data.train_samples": "21"},
              ["data.train_samples = 21", "data.held_out_samples = 4", "24"]),
             ({"data.held_out_samples": "24"}, ["data.held_out_samples = 24"]),
-            ({"cycle.levels": "32"}, ["16x16x16", "32x32x32"]),
+            ({"cycle.levels": "32"},
+             ["16x16x16", "32x32x32", "Levels that fit: 1, 2, 4, 8, 16."]),
         ]
         for changes, expect in cases:
             self.own_config(changes)

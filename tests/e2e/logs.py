@@ -6,6 +6,7 @@ step."""
 import hashlib
 import os
 import re
+import struct
 
 import harness
 
@@ -134,6 +135,31 @@ class Summary(harness.Case):
         size = {p.name: p.stat().st_size for p in run.iterdir() if p.is_file()}
         there = sum(size.values()) + size["checkpoint.h5"]
         self.assertTrue(0.5 < needed / there < 2, f"{needed} bytes predicted, {there} needed")
+
+    def test_what_tensorboard_shows(self):
+        self.config()
+        self.succeed("generate", "--config", "small.cfg")
+        self.said(ranks=2)
+        (events,) = (self.scratch / "run").glob("events.out.tfevents*")
+        content = events.read_bytes()
+
+        def values(tag):
+            """Of a curve: simple_value stands behind the tag."""
+            found = re.findall(tag.encode() + rb"\x15(.{4})", content, re.DOTALL)
+            return [struct.unpack("<f", number)[0] for number in found]
+
+        rates = values("train/rate")
+        self.assertEqual(len(rates), 12 + 6)
+        self.assertAlmostEqual(max(rates), 0.05, places=2)
+        for tag, least, most in (("samples_per_second", 1, 1e6), ("gradient_norm", 1e-9, 1e3),
+                                 ("update_ratio", 1e-9, 1), ("memory_gib", 0.01, 100)):
+            found = values("train/" + tag)
+            self.assertEqual(len(found), 2, "every tenth step, of 18")
+            for value in found:
+                self.assertTrue(least < value < most, f"{tag} {value}")
+        for name in ("held_out/u/8^3", "held_out/error/16^3", "run/config", "hparams", "cycle.rate"):
+            self.assertIn(name.encode(), content)
+        self.assertEqual(content.count(b"\x89PNG"), 2 * 2 * (1 + 2), "two pictures an evaluation")
 
     def test_warnings(self):
         self.config({"cycle.batch": "2"})

@@ -42,7 +42,7 @@ class MainJob(harness.Case):
         rows = self.metrics()
         steps = [row for row in rows if row["loss"]]
         self.assertEqual([(row["stage"], row["grid"]) for row in steps],
-                         [("0", "8^3")] * 30 + [("1", "16^3")] * 15)
+                         [("1", "8^3")] * 30 + [("2", "16^3")] * 15)
         self.assertTrue(all(math.isfinite(float(row["loss"])) for row in steps))
         seconds = [float(row["seconds"]) for row in rows]
         self.assertEqual(seconds, sorted(seconds))

@@ -30,6 +30,45 @@ print(json.dumps({
 }))
 """
 
+# All arrays of a solution in a format, as nested lists of x, y, z (and component).
+ARRAYS = """
+import h5py, json, numpy, sys
+from vtkmodules.vtkIOXML import vtkXMLImageDataReader
+from vtkmodules.util.numpy_support import vtk_to_numpy
+name = sys.argv[1]
+arrays, figures = {}, {}
+if name.endswith(".npy"):
+    arrays["u"] = numpy.load(name)
+elif name.endswith(".h5"):
+    with h5py.File(name) as file:
+        arrays = {key: file[key][()] for key in file}
+        figures = {key: numpy.ravel(value).tolist() for key, value in file.attrs.items()}
+elif name.endswith(".vtkhdf"):
+    with h5py.File(name) as file:
+        for kind in ("PointData", "CellData"):
+            for key, array in file["VTKHDF"].get(kind, {}).items():
+                arrays[key] = numpy.moveaxis(array[()], (0, 1, 2), (2, 1, 0))
+else:
+    reader = vtkXMLImageDataReader()
+    reader.SetFileName(name)
+    reader.Update()
+    image = reader.GetOutput()
+    figures = {"spacing": image.GetSpacing(), "origin": image.GetOrigin()}
+    points = image.GetDimensions()
+    for data, size in ((image.GetPointData(), points),
+                       (image.GetCellData(), [n - 1 for n in points])):
+        for k in range(data.GetNumberOfArrays()):
+            array = vtk_to_numpy(data.GetArray(k))
+            tail = array.shape[1:]
+            arrays[data.GetArrayName(k)] = numpy.moveaxis(
+                array.reshape(*reversed(size), *tail), (0, 1, 2), (2, 1, 0))
+    for k in range(image.GetFieldData().GetNumberOfArrays()):
+        array = image.GetFieldData().GetArray(k)
+        figures[array.GetName()] = [array.GetValue(0)]
+print(json.dumps({"arrays": {key: value.tolist() for key, value in arrays.items()},
+                  "figures": figures}))
+"""
+
 CELLS = """
 import h5py, json, sys
 print(json.dumps(h5py.File(sys.argv[1])["VTKHDF/CellData/nu"][()].tolist()))
@@ -66,7 +105,7 @@ SPACING = (0.5, 0.25, 0.125)
 
 def find_python():
     for python in (sys.executable, "/usr/bin/python3"):
-        found = subprocess.run([python, "-c", "import h5py, numpy; import vtkmodules.vtkIOHDF"],
+        found = subprocess.run([python, "-c", "import h5py, numpy; import vtkmodules.vtkIOHDF, vtkmodules.vtkIOXML"],
                                stderr=subprocess.DEVNULL, check=False)
         if found.returncode == 0:
             return python
@@ -129,6 +168,53 @@ class Vtk(harness.Case):
         cells = json.loads(self.python(CELLS, "u.vtkhdf"))
         self.assertEqual(cells, [[[nu_at(x, y, z) for x in range(4)] for y in range(6)]
                                  for z in range(8)])
+
+    def test_all_formats_hold_the_same(self):
+        options = ("--nu", self.nu, "--spacing", "0.5, 0.25, 0.125", "--bc", "1, 0, flux, 0.5, flux, -1")
+        found = {}
+        for kind in ("vtkhdf", "h5", "vti", "npy"):
+            more = () if kind == "npy" else ("--with-nu", "--flux")
+            self.succeed("solve", *options, "--out", f"u.{kind}", *more)
+            found[kind] = json.loads(self.python(ARRAYS, f"u.{kind}"))
+            self.assertEqual(found[kind]["arrays"]["u"], found["vtkhdf"]["arrays"]["u"], kind)
+            if more:
+                self.assertEqual(found[kind]["arrays"], found["vtkhdf"]["arrays"], kind)
+            if kind in ("h5", "vti"):
+                figures = found[kind]["figures"]
+                self.assertEqual(list(figures["spacing"]), list(SPACING))
+                self.assertEqual(figures["converged"], [1])
+                self.assertLess(figures["relative_residual"][0], 1e-8)
+        arrays = found["h5"]["arrays"]
+        self.assertEqual(arrays["nu"][3][5][7], nu_at(3, 5, 7))
+        # The flux is nu times the mean slope of the four edges of a voxel along an axis.
+        u = arrays["u"]
+        slope = sum(u[3][j][k] - u[2][j][k] for j in (3, 4) for k in (5, 6)) / 4 / SPACING[0]
+        self.assertAlmostEqual(arrays["flux"][2][3][5][0] / (nu_at(2, 3, 5) * slope), 1, 12)
+
+    def test_the_flux_of_layers_is_what_flows(self):
+        nx, ny, nz = SIZE
+        values = [[1.0, 2.0, 4.0, 8.0][x] for x in range(nx) for _ in range(ny * nz)]
+        (self.scratch / "layers.raw").write_bytes(struct.pack(f"<{len(values)}d", *values))
+        self.succeed("solve", "--nu", "layers.raw:4,6,8:float64", "--spacing", "0.5, 0.25, 0.125",
+                     "--out", "u.h5", "--flux", "--json", "u.json", "--tol", "1e-12")
+        flux = json.loads(self.python(ARRAYS, "u.h5"))["arrays"]["flux"]
+        area = ny * nz * SPACING[1] * SPACING[2]
+        into = json.loads((self.scratch / "u.json").read_text())["flow_into_faces"][0] / area
+        for plane in flux:
+            for row in plane:
+                for vector in row:
+                    self.assertAlmostEqual(vector[0] / -into, 1, 9)
+                    self.assertAlmostEqual(vector[1], 0, 9)
+                    self.assertAlmostEqual(vector[2], 0, 9)
+
+    def test_what_a_format_cannot_hold(self):
+        for more in ("--flux", "--with-nu"):
+            result = self.run_program("solve", "--nu", self.nu, "--out", "u.npy", more)
+            self.assertEqual(result.status, 2, result.text)
+            self.assertIn("u.npy: this format holds u alone", result.err)
+        result = self.run_program("solve", "--nu", self.nu, "--out", "u.vtk")
+        self.assertEqual(result.status, 2, result.text)
+        self.assertIn("Let it end in one of .vtkhdf, .vti, .h5, .npy.", result.err)
 
     def test_files_of_numpy_and_h5py(self):
         self.python("import numpy; numpy.save('nu.npy', numpy.fromfile('nu.raw').reshape(4, 6, 8))")

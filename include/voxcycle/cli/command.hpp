@@ -29,6 +29,9 @@ struct Invocation {
   std::optional<std::int64_t> count(std::string const& flag) const;
 };
 
+/// The file of --checkpoint, which may name a run directory, or else the directory's own.
+std::string checkpoint_of(Invocation const& call, std::string const& directory);
+
 /// Whether an empty text is a value of a flag.
 enum class Empty { refused, allowed };
 

@@ -30,11 +30,15 @@ struct Neighbours {
 /// An error that all ranks of a communicator throw together, and that one of them tells.
 class CommonError : public Error {
  public:
-  CommonError(std::string const& text, bool told_here) : Error(text), told_here_(told_here) {}
+  CommonError(std::string const& text, bool told_here, int status = 1)
+      : Error(text), told_here_(told_here), status_(status) {}
   bool told_here() const { return told_here_; }
+  /// The program's exit status then.
+  int status() const { return status_; }
 
  private:
   bool told_here_;
+  int status_;
 };
 
 /// A group of processes that act together. Every member marked **Collective** must be called by all
@@ -85,7 +89,8 @@ class Communicator {
   /// Makes an error that one rank knows common to all: throws CommonError on every rank, with the
   /// text of the lowest failing rank, which tells it, if any rank passes a text that is not empty.
   /// **Collective**.
-  void agree_on_error(std::string const& error) const;
+  /// @param status  the program's exit status then, of any rank
+  void agree_on_error(std::string const& error, int status = 1) const;
   /// Does what each rank does for itself, without collective calls; then agrees on what it threw
   /// as Error. **Collective**.
   void together(std::function<void()> const& work) const;

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "voxcycle/config/config.hpp"
-#include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/core/usage_error.hpp"
 
 #include <map>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace voxcycle {
 
-/// What `text`, given as `name`, stands for in `choices`. @throws Error listing them.
+/// What `text`, given as `name`, stands for in `choices`. @throws UsageError listing them.
 template <class Value>
 Value choose(std::string const& name, std::string const& text,
              std::map<std::string, Value> const& choices) {
@@ -19,10 +19,10 @@ Value choose(std::string const& name, std::string const& text,
   if (found != choices.end()) return found->second;
   std::vector<std::string> names;
   for (auto const& entry : choices) names.push_back(entry.first);
-  throw Error(name + " = '" + text + "' is not valid. Choose one of " + join(names) + '.');
+  throw UsageError(name + " = '" + text + "' is not valid. Choose one of " + join(names) + '.');
 }
 
-/// The value that `name` has in `choices`. @throws Error listing them.
+/// The value that `name` has in `choices`. @throws UsageError listing them.
 template <class Value>
 Value choose(Config const& config, std::string const& name,
              std::map<std::string, Value> const& choices) {

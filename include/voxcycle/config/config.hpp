@@ -45,7 +45,8 @@ struct ConfigStudy {
 };
 
 /// The resolved configuration: defaults, then an INI file, then `--section.key value` pairs. Values
-/// are text until asked for; the typed readers check ranges and name the key in their errors.
+/// are text until asked for; the typed readers check ranges and name the key in their errors, which
+/// are of usage.
 class Config {
  public:
   static constexpr std::int64_t kMaxInteger = std::numeric_limits<std::int64_t>::max();
@@ -60,6 +61,8 @@ class Config {
   /// @throws Error for an unknown key, naming the nearest valid ones.
   void set(std::string const& name, std::string const& value);
 
+  /// All keys with their values and meanings, in the order of --dump-config.
+  std::vector<ConfigKey> const& keys() const { return keys_; }
   /// Whether a file or `set` gave the key a value, be it its default.
   bool given(std::string const& name) const;
   /// Whether `set` did, after all files.
@@ -112,7 +115,7 @@ class Config {
   ConfigStudy study_;
 };
 
-/// @throws Error naming the key `name` unless the text is a number in [low, high].
+/// @throws UsageError naming the key `name` unless the text is a number in [low, high].
 double parse_real(std::string const& name, std::string const& text, double low, double high);
 
 }  // namespace voxcycle

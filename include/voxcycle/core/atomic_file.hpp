@@ -24,7 +24,7 @@ void remove_leftovers(std::string const& directory, std::chrono::seconds age);
 /// The same as write_atomically for content at hand.
 void write_file_atomically(std::string const& path, std::string_view content);
 
-/// For long work whose result is to go to `path`: looks ahead and writes nothing.
+/// For long work whose result is to go to `path`: tries ahead, and leaves nothing behind.
 /// @throws Error if it is what write_atomically refuses, or lies where nothing can be written.
 void require_writable(std::string const& path);
 

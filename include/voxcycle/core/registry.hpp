@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/core/usage_error.hpp"
 
 #include <string>
 #include <utility>
@@ -33,11 +33,11 @@ class Registry {
     return nullptr;
   }
 
-  /// @throws Error that lists the names where there is none of this one.
+  /// @throws UsageError that lists the names where there is none of this one.
   Value const& at(std::string const& name) const {
     auto const* value = find(name);
     if (value != nullptr) return *value;
-    throw Error(kind_ + " '" + name + "' is unknown. Choose one of " + join(names()) + '.');
+    throw UsageError(kind_ + " '" + name + "' is unknown. Choose one of " + join(names()) + '.');
   }
 
  private:

@@ -47,6 +47,12 @@ std::string shortest_text(double value);
 std::vector<std::string> nearest_names(std::string_view word, std::vector<std::string> const& names,
                                        std::size_t maximum = 3);
 
+/// @return the name that `word` is a slip of the pen from ("tain": train), or an abbreviation or an
+/// extension of ("iter", "output": iterations, out); nothing
+/// where none is so near.
+std::optional<std::string> mistyped_name(std::string_view word,
+                                         std::vector<std::string> const& names);
+
 /// @return the names joined as "a, b, c".
 std::string join(std::vector<std::string> const& names, std::string_view separator = ", ");
 

@@ -24,3 +24,7 @@ auto as_usage(Work const& work) {
 }
 
 }  // namespace voxcycle
+
+/// As VOXCYCLE_REQUIRE, of what was asked for.
+#define VOXCYCLE_REQUIRE_USAGE(condition, text) \
+  ::voxcycle::as_usage([&] { VOXCYCLE_REQUIRE(condition, text); })

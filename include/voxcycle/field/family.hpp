@@ -26,6 +26,9 @@ class CoefficientFamily {
   /// How many samples there are; nothing: as many as one likes. Of a finite family, `index` counts
   /// through all of them, whatever the seed. @throws Error if a file cannot be read.
   virtual std::optional<std::int64_t> sample_count() const { return std::nullopt; }
+  /// Looks through a file before anything is made of it. What its numbers look wrong for, as a
+  /// sentence for people; else "". @throws Error for one that cannot be read.
+  virtual std::string doubt() const { return {}; }
   /// Whether nu has a unit of the user's, that a network trained on it knows; others are around 1.
   virtual bool has_unit() const { return false; }
   /// Length of omega.
@@ -62,7 +65,10 @@ struct InclusionOptions {
 /// file: the user's own arrays.
 struct FileOptions {
   std::string location;  ///< handed to `open`, e.g. "fields.h5:/nu"; names the family, too
-  Callback<VoxelArrays(std::string const& location)> open;  ///< called when first needed
+  /// What the numbers stand for, as Phases' text; "": values.
+  std::string phases{};
+  /// Called when first needed.
+  Callback<VoxelArrays(std::string const& location, std::string const& phases)> open;
   /// What smaller values, 0 among them, are raised to, in the arrays' unit; 0 refuses zeros.
   double floor = 0.0;
   /// Of an array's voxels, so many are in memory at a time (64 MiB), or one plane of blocks.

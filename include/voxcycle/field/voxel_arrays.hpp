@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 namespace voxcycle {
@@ -17,6 +18,8 @@ struct VoxelArrays {
   /// nz], z fastest. Thread-safe.
   std::function<std::vector<float>(std::int64_t index, std::int64_t first, std::int64_t count)>
       read;
+  /// Looks through some of them. What they look wrong for, as a sentence, else "".
+  std::function<std::string()> doubt{};
 };
 
 }  // namespace voxcycle

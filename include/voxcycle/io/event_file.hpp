@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <fstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace voxcycle {
 
-/// A TensorBoard event file of scalars and texts (records of the TFRecord format: length, masked
-/// CRC-32C, Event message, masked CRC-32C). Appends to
+/// A TensorBoard event file of scalars, texts and pictures (records of the TFRecord format: length,
+/// masked CRC-32C, Event message, masked CRC-32C). Appends to
 /// `directory`/events.out.tfevents.<time>.voxcycle.
 class EventFile {
  public:
@@ -19,6 +21,11 @@ class EventFile {
   void add_scalar(std::string const& tag, std::int64_t step, double value);
   /// Adds a text, which TensorBoard shows as Markdown. @throws Error if the disk is full.
   void add_text(std::string const& tag, std::int64_t step, std::string const& markdown);
+  /// Adds a picture. @param png  its bytes @throws Error if the disk is full.
+  void add_image(std::string const& tag, std::int64_t step, std::string const& png);
+  /// Adds the settings of the run, by which TensorBoard's page of hyperparameters compares runs.
+  /// Numbers are told from words. @throws Error if the disk is full.
+  void add_settings(std::vector<std::pair<std::string, std::string>> const& settings);
 
  private:
   void write_record(std::string const& message);

@@ -36,9 +36,11 @@ bool has_own_axes(std::string const& location);
 
 /// Reads a field of integers or floating-point numbers from one of
 ///
-///     FILE.h5:/path              HDF5 dataset [nx, ny, nz]; FILE.h5:/path[3]: of [S, nx, ny, nz]
+///     FILE.h5:/path              HDF5 dataset [nx, ny, nz]; FILE.h5:/path[3]: of [S, nx, ny, nz];
+///                                FILE.h5 (or .hdf5): the dataset nu, else the only one
 ///     FILE.vtkhdf[:name]         VTKHDF ImageData: cell array `name`, else nu, else the only one
-///     FILE.npy                   NumPy, in C or Fortran order; axes of size 1 may lead
+///     FILE.npy                   NumPy, in C or Fortran order; axes of size 1 may lead;
+///                                FILE.npy[3]: of [S, nx, ny, nz]
 ///     FILE.npz[:name]            the array `name`, else nu, else the only one
 ///     FILE.tif                   TIFF, array[page, row, column]; also A.tif,B.tif,..., a folder of
 ///                                slices or a pattern, DIR/*.tif: a page each, by their numbers

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -59,6 +60,10 @@ struct Image {
 /// @throws UsageError if the crop reaches beyond the image, a label has no value or a phase does
 /// not occur, naming them; Error naming the file for numbers that are negative or not finite.
 Image read_image(std::string const& location, ImageOptions const& options = {});
+
+/// As Image::doubt, of numbers without phases. @param option  how phases are given, e.g. "--phases
+/// "
+std::string label_doubt(std::span<double const> values, std::string const& option);
 
 /// @throws Error naming the file unless an image has two values at least, of which one conducts.
 void require_two_values(std::string const& location, Image const& image);

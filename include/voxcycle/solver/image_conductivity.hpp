@@ -4,6 +4,7 @@
 
 #include "voxcycle/grid/grid3.hpp"
 #include "voxcycle/solver/conductivity.hpp"
+#include "voxcycle/solver/network_conductivity.hpp"
 #include "voxcycle/solver/periodic_tensor.hpp"
 
 #include <optional>
@@ -26,6 +27,7 @@ struct AxisFigures {
   double tortuosity_factor = 0.0;
   double tortuosity = 0.0;            ///< square root of tau
   double percolating_fraction = 0.0;  ///< share of the conducting voxels that lead through
+  std::optional<NetworkConductivity> network{};  ///< where there is one, and something flows
 };
 
 struct ImageFigures {
@@ -40,11 +42,13 @@ struct ImageFigures {
 };
 
 /// @param nu    [nx, ny, nz], float64, on the CPU, contiguous, >= 0, some > 0
-/// @param axes  each 0, 1 or 2
-/// @throws Error as conductivity_along does.
+/// @param axes     each 0, 1 or 2
+/// @param network  for what a network says beside it, as for network_conductivity
+/// @throws Error as conductivity_along and network_conductivity do.
 ImageFigures image_conductivity(Grid3 const& grid, at::Tensor const& nu,
                                 std::vector<int> const& axes,
-                                ConductivityOptions const& options = {});
+                                ConductivityOptions const& options = {},
+                                Solver const* network = nullptr);
 
 /// The tensor in place of the axes. @param nu  as above, > 0
 /// @throws Error as periodic_tensor does.

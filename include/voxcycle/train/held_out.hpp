@@ -24,6 +24,8 @@ struct HeldOutOptions {
   std::int64_t micro_batch_size = 2;
   /// Called now and then with the share of this rank's samples that is done, (0, 1].
   std::function<void(double)> after_share{};
+  /// Gets the solution of the first sample and its reference, on the rank that computes it (0).
+  std::function<void(at::Tensor const& u, at::Tensor const& u_ref)> with_first{};
   /// Asked before every micro-batch, on each rank for itself; empty: never.
   std::function<bool()> stop_wanted{};
 };

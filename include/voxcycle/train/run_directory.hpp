@@ -11,6 +11,8 @@ namespace voxcycle {
 
 /// <directory>/checkpoint.h5
 std::string checkpoint_path(std::string const& directory);
+/// The checkpoint that `path` names: of a run directory its own, else `path` itself.
+std::string checkpoint_at(std::string const& path);
 /// <directory>/best.h5: averaged weights of the least held-out energy gap at the finest grid.
 std::string best_path(std::string const& directory);
 /// <directory>/stages/01.h5 for stage 0, see TrainOptions::keep_stages.

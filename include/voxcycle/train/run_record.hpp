@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace voxcycle {
@@ -20,7 +21,7 @@ struct SearchFigures {
 
 /// One line of metrics.csv: what is known after a step or an evaluation.
 struct MetricRow {
-  int stage = 0;                        ///< counted from 0
+  int stage = 0;                        ///< counted from 0; from 1 in the file
   std::string grid;                     ///< e.g. "32^3"
   std::int64_t step = 0;                ///< within the stage
   double seconds = 0.0;                 ///< training wall time so far, without evaluations
@@ -30,6 +31,17 @@ struct MetricRow {
   double energy_gap_mean = 0.0;         ///< a fraction
   double energy_norm_error_mean = 0.0;  ///< a fraction
   SearchFigures search{};               ///< on L-BFGS's training rows
+};
+
+/// What TensorBoard shows of a step beside its row; NaN where it is not known.
+struct StepFigures {
+  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  double rate = kNone;
+  double samples_per_second = kNone;  ///< of all processes
+  double gradient_norm = kNone;       ///< Euclidean, of the batch's mean loss
+  double update_ratio = kNone;        ///< |w - w before| / |w before|, of all weights w
+  double memory = kNone;              ///< of rank 0's process, GiB
+  double loss_scale = kNone;
 };
 
 /// The rows as CSV with a header line; NaN cells are empty.
@@ -43,7 +55,9 @@ class RunRecord {
  public:
   /// @param rows     what a resumed run already has; metrics.csv is rewritten with them
   /// @param summary  of the run, Markdown for TensorBoard; may be empty
-  RunRecord(std::string const& directory, std::vector<MetricRow> rows, std::string summary = {});
+  /// @param settings  for TensorBoard's comparison of runs; may be empty
+  RunRecord(std::string const& directory, std::vector<MetricRow> rows, std::string summary = {},
+            std::vector<std::pair<std::string, std::string>> settings = {});
   ~RunRecord();
   RunRecord(RunRecord const&) = delete;
   RunRecord& operator=(RunRecord const&) = delete;
@@ -53,7 +67,9 @@ class RunRecord {
   /// To TensorBoard, after the step's row. @param shares  by rank, see Waiting
   void add_waiting(std::vector<double> const& shares, std::int64_t global_step);
   /// To TensorBoard, after the step's row.
-  void add_loss_scale(double scale, std::int64_t global_step);
+  void add_figures(StepFigures const& figures, std::int64_t global_step);
+  /// To TensorBoard, after a row. @param png  a picture
+  void add_picture(std::string const& tag, std::string const& png, std::int64_t global_step);
   /// Brings metrics.csv up to date. @return its text. @throws Error if the disk is full.
   std::string save() const;
   std::vector<MetricRow> const& rows() const { return rows_; }
@@ -63,6 +79,7 @@ class RunRecord {
   std::string directory_;
   std::vector<MetricRow> rows_;
   std::string summary_;
+  std::vector<std::pair<std::string, std::string>> settings_;
   std::unique_ptr<Events> events_;  ///< from the first row on
 };
 

@@ -18,10 +18,10 @@ class BlackBoxFrame(Frame):
         around = self.padded(nu.double())
         values = [1. / 3., 0., -1. / 12., -1. / 12.]
         entries: List[Tensor] = []
-        for t in range(27):
+        for t in range(self.times(27, nu)):
             o = self.offset(t)
             total = torch.zeros_like(self.window(around, [0, 0, 0], size, 1))
-            for v in range(8):
+            for v in range(self.times(8, nu)):
                 side = [v // 4, v // 2 % 2, v % 2]
                 holds_both = True
                 for a in range(3):
@@ -45,7 +45,7 @@ class BlackBoxFrame(Frame):
         collapsed: List[Tensor] = []
         for t in range(27):
             collapsed.append(torch.zeros_like(here[t]))
-        for t in range(27):
+        for t in range(self.times(27, entries)):
             o = self.offset(t)
             d = self.number([odd[0] * o[0], odd[1] * o[1], odd[2] * o[2]])
             if d != 13:
@@ -53,12 +53,12 @@ class BlackBoxFrame(Frame):
         total = torch.cat(collapsed, 1).sum(1, True)
         corners: List[int] = []
         shares: List[Tensor] = []
-        for c in range(27):
+        for c in range(self.times(27, entries)):
             corner = self.offset(c)
             if [abs(corner[0]), abs(corner[1]), abs(corner[2])] == odd:
                 first = [max(corner[0], 0), max(corner[1], 0), max(corner[2], 0)]
                 share = torch.zeros_like(total)
-                for d in range(27):
+                for d in range(self.times(27, entries)):
                     o = self.offset(d)
                     towards = d != 13
                     for a in range(3):
@@ -87,8 +87,8 @@ class BlackBoxFrame(Frame):
         for t in range(27):
             weights.append(entries.new_zeros(shape))
         weights[13] = torch.ones_like(weights[13])
-        for count in range(1, 4):
-            for k in range(1, 8):
+        for count in range(1, self.times(4, entries)):
+            for k in range(1, self.times(8, entries)):
                 odd = [k // 4, k // 2 % 2, k % 2]
                 if odd[0] + odd[1] + odd[2] == count:
                     self.weights_to(entries, weights, odd)
@@ -99,21 +99,21 @@ class BlackBoxFrame(Frame):
         around, around_weights = self.padded(fine), self.padded(weights)
         p = torch.split(weights, 1, 1)
         rows: List[List[Tensor]] = []  # of the fine nodes around each coarse node
-        for i in range(27):
+        for i in range(self.times(27, fine)):
             f = self.offset(i)
             row = self.window(around, [1 + f[0], 1 + f[1], 1 + f[2]], n, 2)
             rows.append(torch.split(row, 1, 1))
         entries: List[Tensor] = []
         for s in range(27):
             entries.append(torch.zeros_like(p[s]))
-        for s in range(14, 27):
+        for s in range(14, self.times(27, fine)):
             step = self.offset(s)
             q = torch.split(self.shifted(around_weights, s, n, 1), 1, 1)
             total = torch.zeros_like(p[0])
-            for i in range(27):
+            for i in range(self.times(27, fine)):
                 f = self.offset(i)
                 flow = torch.zeros_like(total)
-                for t in range(27):
+                for t in range(self.times(27, fine)):
                     o = self.offset(t)
                     g = [f[0] + o[0] - 2 * step[0], f[1] + o[1] - 2 * step[1],
                          f[2] + o[2] - 2 * step[2]]
@@ -128,14 +128,14 @@ class BlackBoxFrame(Frame):
     def interpolated(self, weights: Tensor, u: Tensor) -> Tensor:
         n = self.points(u)
         fine = u.new_zeros([u.size(0), 1, 2 * n[0] + 1, 2 * n[1] + 1, 2 * n[2] + 1])
-        for t in range(27):
+        for t in range(self.times(27, u)):
             self.shifted(fine, t, n, 2).add_(weights.narrow(1, t, 1) * u)
         return self.window(fine, [1, 1, 1], [2 * n[0] - 1, 2 * n[1] - 1, 2 * n[2] - 1], 1)
 
     def restricted(self, weights: Tensor, r: Tensor) -> Tensor:
         around = self.padded(r)
         total = torch.zeros_like(weights.narrow(1, 0, 1))
-        for t in range(27):
+        for t in range(self.times(27, r)):
             part = self.shifted(around, t, self.points(weights), 2)
             total = total + weights.narrow(1, t, 1) * part
         return total

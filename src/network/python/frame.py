@@ -97,7 +97,7 @@ class Frame(Stencil):
         n = max(max(x.size(2), x.size(3)), x.size(4))
         change = (self.smooth(u, x) - u) * (n / self.size)
         corners: List[Tensor] = []
-        for c in range(8):
+        for c in range(self.times(8, x)):
             part = change.narrow(2, c // 4, x.size(2)).narrow(3, c // 2 % 2, x.size(3))
             corners.append(part.narrow(4, c % 2, x.size(4)))
         return torch.cat(corners, 1)

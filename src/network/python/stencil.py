@@ -21,6 +21,10 @@ class Stencil(Module):
     def points(self, x: Tensor) -> List[int]:
         return [x.size(2), x.size(3), x.size(4)]
 
+    def times(self, n: int, x: Tensor) -> int:
+        """n, unknown before x is there: torch.jit.freeze writes out loops whose length it knows."""
+        return n * (x.dim() // 5)
+
     def window(self, x: Tensor, first: List[int], size: List[int], step: int) -> Tensor:
         for a in range(3):
             if step != 1 or size[a] != x.size(2 + a):  # gradients of slices are as large as x
@@ -38,7 +42,7 @@ class Stencil(Module):
         around = self.padded(u)
         entry = torch.split(entries, 1, 1)
         total = torch.zeros_like(u)
-        for t in range(27):
+        for t in range(self.times(27, u)):
             if t != 13:
                 flow = self.shifted(around, t, self.points(u), 1) - u
                 total = total + entry[t] * flow
@@ -70,7 +74,7 @@ class Stencil(Module):
         norm = self.dots(y, y)
         before = torch.zeros_like(norm)
         t = torch.zeros([norm.size(0), steps, steps], device=norm.device).double()
-        for j in range(steps):
+        for j in range(self.times(steps, y)):
             product = scale * self.product(entries, scale * y)
             alpha = self.share(self.dots(y, product), norm)
             beta2 = self.share(norm, before)

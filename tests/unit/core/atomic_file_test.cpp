@@ -147,6 +147,19 @@ TEST(AtomicFile, WhatIsNoFileIsNotReplaced) {
               ThrowsMessage<Error>(HasSubstr("cannot write /dev/null: it is a device")));
 }
 
+TEST(AtomicFile, LookingAheadTriesAndLeavesNothing) {
+  std::string const directory = fresh_directory("ahead");
+  EXPECT_NO_THROW(require_writable(directory + "/new/deeper/file"));
+  EXPECT_NO_THROW(require_writable(directory + "/file"));
+  EXPECT_EQ(files_in(directory), 0);
+  // The name fits, that of the temporary file does not. Nor does root make files in /proc.
+  for (auto const& path : {directory + "/" + std::string(254, 'a'), std::string("/proc/file"),
+                           std::string("/proc/new/file")}) {
+    EXPECT_THAT([&] { require_writable(path); },
+                ThrowsMessage<Error>(HasSubstr("cannot write " + path)));
+  }
+}
+
 TEST(AtomicFile, OurOwnOutputIsNotReplaced) {
   std::string const path = fresh_directory("output") + "/log.txt";
   std::fflush(stdout);

@@ -86,6 +86,18 @@ TEST(Text, NearestNamesComeFirst) {
               ElementsAre("sittin", "kitty", "sitting"));
 }
 
+TEST(Text, NamesThatWereMistyped) {
+  std::vector<std::string> const names = {"train", "evaluate", "out", "f", "iterations"};
+  EXPECT_EQ(mistyped_name("tain", names), "train");
+  EXPECT_EQ(mistyped_name("trian", names), "train") << "two letters that changed places";
+  EXPECT_EQ(mistyped_name("evalaute", names), "evaluate");
+  EXPECT_EQ(mistyped_name("output", names), "out");
+  EXPECT_EQ(mistyped_name("iter", names), "iterations");
+  for (auto const* word : {"", "lr", "paint", "o", "epochs"}) {
+    EXPECT_FALSE(mistyped_name(word, names)) << word;
+  }
+}
+
 TEST(Text, Counts) {
   EXPECT_EQ(counted(1, "process", "processes"), "1 process");
   EXPECT_EQ(counted(0, "process", "processes"), "0 processes");

@@ -22,7 +22,8 @@ TEST(Family, MakesEveryNameThatItLists) {
   for (std::string const& name : family_names()) {
     FamilyOptions options;
     options.name = name;
-    options.file = {.location = "a.h5:/nu", .open = [](auto const&) { return VoxelArrays{}; }};
+    options.file = {.location = "a.h5:/nu",
+                    .open = [](auto const&, auto const&) { return VoxelArrays{}; }};
     EXPECT_THAT(make_family(options)->signature(), HasSubstr(name));
   }
   EXPECT_THAT(family_names(), IsSupersetOf({"kl", "grf", "inclusions", "file"}));
@@ -35,7 +36,7 @@ TEST(Family, SamplesArePositivePureFunctionsOfTheirSize) {
   for (std::string const& name : family_names()) {
     FamilyOptions options;
     options.name = name;
-    options.file = {.location = "a.h5:/nu", .open = [&](auto const&) {
+    options.file = {.location = "a.h5:/nu", .open = [&](auto const&, auto const&) {
                       return VoxelArrays{grid, 5, [=](auto index, auto, auto) {
                                            return std::vector<float>(count, 1.0F + float(index));
                                          }};

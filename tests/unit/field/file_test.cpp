@@ -30,7 +30,7 @@ FamilyOptions options_of(std::function<void(std::int64_t, std::vector<float>&)> 
   FamilyOptions options;
   options.name = "file";
   options.file.location = "mine.h5:/nu";
-  options.file.open = [=](std::string const& location) -> VoxelArrays {
+  options.file.open = [=](std::string const& location, std::string const&) -> VoxelArrays {
     EXPECT_EQ(location, "mine.h5:/nu");
     if (opened != nullptr) ++*opened;
     return {kFine, 3, [=](std::int64_t index, std::int64_t first, std::int64_t count) {
@@ -82,8 +82,8 @@ TEST(File, ReadsASlabAtATime) {
   auto const whole = make_family(options);
   auto const open = options.file.open;
   std::vector<std::int64_t> counts;
-  options.file.open = [&](std::string const& location) {
-    auto arrays = open(location);
+  options.file.open = [&](std::string const& location, std::string const& phases) {
+    auto arrays = open(location, phases);
     return VoxelArrays{arrays.grid, arrays.samples,
                        [&counts, arrays](auto index, auto first, auto count) {
                          counts.push_back(count);
@@ -159,7 +159,7 @@ TEST(File, RefusesWhatItDoesNotHold) {
   EXPECT_THROW(evaluate(*family, {-1.0}, kFine), Error);
   FamilyOptions options = options_of();
   options.file.location = "";
-  EXPECT_THAT([&] { make_family(options); }, ThrowsMessage<Error>(HasSubstr("PATH:/dataset")));
+  EXPECT_THAT([&] { make_family(options); }, ThrowsMessage<Error>(HasSubstr("Give data.file")));
   auto const wrong_size =
       make_family(options_of([](std::int64_t, std::vector<float>& all) { all.pop_back(); }));
   EXPECT_THROW(evaluate(*wrong_size, {0.0}, kFine), Error);

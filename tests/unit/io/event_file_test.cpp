@@ -101,6 +101,35 @@ TEST(EventFile, HoldsTextsAsTensorBoardsTextPlugin) {
             "\x4a\x08\x0a\x06\x0a\x04text"s);
 }
 
+TEST(EventFile, HoldsPicturesWithTheirSizes) {
+  std::string const directory = fresh_directory("images");
+  EventFile file(directory, 1);
+  using namespace std::string_literals;
+  std::string const png = "\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x05\0\0\0\x07"s;
+  file.add_image("a", 2, png);
+  std::vector<std::string> const messages = messages_of(slurp(only_file(directory)));
+  ASSERT_EQ(messages.size(), 3U);
+  // Value: tag = 1, image = 4; Image: height = 1, width = 2, colorspace = 3, encoded_image_string =
+  // 4. Written down from summary.proto.
+  EXPECT_EQ(messages[2].substr(9), "\x10\x02\x2a\x27\x0a\x25\x0a\x01"s +
+                                       "a\x22\x20\x08\x07\x10\x05\x18\x03\x22\x18" + png);
+}
+
+TEST(EventFile, HoldsSettingsAsHyperparameters) {
+  std::string const directory = fresh_directory("hparams");
+  EventFile file(directory, 1);
+  file.add_settings({{"a", "2"}, {"b", "x"}});
+  std::vector<std::string> const messages = messages_of(slurp(only_file(directory)));
+  ASSERT_EQ(messages.size(), 3U);
+  using namespace std::string_literals;
+  // HParamsPluginData: session_start_info = 3; SessionStartInfo: hparams = 1 (key = 1, value = 2),
+  // start_time_secs = 5; Value: number_value = 2, string_value = 3.
+  EXPECT_THAT(messages[2], HasSubstr("_hparams_/session_start_info"));
+  EXPECT_THAT(messages[2], HasSubstr("\x0a\x07hparams\x12"s));
+  EXPECT_THAT(messages[2], HasSubstr("\x0a\x0e\x0a\x01"s + "a\x12\x09\x11\0\0\0\0\0\0\0\x40"s));
+  EXPECT_THAT(messages[2], HasSubstr("\x0a\x08\x0a\x01"s + "b\x12\x03\x1a\x01x\x29"));
+}
+
 TEST(EventFile, LaterFilesComeLaterWhateverTheClockSays) {
   std::string const directory = fresh_directory("clock");
   // Written when the clock was ahead. Readers sort by name.

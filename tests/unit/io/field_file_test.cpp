@@ -220,6 +220,26 @@ TEST(FieldFile, Hdf5DatasetsByPath) {
   refuse(written("text.h5", "no HDF5") + ":/nu", {"text.h5", "HDF5"});
 }
 
+TEST(FieldFile, Hdf5FilesAlone) {
+  auto const path = path_of("alone.h5");
+  ArchiveWriter one;
+  one.add("group/k", values_xyz<double>(), {2, 3, 4});
+  one.save(path);
+  expect_field(read_voxel_field(path), "the only one");
+  expect_field(read_voxel_field(path + ":group/k"), "without the first slash");
+  ArchiveWriter two;
+  two.add("b", values_xyz<double>(), {2, 3, 4});
+  two.add("a", std::vector<double>(24, -1.0), {2, 3, 4});
+  two.save(path);
+  refuse(path, {path + ": holds the datasets /a, /b. Name one, e.g. " + path + ":/a."});
+  refuse(path + ":/", {"holds the datasets"});
+  two.add("nu", values_xyz<double>(), {2, 3, 4});
+  two.save(path);
+  expect_field(read_voxel_field(path), "nu");
+  refuse(path + ":x", {"there is no dataset /x"});
+  refuse("none.hdf5", {"none.hdf5", "no such file"});
+}
+
 TEST(FieldFile, Hdf5DatasetsByLinks) {
   auto const path = path_of("links.h5"), other = path_of("linked.h5");
   for (auto const& name : {path, other}) {
@@ -304,7 +324,7 @@ TEST(FieldFile, DamagedNumpyFiles) {
 }
 
 TEST(FieldFile, UnknownFormatsNameTheKnown) {
-  for (std::string const location : {"", "nu.dat", "nu.h5", "nu.h5:", "nu.raw:2,3,4"}) {
+  for (std::string const location : {"", "nu.dat", "nu.h5x", ":/", "nu.raw:2,3,4"}) {
     refuse(location, {"'" + location + "'", "FILE.npy", "FILE.h5:/path"});
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "voxcycle/io/voxel_file.hpp"
+#include "io/voxel_file.hpp"
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/io/checkpoint_file.hpp"
@@ -85,10 +85,11 @@ TEST(VoxelFile, RefusesWhatIsNoVoxelArray) {
       EXPECT_THAT([&] { VoxelFile const file(location); }, ThrowsMessage<Error>(HasSubstr(text)));
     }
   };
-  for (std::string const location : {"", "fields.h5", ":/nu", "fields.h5:/", "fields.h5:nu"}) {
+  for (std::string const location : {"", "fields.txt", ":/nu", "fields.txt:nu"}) {
     refuse(location, {"'" + location + "'", "PATH:/dataset"});
   }
   refuse("missing.h5:/nu", {"missing.h5", "no such file"});
+  refuse(path, {path, "holds the datasets /flat, /integers", "Name one"});
   refuse(path + ":/nu", {path, "/nu", "It holds: /flat, /integers, /mine/double, /mine/single"});
   refuse(path + ":/flat", {path + ":/flat", "[2, 3]", "[samples, nx, ny, nz]"});
   refuse(path + ":/none", {path + ":/none", "[0, 2, 3, 4]"});

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // That VTK itself reads these files is shown by tests/e2e/solve_vtk.py.
-#include "voxcycle/io/vtkhdf_file.hpp"
-
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/io/checkpoint_file.hpp"
 #include "voxcycle/io/field_file.hpp"
+#include "voxcycle/io/solution_file.hpp"
 
 #include <string>
 #include <vector>

@@ -352,9 +352,10 @@ TEST(StudyPage, SaysWhatEndedARun) {
 }
 
 TEST(StudyMetrics, HaveNames) {
-  for (auto const* name : {"rel_l2", "energy_gap", "energy_norm"}) {
+  for (auto const* name : {"rel_l2", "energy_gap", "energy_norm_error"}) {
     EXPECT_EQ(to_string(parse_study_metric(name)), name);
   }
+  EXPECT_EQ(to_string(parse_study_metric("energy_norm")), "energy_norm_error") << "its old name";
   EXPECT_THROW(parse_study_metric("l2"), Error);
 }
 

@@ -37,6 +37,17 @@ TEST(RunRecord, CsvReadsBackAsItself) {
   EXPECT_EQ(metrics_to_csv(rows), text);
 }
 
+TEST(RunRecord, StagesOfFilesCountFromOneAndOfOlderOnesFromZero) {
+  auto const text = metrics_to_csv(two_rows());
+  EXPECT_NE(text.find("\n1,8^3,1,"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n2,16^3,20,"), std::string::npos) << text;
+  auto const header = text.substr(0, text.find('\n') + 1);
+  auto const old = metrics_from_csv(header + "0,8^3,1,0,1,1,,,,,,,\n1,16^3,1,0,1,1,,,,,,,\n");
+  ASSERT_EQ(old.size(), 2U);
+  EXPECT_EQ(old[0].stage, 0);
+  EXPECT_EQ(old[1].stage, 1);
+}
+
 TEST(RunRecord, NothingHasNoRows) {
   EXPECT_TRUE(metrics_from_csv("").empty());
 }
@@ -51,9 +62,12 @@ TEST(RunRecord, RefusesForeignText) {
 TEST(RunRecord, WritesTheCsvAndAnEventFile) {
   std::string const directory = std::string(VOXCYCLE_TEST_SCRATCH) + "/run";
   std::filesystem::remove_all(directory);
-  RunRecord record(directory, {}, "a summary");
+  write_file_atomically(directory + "/config.cfg", "[run]\nseed = 7\n");
+  RunRecord record(directory, {}, "a summary", {{"run.seed", "7"}});
   for (auto const& row : two_rows()) record.add(row, row.step);
   record.add_waiting({0.25, 0.0}, 20);
+  record.add_figures({.rate = 0.5, .gradient_norm = 2.0, .update_ratio = 0.1}, 20);
+  record.add_picture("held_out/u/8", std::string(33, 'x'), 20);
   record.save();
   EXPECT_EQ(read_file(directory + "/metrics.csv"), metrics_to_csv(two_rows()));
   int events = 0;
@@ -62,11 +76,14 @@ TEST(RunRecord, WritesTheCsvAndAnEventFile) {
       ++events;
       // A curve a grid: of the two errors of a step that ends a stage TensorBoard shows one.
       auto const content = read_file(entry.path().string());
-      for (auto const* tag : {"train/loss", "held_out/rel_l2/16^3", "held_out/energy_gap/16^3",
-                              "held_out/energy_norm_error/16^3", "run/summary", "a summary",
-                              "waited/process_0", "waited/process_1"}) {
+      for (auto const* tag :
+           {"train/loss", "held_out/rel_l2/16^3", "held_out/energy_gap/16^3",
+            "held_out/energy_norm_error/16^3", "run/summary", "a summary", "waited/process_0",
+            "waited/process_1", "train/rate", "train/update_ratio", "run/config", "    seed = 7",
+            "hparams", "held_out/u/8"}) {
         EXPECT_NE(content.find(tag), std::string::npos) << tag;
       }
+      EXPECT_EQ(content.find("train/memory_gib"), std::string::npos) << "not known";
       EXPECT_EQ(content.find("/8^3"), std::string::npos) << "that row holds no error";
     }
   }

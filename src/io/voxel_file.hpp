@@ -11,7 +11,8 @@
 namespace voxcycle {
 
 /// Voxel arrays in an HDF5 file of the user's own: a dataset [S, nx, ny, nz], or [nx, ny, nz] for
-/// one sample, of integers or floating-point numbers. The box is the unit cube.
+/// one sample, of integers or floating-point numbers; more axes of size 1 may stand in front of nx.
+/// The box is the unit cube.
 class VoxelFile {
  public:
   /// @param location  "PATH:/dataset"; the last ":/" divides
