@@ -3,7 +3,7 @@
 """Runs a test of the Python module beside torch, with stand-ins for CUDA libraries that are not
 there. Skipped (status 77) where torch or numpy cannot be imported.
 
-usage: run.py TEST TORCH_PACKAGE MODULE_FOLDER BINARY [unittest options]
+usage: run.py TEST TORCH_PACKAGE MODULE_FOLDER BINARY MPIEXEC [unittest options]
 """
 
 import os

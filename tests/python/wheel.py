@@ -3,6 +3,7 @@
 """The wheel installed by pip, its tutorial, and a torch of another version; see run.py."""
 
 import os
+import re
 import subprocess
 import sys
 import unittest
@@ -48,7 +49,9 @@ class Wheel(harness.Case):
         result = self.run_python(ROOT / "src/python/examples/inverse.py", "run", "--steps", "40",
                                  path="")
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-        self.assertIn("the solver's", result.stdout)
+        # Of the ball that the network thinks it is; nu = 1.65 in the middle is off by 20 %.
+        distance, = re.findall(r"The solver's u .* is ([\d.]+)% off", result.stdout)
+        self.assertLess(float(distance), 4)
 
 
 if __name__ == "__main__":
