@@ -6,7 +6,6 @@
 #include "voxcycle/config/load_model.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/atomic_file.hpp"
-#include "voxcycle/core/build_info.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/usage_error.hpp"
@@ -54,17 +53,7 @@ int export_model(Invocation const& call) {
   require_outputs_of(call, {"out", "sample"}, {{"the checkpoint", checkpoint}});
   auto const loaded = load_model(checkpoint);
   Model const& model = *loaded;
-  ExportOptions options{.boundary = model.boundary,
-                        .source = model.source,
-                        .has_unit = model.has_unit,
-                        .smoothing = smoothing_steps(steps_of_levels(model.options)),
-                        .levels = {},
-                        .network = model.name,
-                        .weights = "averaged",
-                        .version = build_info::version,
-                        .config = model.training};
-  for (auto const& grid : model.grids) options.levels.push_back(grid.level());
-  auto const archive = export_network(*model.network, options);
+  auto const archive = export_network(*model.network, export_options(model));
   auto const& out = call.flags.at("out");
   write_file_atomically(out, archive);
   std::printf("written: %s (%s), TorchScript: u = model(%s)\n", out.c_str(),

@@ -13,6 +13,7 @@
 #include "voxcycle/field/formula.hpp"
 #include "voxcycle/io/image.hpp"
 #include "voxcycle/io/solution_file.hpp"
+#include "voxcycle/solver/figures.hpp"
 #include "voxcycle/solver/solver.hpp"
 
 #include <algorithm>
@@ -251,7 +252,7 @@ int solve(Invocation const& call) {
 
   SolveReport report{
       .nu = location,
-      .solver = to_string(options.method),
+      .method = options.method,
       .model = model_file(call),
       .network = solver.model(),
       .boundary = to_string(solver.boundary()),

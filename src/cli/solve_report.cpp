@@ -4,6 +4,7 @@
 #include "voxcycle/core/json.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/network/predict.hpp"
+#include "voxcycle/solver/figures.hpp"
 
 #include <array>
 #include <cmath>
@@ -80,12 +81,6 @@ void add_conductivity(Json& members, ImageFigures const& figures) {
 
 }  // namespace
 
-std::map<std::string, Scheme> const& scheme_words() {
-  static std::map<std::string, Scheme> const words{{"q1", Scheme::q1},
-                                                   {"finite_volume", Scheme::finite_volume}};
-  return words;
-}
-
 std::string solve_text(SolveReport const& report) {
   auto const& s = report.solution;
   std::string text = line("field", report.nu + ", " + s.grid.name() + " voxels");
@@ -105,7 +100,7 @@ std::string solve_text(SolveReport const& report) {
     text += line("spread", format_percent(*s.start.spread) +
                                " of the mean's size (standard deviation over the members)");
   }
-  text += line("setup", format_seconds(s.seconds.setup) + " (" + report.solver + ")");
+  text += line("setup", format_seconds(s.seconds.setup) + " (" + to_string(report.method) + ")");
   text += line("estimate", format_seconds(s.seconds.estimate));
   if (s.bounds) {
     char const* const of = s.start.from_network ? "of the network's solution"
@@ -145,49 +140,19 @@ std::string solve_text(SolveReport const& report) {
 }
 
 std::string solve_json(SolveReport const& report) {
-  auto const& s = report.solution;
-  auto members = Json::object({
-      {"nu", report.nu},
-      {"grid", s.grid.voxels},
-      {"boundary", report.boundary},
-      {"scheme", s.scheme == Scheme::q1 ? "q1" : "finite_volume"},
-      {"empty_voxels", s.empty.voxels},
-      {"dropped_voxels", s.empty.dropped_voxels},
-      {"dropped_bodies", s.empty.dropped_bodies},
-      {"solver", report.solver},
-      {"model", report.model},
-      {"tolerance", report.tolerance},
-      {"converged", s.converged},
-      {"iterations", s.iterations},
-      {"relative_residual", s.relative_residual},
-      {"error_estimate", s.error_estimate},
-      {"error_bound", s.error_bound},
-      {"seconds", s.seconds.total() + (report.conductivity ? report.conductivity->seconds() : 0.0)},
-      {"seconds_network", s.seconds.network},
-      {"seconds_setup", s.seconds.setup},
-      {"seconds_estimate", s.seconds.estimate},
-      {"seconds_" + report.solver, s.seconds.multigrid},
-      {"flow_into_faces", s.flows.into},
-      {"source", s.flows.source},
-      {"imbalance", s.flows.imbalance()},
-  });
-  if (s.bounds) {
-    members["error_lower"] = s.bounds->lower;
-    members["error_upper"] = s.bounds->upper;
-  }
-  if (s.start.network_grid) {
-    members["network_grid"] = s.start.network_grid->name();
-    members["network_precision"] = precision_name(s.start.precision);
-    members["network_used"] = s.start.from_network;
-    members["start_relative_residual"] = s.start.relative_residual;
-    members["start_error_estimate"] = s.start.from_network ? Json(s.start.error_estimate) : Json();
-  }
-  if (s.start.spread) members["network_spread"] = *s.start.spread;
+  auto members = Json::object({{"nu", report.nu},
+                               {"boundary", report.boundary},
+                               {"model", report.model},
+                               {"tolerance", report.tolerance}});
+  members.update(figures_of(report.solution, report.method));
   if (report.from_lift) {
     members["iterations_from_lift"] = report.from_lift->iterations;
     members["seconds_from_lift"] = report.from_lift->seconds.multigrid;
   }
-  if (report.conductivity) add_conductivity(members, *report.conductivity);
+  if (report.conductivity) {
+    add_conductivity(members, *report.conductivity);
+    members["seconds"] = report.solution.seconds.total() + report.conductivity->seconds();
+  }
   if (report.slices) {
     auto const ends = [](ColorRange range) { return std::array{range.low, range.high}; };
     members["pictures"] =

@@ -7,7 +7,6 @@
 #include "voxcycle/solver/solver.hpp"
 
 #include <array>
-#include <map>
 #include <optional>
 #include <string>
 
@@ -15,7 +14,7 @@ namespace voxcycle {
 
 struct SolveReport {
   std::string nu;       ///< where the coefficient lies
-  std::string solver;   ///< as to_string(SolveMethod)
+  SolveMethod method = SolveMethod::multigrid;
   std::string model;    ///< "none", or the checkpoint
   std::string network;  ///< its name and sizes
   std::string boundary;
@@ -28,9 +27,6 @@ struct SolveReport {
   std::optional<ImageFigures> conductivity{};
   std::optional<SliceRanges> slices{};  ///< of the pictures, if there are some
 };
-
-/// "q1" and "finite_volume".
-std::map<std::string, Scheme> const& scheme_words();
 
 /// A dozen lines: what each part cost, what was reached, what the network saved.
 std::string solve_text(SolveReport const& report);

@@ -12,6 +12,7 @@
 #   spdlog               log lines                              (core)
 #   nlohmann-json        JSON files                             (core)
 #   CUDA toolkit         GPU kernels; optional, see Cuda.cmake   (core; kernels/*.cu)
+#   nanobind             Python module; optional, see PythonModule.cmake (python)
 #   GoogleTest           tests
 find_package(TorchWheel 2.11.0 EXACT REQUIRED)
 find_package(Threads REQUIRED)

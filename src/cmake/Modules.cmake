@@ -94,13 +94,16 @@ function(voxcycle_device module)
   if(VOXCYCLE_CUDA_VERSION VERSION_GREATER_EQUAL 13) # older drivers do not know what 12.8 compresses
     set(small --compress-mode=size) # the kernels are in many tests, and those in bundles
   endif()
+  if(CMAKE_POSITION_INDEPENDENT_CODE)
+    set(pic -Xcompiler -fPIC)
+  endif()
   foreach(kernel IN LISTS ARGN)
     set(source ${PROJECT_SOURCE_DIR}/src/${module}/kernels/${kernel}.cu)
     set(object ${CMAKE_CURRENT_BINARY_DIR}/${module}_${kernel}.cu.o)
     # -fmad=false: a GPU rounds as the CPU does, so that tests on a CPU say what a GPU computes. The
     # kernels wait for memory, not for arithmetic.
     add_custom_command(OUTPUT ${object}
-      COMMAND ${_ccache} ${voxcycle_nvcc} -O3 -fmad=false ${small} -Werror all-warnings -Xcompiler -Wall,-Wextra
+      COMMAND ${_ccache} ${voxcycle_nvcc} -O3 -fmad=false ${small} ${pic} -Werror all-warnings -Xcompiler -Wall,-Wextra
         -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src
         -MD -MF ${object}.d -c ${source} -o ${object}
       DEPENDS ${source} DEPFILE ${object}.d VERBATIM COMMENT "Building CUDA object ${module}/kernels/${kernel}.cu")

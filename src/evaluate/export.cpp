@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/evaluate/export.hpp"
 
+#include "voxcycle/core/build_info.hpp"
 #include "voxcycle/core/json.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/network/network.hpp"
 #include "voxcycle/network/script_module.hpp"
+#include "voxcycle/solver/model.hpp"
 #include "voxcycle/train/agreement.hpp"
 
 #include <sstream>
@@ -89,9 +91,23 @@ std::string metadata_of(ExportOptions const& options) {
 
 }  // namespace
 
-std::string export_network(Network const& network, ExportOptions const& options) {
+ExportOptions export_options(Model const& model) {
+  ExportOptions options{.boundary = model.boundary,
+                        .source = model.source,
+                        .has_unit = model.has_unit,
+                        .smoothing = smoothing_steps(steps_of_levels(model.options)),
+                        .levels = {},
+                        .network = model.name,
+                        .weights = "averaged",
+                        .version = build_info::version,
+                        .config = model.training};
+  for (auto const& grid : model.grids) options.levels.push_back(grid.level());
+  return options;
+}
+
+torch::jit::Module script_of(Network const& network, ExportOptions const& options) {
   bool const sampled = options.source.varies();
-  auto const model = script_module(
+  return script_module(
       {.name = sampled ? "ModelOfNuAndF" : "ModelOfNu",
        .attributes = {{"network", script_module(network, script_frame(options))._ivalue()},
                       {"levels", options.levels},
@@ -106,8 +122,11 @@ std::string export_network(Network const& network, ExportOptions const& options)
                       {"weights", options.weights},
                       {"version", options.version},
                       {"config_hash", text_hash(options.config)}}});
+}
+
+std::string export_network(Network const& network, ExportOptions const& options) {
   std::ostringstream archive;
-  model.save(archive, {{"metadata.json", metadata_of(options)}, {"config.txt", options.config}});
+  script_of(network, options).save(archive, {{"metadata.json", metadata_of(options)}, {"config.txt", options.config}});
   return archive.str();
 }
 

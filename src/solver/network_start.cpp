@@ -42,6 +42,8 @@ double longest_edge(Grid3 const& grid) {
   return *std::max_element(grid.lengths.begin(), grid.lengths.end());
 }
 
+}  // namespace
+
 at::ScalarType usual_precision(Model const& model, at::Device device) {
   bool const has_16_bits = model.precision == at::kBFloat16 || model.precision == at::kHalf;
   if (device.is_cuda() && has_16_bits) {
@@ -50,8 +52,6 @@ at::ScalarType usual_precision(Model const& model, at::Device device) {
   }
   return model.precision == at::kBFloat16 && has_bfloat16() ? at::kBFloat16 : at::kFloat;
 }
-
-}  // namespace
 
 NetworkStart::NetworkStart(std::shared_ptr<Model> model, at::Device device,
                            std::optional<at::ScalarType> precision)

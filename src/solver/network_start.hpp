@@ -17,9 +17,7 @@ namespace voxcycle {
 class NetworkStart {
  public:
   /// @param device     where it computes
-  /// @param precision  of convolutions and activations, not float64; default: as the model was
-  ///                   trained, but in float32 instead of float64, and, where that is slow,
-  ///                   instead of 16 bits (on GPUs in float16 instead of bfloat16)
+  /// @param precision  of convolutions and activations, not float64; default: usual_precision
   /// @throws Error for another precision.
   NetworkStart(std::shared_ptr<Model> model, at::Device device,
                std::optional<at::ScalarType> precision);

@@ -32,6 +32,7 @@ ALLOWED = {
     "config": "core grid field io comm poisson network solver dataset optim cycle train evaluate",
     "study": "core grid field io comm poisson network solver dataset optim cycle train evaluate report config",
     "bench": "core grid field io comm poisson network solver dataset optim cycle train evaluate report config study",
+    "python": "core grid field io comm poisson network solver dataset optim cycle train evaluate config",
     "cli": "core grid field io comm poisson network solver dataset optim cycle train evaluate report config study bench",
 }
 ALLOWED = {module: set(others.split()) | {module} for module, others in ALLOWED.items()}
@@ -79,13 +80,14 @@ VENDORS = [
     vendor(r"torch/(torch|nn)\.h", ""),
     vendor(r"torch/nn/.*", "network", "network"),
     vendor(r"torch/version\.h", "cli"),
-    vendor(r"torch/(csrc/jit/.*|script\.h)", "network train evaluate"),
+    vendor(r"torch/(csrc/jit/.*|script\.h)", "network train evaluate python"),
     vendor(r"torch/csrc/autograd/profiler_kineto\.h", "bench"),
-    vendor(r"torch/(csrc/autograd/.*|autograd\.h)", "poisson comm network optim train evaluate",
+    vendor(r"torch/(csrc/autograd/.*|autograd\.h)", "poisson comm network optim train evaluate python",
            "network"),
     vendor(r"torch/.*", "network", "network"),
     vendor(r"(ATen/core|c10)/.*", "tensors", "tensors"),
     vendor(r"ATen/.*", "tensors"),
+    vendor(r"nanobind/.*", "python"),
     vendor(r"(gtest|gmock)/.*", ""),
 ]
 

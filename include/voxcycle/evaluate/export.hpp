@@ -12,7 +12,13 @@
 
 #include <ATen/core/Tensor.h>
 
+namespace torch::jit {
+struct Module;
+}
+
 namespace voxcycle {
+
+struct Model;
 
 /// What an exported model says about itself.
 struct ExportOptions {
@@ -26,6 +32,11 @@ struct ExportOptions {
   std::string version;               ///< of voxcycle
   std::string config;                ///< "key = value" lines of what the weights depend on
 };
+
+ExportOptions export_options(Model const& model);
+
+/// The network in evaluation as a TorchScript module, see export_network.
+torch::jit::Module script_of(Network const& network, ExportOptions const& options);
 
 /// The network in evaluation as a TorchScript archive that torch::jit::load, and Python's
 /// torch.jit.load without voxcycle, read. One model serves all grids of the network: it goes by the

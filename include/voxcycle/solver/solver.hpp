@@ -14,6 +14,7 @@
 #include "voxcycle/poisson/finite_volume.hpp"
 #include "voxcycle/solver/solve_method.hpp"
 
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -48,6 +49,8 @@ struct SolverOptions {
   /// was trained (float32 instead of float64, of float16 on CPUs, and of bfloat16 on CPUs without
   /// it; float16 on GPUs without bfloat16).
   std::optional<at::ScalarType> precision{};
+  /// Called before every iteration; what it throws ends the solve.
+  std::function<void()> before_iteration = [] {};
 };
 
 /// lower <= |u - u*|_K / |u*|_K <= upper, the relative energy-norm error against the exact solution

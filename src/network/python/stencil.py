@@ -26,9 +26,10 @@ class Stencil(Module):
         return n * (x.dim() // 5)
 
     def window(self, x: Tensor, first: List[int], size: List[int], step: int) -> Tensor:
-        x = torch.slice(x, 2, first[0], first[0] + step * (size[0] - 1) + 1, step)
-        x = torch.slice(x, 3, first[1], first[1] + step * (size[1] - 1) + 1, step)
-        return torch.slice(x, 4, first[2], first[2] + step * (size[2] - 1) + 1, step)
+        for a in range(3):
+            if step != 1 or size[a] != x.size(2 + a):  # gradients of slices are as large as x
+                x = torch.slice(x, 2 + a, first[a], first[a] + step * (size[a] - 1) + 1, step)
+        return x
 
     def padded(self, x: Tensor) -> Tensor:
         return torch.constant_pad_nd(x, [1, 1, 1, 1, 1, 1], 0.)
@@ -39,11 +40,12 @@ class Stencil(Module):
 
     def product(self, entries: Tensor, u: Tensor) -> Tensor:
         around = self.padded(u)
+        entry = torch.split(entries, 1, 1)
         total = torch.zeros_like(u)
         for t in range(self.times(27, u)):
             if t != 13:
                 flow = self.shifted(around, t, self.points(u), 1) - u
-                total = total + entries.narrow(1, t, 1) * flow
+                total = total + entry[t] * flow
         return total
 
     def dots(self, a: Tensor, b: Tensor) -> Tensor:
