@@ -110,6 +110,9 @@ void require_positive(std::string const& location, Image const& image) {
                                            "--phases, a thousandth of the largest, say.");
 }
 
+/// Voxels that keep a user waiting for seconds.
+constexpr std::int64_t kLarge = std::int64_t{128} * 128 * 128;
+
 ImageReport report_of(std::string const& location, ConductivityCall const& options) {
   Image image = read_image(location, options.image);
   if (!image.doubt.empty()) throw UsageError(location + ": " + image.doubt);
@@ -119,6 +122,7 @@ ImageReport report_of(std::string const& location, ConductivityCall const& optio
   if (!options.pictures.empty()) report.png = middle_plane_png(image.field);
   if (options.periodic) require_positive(location, image);
   at::Tensor const nu = tensor_of(std::move(image.field));
+  if (grid.voxel_count() >= kLarge) log_info(location + ": solving on " + grid.name() + " voxels");
   report.figures = options.periodic
                        ? periodic_conductivity(grid, nu, *options.periodic)
                        : image_conductivity(grid, nu, options.axes, options.solver,

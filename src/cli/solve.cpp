@@ -7,8 +7,10 @@
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
+#include "voxcycle/core/status_line.hpp"
 #include "voxcycle/core/tensor_values.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/core/timer.hpp"
 #include "voxcycle/core/usage_error.hpp"
 #include "voxcycle/field/formula.hpp"
 #include "voxcycle/io/image.hpp"
@@ -241,7 +243,14 @@ bool ended_early(ImageFigures const& figures, SolverOptions const& options) {
 
 int solve(Invocation const& call) {
   as_usage([&] { require_usage(call); });
-  auto const options = solver_options(call);
+  auto options = solver_options(call);
+  StatusLine line(StatusLine::Visible::yes, StatusLine::First::after_a_pause);
+  Timer const timer;
+  options.before_iteration = [&](int iteration) {
+    line.show([&] {
+      return format("iteration %d  %s", iteration, format_seconds(timer.seconds()).c_str());
+    });
+  };
   Solver const solver(options);
   auto const location = call.flags.at("nu");
   VoxelField field = coefficient(call, location);
@@ -249,6 +258,7 @@ int solve(Invocation const& call) {
   auto const origin = field.origin;
   at::Tensor const nu = tensor_of(std::move(field));
   auto const f = source_field(call, grid);
+  line.show([&] { return "solving on " + grid.name() + " voxels"; });
 
   SolveReport report{
       .nu = location,
@@ -270,6 +280,7 @@ int solve(Invocation const& call) {
          .device = options.device,
          .known = known_solution(report.solution, solver.boundary(), f.has_value())});
   }
+  line.erase();
   std::fputs(solve_text(report).c_str(), stdout);
   write_files(call, report, nu);
   std::fflush(stdout);

@@ -83,6 +83,7 @@ void ShareLine::show(double share) {
 }
 
 std::string share_text(std::string const& work, double share, double seconds) {
+  if (share == 0.0) return work;
   return format("%s  %.0f %%  left %s", work.c_str(), 100.0 * share,
                 format_seconds(seconds * (1.0 - share) / share).c_str());
 }

@@ -6,6 +6,7 @@
 #include "voxcycle/core/exit_status.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/parallel.hpp"
+#include "voxcycle/core/status_line.hpp"
 #include "voxcycle/core/stop_signal.hpp"
 #include "voxcycle/core/tensor_values.hpp"
 #include "voxcycle/core/text.hpp"
@@ -21,6 +22,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -73,8 +75,10 @@ class ShardMaker {
     require_can_solve(method_, Scheme::q1, device);
   }
 
+  /// @param after_share  hears what share of the shard is made, [0, 1)
   /// @throws StopRequested between two groups of samples, with nothing left of the shard.
-  void make(ShardJob const& job, StopSignal const& stop);
+  void make(ShardJob const& job, StopSignal const& stop,
+            std::function<void(double)> const& after_share);
 
   SolveStatistics const& statistics() const { return statistics_; }
   /// Largest ShardSample::reference_difference made so far, by the grid's name.
@@ -117,13 +121,15 @@ bool ShardMaker::fits_one_a_thread(ShardInfo const& info) const {
   return !info.has_reference || !device_.is_cpu() || memory_ == 0 || all <= memory_;
 }
 
-void ShardMaker::make(ShardJob const& job, StopSignal const& stop) {
+void ShardMaker::make(ShardJob const& job, StopSignal const& stop,
+                      std::function<void(double)> const& after_share) {
   std::int64_t const maximum = fits_one_a_thread(job.info) ? group_size(job.info.grid) : 1;
   std::vector<ShardSample> group;
   std::int64_t begin = 0;
   write_shard(job.path, job.info, [&](std::int64_t local) {
     if (local == begin + std::ssize(group)) {
       if (stop.requested()) throw StopRequested();
+      after_share(static_cast<double>(local) / static_cast<double>(job.info.samples));
       begin = local;
       group.clear();  // before the next ones need room
       group = make_group(job, begin, std::min(begin + maximum, job.info.samples));
@@ -289,6 +295,34 @@ void remove_old_leftovers(std::vector<ShardJob> const& jobs) {
   for (auto const& directory : directories) remove_leftovers(directory, std::chrono::hours(24));
 }
 
+/// How far a rank's own shards are, on a line of rank 0.
+class ShardsLine {
+ public:
+  ShardsLine(std::vector<ShardJob> const& jobs, std::vector<int> const& owner, int rank)
+      : line_(rank == 0 ? StatusLine::Visible::yes : StatusLine::Visible::no, "generating") {
+    for (std::size_t k = 0; k < jobs.size(); ++k) {
+      if (owner[k] == rank) left_ += static_cast<double>(cost(jobs[k].info));
+    }
+  }
+
+  /// @param share  made of this job
+  void show(ShardJob const& job, double share) {
+    double const of_job = share * static_cast<double>(cost(job.info));
+    line_.show((made_ + of_job) / (made_ + left_));
+  }
+  /// @param made  false: it was there, which tells nothing of the others
+  void end(ShardJob const& job, bool made) {
+    double const of_job = static_cast<double>(cost(job.info));
+    left_ -= of_job;
+    if (made) made_ += of_job;
+    line_.erase();
+  }
+
+ private:
+  double made_ = 0.0, left_ = 0.0;  ///< costs
+  ShareLine line_;
+};
+
 }  // namespace
 
 int status_of(GenerateResult const& result, std::string const& directory,
@@ -321,18 +355,21 @@ GenerateResult generate_shards(DatasetOptions const& options, Communicator const
   StopSignal const stop;
   ShardMaker maker(options, *family, device, memory);
   Tally mine;
+  ShardsLine line(jobs, owner, comm.rank());
   for (std::size_t k = 0; k < jobs.size() && !stop.requested(); ++k) {
     if (owner[k] != comm.rank()) continue;
     try {
       if (is_done(*family, jobs[k], stop)) {
         ++mine.there;
+        line.end(jobs[k], false);
         continue;
       }
-      maker.make(jobs[k], stop);
+      maker.make(jobs[k], stop, [&](double share) { line.show(jobs[k], share); });
     } catch (StopRequested const&) {
       break;
     }
     ++mine.made;
+    line.end(jobs[k], true);
     log_info(format("shard %zu of %zu: %s, %ld samples at %s%s", k + 1, jobs.size(),
                     jobs[k].info.split.c_str(), static_cast<long>(jobs[k].info.samples),
                     jobs[k].info.grid.label().c_str(),

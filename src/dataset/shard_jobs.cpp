@@ -15,13 +15,6 @@
 namespace voxcycle {
 namespace {
 
-/// Seconds of a job in units that only rank jobs: a reference costs some tens of times as much as
-/// the coefficient that it is solved for.
-std::int64_t cost(ShardInfo const& info) {
-  constexpr std::int64_t of_reference = 30;
-  return info.samples * info.grid.voxel_count() * (info.has_reference ? 1 + of_reference : 1);
-}
-
 /// A file that is no shard is not replaced: it may be somebody's own.
 ShardReader open_shard(std::string const& path) {
   try {
@@ -43,6 +36,11 @@ void require_same_data(ShardInfo const& found, ShardJob const& job) {
 }
 
 }  // namespace
+
+std::int64_t cost(ShardInfo const& info) {
+  constexpr std::int64_t of_reference = 30;
+  return info.samples * info.grid.voxel_count() * (info.has_reference ? 1 + of_reference : 1);
+}
 
 std::vector<ShardJob> plan_jobs(DatasetOptions const& options, CoefficientFamily const& family) {
   auto const& grids = options.grids;

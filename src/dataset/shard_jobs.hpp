@@ -26,6 +26,10 @@ std::vector<ShardJob> plan_jobs(DatasetOptions const& options, CoefficientFamily
 /// @throws Error where shards of a set of another number of shards lie: the two could not be read.
 void require_no_other_sets(std::vector<ShardJob> const& jobs);
 
+/// Seconds of a job in units that only compare jobs: a reference costs some tens of times as much
+/// as the coefficient that it is solved for.
+std::int64_t cost(ShardInfo const& info);
+
 /// The rank that makes each job. Costly jobs (references, fine grids) are dealt out first, each to
 /// the rank that has least to do.
 std::vector<int> share_jobs(std::vector<ShardJob> const& jobs, int ranks);

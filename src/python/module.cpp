@@ -37,7 +37,7 @@ using SourceArgument = std::variant<double, std::string, Array>;
 using Spacing = std::array<double, 3>;
 
 /// Ctrl-C is Python's to notice, and the solve's to end on.
-void raise_what_python_was_sent() {
+void raise_what_python_was_sent(int /*iteration*/) {
   nb::gil_scoped_acquire const gil;
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
@@ -51,7 +51,8 @@ Grid3 grid_of(at::Tensor const& nu, std::optional<Spacing> const& spacing) {
   for (std::size_t k = 0; k < 3; ++k) {
     double const edge = spacing ? (*spacing)[k] : cubic;
     VOXCYCLE_REQUIRE(edge > 0.0 && std::isfinite(edge),
-                     "the spacing " << edge << " along " << "xyz"[k]
+                     "the spacing " << edge << " along "
+                                    << "xyz"[k]
                                     << " is no length. Give the edges of a voxel, each > 0.");
     grid.lengths[k] = edge * static_cast<double>(grid.voxels[k]);
   }
@@ -161,7 +162,8 @@ nb::dict read_shard(std::string const& path) {
     if (u.defined()) put(u[k], sample.u_ref);
   }
   nb::dict read;
-  for (auto const& [name, values] : {std::pair{"omega", omega}, {"nu", nu}, {"f", f}, {"u_ref", u}}) {
+  for (auto const& [name, values] :
+       {std::pair{"omega", omega}, {"nu", nu}, {"f", f}, {"u_ref", u}}) {
     if (values.defined()) read[name] = torch_tensor(values).attr("numpy")();
   }
   read["lengths"] = info.grid.lengths;

@@ -178,12 +178,13 @@ void Solver::Impl::solve(Equation const& e, Preconditioner const& precondition,
   double const of_start = from ? shifted_energy(e, *from) : 0.0;
   SolveOptions limits{options.tolerance, options.max_iterations};
   limits.energy_error = std::max(limits.energy_error, options.tolerance);
+  int iteration = 0;
   auto const preconditioned = [&](at::Tensor const& r) {
-    options.before_iteration();
+    options.before_iteration(++iteration);
     return precondition(r);
   };
-  auto const solved = solve_pcg(e.problem, e.nu, preconditioned, limits, e.b,
-                                std::exchange(from, std::nullopt));
+  auto const solved =
+      solve_pcg(e.problem, e.nu, preconditioned, limits, e.b, std::exchange(from, std::nullopt));
   s.seconds.multigrid = timer.seconds();
   s.u = solved.u;
   s.iterations = solved.iterations;

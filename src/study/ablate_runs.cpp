@@ -7,9 +7,12 @@
 #include "voxcycle/core/exit_status.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/memory.hpp"
+#include "voxcycle/core/status_line.hpp"
 #include "voxcycle/core/stop_signal.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/core/timer.hpp"
 #include "voxcycle/study/runner.hpp"
+#include "voxcycle/study/runs_left.hpp"
 #include "voxcycle/train/checkpoint.hpp"
 #include "voxcycle/train/run_directory.hpp"
 #include "voxcycle/train/run_record.hpp"
@@ -121,12 +124,12 @@ class Session {
     result_.stopped = run_all(
         open_.size(), static_cast<std::size_t>(options_.jobs),
         [&](std::size_t number) { return begin(*open_[number]); },
-        [&](EndedRun const& ended) { conclude(*open_[ended.number], ended); });
+        [&](EndedRun const& ended) { conclude(*open_[ended.number], ended); }, [&] { show(); });
     return result_;
   }
 
  private:
-  ProgramRun begin(PlannedRun const& run) const {
+  ProgramRun begin(PlannedRun const& run) {
     auto const config = run.directory + "/config.cfg";
     // Also of a run that goes on: places, threads and memory may be others now.
     write_file_atomically(config, run.config.dump());
@@ -135,6 +138,8 @@ class Session {
     if (auto const limit = memory_limit(run); !limit.empty()) {
       arguments.insert(arguments.end(), {"--run.memory_limit", limit});
     }
+    active_.push_back(&run);
+    line_.erase();
     log_info(format("run %d starts: %s; its output is in %s", run.number, run.label.c_str(),
                     output_of(run).c_str()));
     return {arguments, output_of(run), options_.processes > 1 ? options_.launcher : "",
@@ -151,7 +156,28 @@ class Session {
     return format("%.6g", usable_memory_bytes() / runs / kGib);
   }
 
+  /// What is left of all runs, and how far those under way are.
+  void show() {
+    line_.show([&] {
+      std::vector<double> shares;
+      std::string each;
+      for (auto const* run : active_) {
+        auto const told = last_lines(output_of(*run));
+        shares.push_back(told_share(told));
+        each += format("  run %d: %.0f %%", run->number, 100.0 * shares.back());
+      }
+      std::size_t const to_come = open_.size() - ended_ - active_.size();
+      double const left =
+          seconds_left_of_runs(clock_.seconds(), static_cast<double>(ended_), shares, to_come);
+      return format("%zu of %zu runs", finished_, total_) +
+             (std::isnan(left) ? "" : "  left " + format_seconds(left)) + each;
+    });
+  }
+
   void conclude(PlannedRun const& run, EndedRun const& ended) {
+    ++ended_;
+    std::erase(active_, &run);
+    line_.erase();
     if (progress_of(run) == RunProgress::finished) {
       ++finished_;
       result_.gained = true;
@@ -178,7 +204,10 @@ class Session {
   std::size_t total_;
   std::size_t finished_ = 0;
   int threads_ = 1;
-  std::vector<PlannedRun const*> open_;
+  std::vector<PlannedRun const*> open_, active_;
+  std::size_t ended_ = 0;
+  Timer clock_;
+  StatusLine line_{StatusLine::Visible::yes, StatusLine::First::after_a_pause};
   RunsResult result_;
 };
 

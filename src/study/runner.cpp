@@ -4,12 +4,15 @@
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
+#include "voxcycle/core/status_line.hpp"
 #include "voxcycle/core/stop_signal.hpp"
+#include "voxcycle/core/text.hpp"
 #include "voxcycle/core/timer.hpp"
 
 #include <chrono>
 #include <filesystem>
 #include <list>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -32,7 +35,8 @@ ChildProcess start(ProgramRun const& run) {
 }  // namespace
 
 bool run_all(std::size_t count, std::size_t jobs, std::function<ProgramRun(std::size_t)> const& run,
-             std::function<void(EndedRun const&)> const& ended) {
+             std::function<void(EndedRun const&)> const& ended,
+             std::function<void()> const& waiting) {
   StopSignal const stop;
   std::list<ActiveRun> active;
   bool stopped = false;
@@ -42,6 +46,7 @@ bool run_all(std::size_t count, std::size_t jobs, std::function<ProgramRun(std::
     }
     if (active.empty()) return stopped;
     std::this_thread::sleep_for(kPause);
+    waiting();
     if (!stopped && stop.requested()) {
       log_info("stopping all runs with a checkpoint");
       for (auto& one : active) one.child.request_stop();
@@ -67,8 +72,18 @@ ScratchRuns::ScratchRuns(Config config, std::string const& name, std::string lau
 void ScratchRuns::run(std::string const& log, std::int64_t processes,
                       std::vector<std::string> arguments) const {
   arguments.insert(arguments.end(), {"--config", file("config.cfg")});
-  int const status =
-      start({std::move(arguments), file(log), launcher_, processes, threads_}).wait();
+  ChildProcess child = start({std::move(arguments), file(log), launcher_, processes, threads_});
+  StatusLine line(StatusLine::Visible::yes, StatusLine::First::after_a_pause);
+  Timer const timer;
+  std::optional<int> ended;
+  for (; !ended; ended = child.poll()) {
+    line.show([&] {
+      return format("waiting for %s  %s", log.c_str(), format_seconds(timer.seconds()).c_str());
+    });
+    std::this_thread::sleep_for(kPause);
+  }
+  line.erase();
+  int const status = *ended;
   VOXCYCLE_REQUIRE(status == 0, "the run on "
                                     << processes << " processes failed. If the launcher is not "
                                     << "mpirun, give it with --launcher 'srun -n {}' or 'srun "

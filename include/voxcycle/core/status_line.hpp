@@ -40,7 +40,7 @@ class ShareLine {
   ShareLine(ShareLine const&) = delete;
   ShareLine& operator=(ShareLine const&) = delete;
 
-  /// @param share  that is done, (0, 1]
+  /// @param share  that is done, [0, 1]
   void show(double share);
   void erase() { line_.erase(); }
 
@@ -50,7 +50,7 @@ class ShareLine {
   Timer timer_;
 };
 
-/// e.g. "comparing  25 %  left 12.0 s"
+/// e.g. "comparing  25 %  left 12.0 s"; the work alone where none is done
 /// @param seconds  that the share took
 std::string share_text(std::string const& work, double share, double seconds);
 

@@ -49,8 +49,9 @@ struct SolverOptions {
   /// was trained (float32 instead of float64, of float16 on CPUs, and of bfloat16 on CPUs without
   /// it; float16 on GPUs without bfloat16).
   std::optional<at::ScalarType> precision{};
-  /// Called before every iteration; what it throws ends the solve.
-  std::function<void()> before_iteration = [] {};
+  /// Called before every iteration of a solve with its number, from 1; what it throws ends the
+  /// solve.
+  std::function<void(int)> before_iteration = [](int) {};
 };
 
 /// lower <= |u - u*|_K / |u*|_K <= upper, the relative energy-norm error against the exact solution

@@ -84,6 +84,7 @@ TEST(StatusLine, IsCutToTheWidthOfATerminal) {
 TEST(StatusLine, ShareOfAWork) {
   EXPECT_EQ(share_text("comparing", 0.25, 4.0), "comparing  25 %  left 12.0 s");
   EXPECT_EQ(share_text("comparing", 1.0, 4.0), "comparing  100 %  left 0 ms");
+  EXPECT_EQ(share_text("comparing", 0.0, 4.0), "comparing");
 }
 
 }  // namespace status_line_test
