@@ -13,7 +13,7 @@
 namespace voxcycle {
 
 struct SolveReport {
-  std::string nu;       ///< where the coefficient lies
+  std::string nu;  ///< where the coefficient lies
   SolveMethod method = SolveMethod::multigrid;
   std::string model;    ///< "none", or the checkpoint
   std::string network;  ///< its name and sizes

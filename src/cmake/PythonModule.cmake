@@ -27,8 +27,9 @@ else()
     find_package(nanobind CONFIG REQUIRED)
     set(VOXCYCLE_HAS_PYTHON TRUE)
     set(VOXCYCLE_PYTHON_REASON "for Python ${Python_VERSION}")
-    set(CMAKE_POSITION_INDEPENDENT_CODE ON)
-    add_compile_options(-fno-semantic-interposition) # calls within a module cost as before
+    # Calls within a module cost as before. (CMake's own property gives programs -fPIE, and a precompiled
+    # header takes one of the two.)
+    add_compile_options(-fPIC -fno-semantic-interposition)
   elseif(VOXCYCLE_PYTHON_MODULE STREQUAL ON)
     message(FATAL_ERROR "VOXCYCLE_PYTHON_MODULE=ON, but there is no Python with its headers and nanobind. "
       "Type ./dev python, or name one: -DPython_EXECUTABLE=.../bin/python3")

@@ -126,7 +126,8 @@ torch::jit::Module script_of(Network const& network, ExportOptions const& option
 
 std::string export_network(Network const& network, ExportOptions const& options) {
   std::ostringstream archive;
-  script_of(network, options).save(archive, {{"metadata.json", metadata_of(options)}, {"config.txt", options.config}});
+  script_of(network, options)
+      .save(archive, {{"metadata.json", metadata_of(options)}, {"config.txt", options.config}});
   return archive.str();
 }
 

@@ -26,9 +26,9 @@ std::string checkpoint_of(std::string const& path) {
 }
 
 void require_field(char const* name, at::Tensor const& field) {
-  VOXCYCLE_REQUIRE(field.dim() == 5 && field.size(1) == 1 && field.numel() > 0,
-                   name << " has shape " << field.sizes()
-                        << ". Pass [nx, ny, nz] or [B, 1, nx, ny, nz].");
+  VOXCYCLE_REQUIRE(
+      field.dim() == 5 && field.size(1) == 1 && field.numel() > 0,
+      name << " has shape " << field.sizes() << ". Pass [nx, ny, nz] or [B, 1, nx, ny, nz].");
 }
 
 void require_inputs(Model const& model, at::Tensor const& nu, at::Tensor const& f) {
@@ -115,8 +115,7 @@ std::pair<at::Tensor, at::Tensor> Surrogate::gradients(at::Tensor const& nu, at:
   for (std::int64_t k = 0; k < nu.size(0); ++k) {  // what a sample keeps for its gradient is large
     std::vector<at::Tensor> inputs{nu.narrow(0, k, 1).detach().clone().requires_grad_()};
     if (f.defined()) inputs.push_back(f.narrow(0, k, 1).detach().clone().requires_grad_());
-    at::Tensor const u =
-        script.module.forward({inputs.begin(), inputs.end()}).toTensor();
+    at::Tensor const u = script.module.forward({inputs.begin(), inputs.end()}).toTensor();
     auto const found = torch::autograd::grad({u}, inputs, {of_u.narrow(0, k, 1).to(u.dtype())});
     of_nu.push_back(found.at(0));
     if (f.defined()) of_f.push_back(found.at(1));

@@ -37,8 +37,7 @@ at::Tensor tensor_of(Array const& array) {
   }
   // torch does not write to it: nothing here computes in place on what callers own.
   auto* const values = const_cast<void*>(array.data());
-  return at::from_blob(values, shape, strides,
-                       at::device(device_of(array)).dtype(type_of(array)));
+  return at::from_blob(values, shape, strides, at::device(device_of(array)).dtype(type_of(array)));
 }
 
 nb::object torch_tensor(at::Tensor const& tensor) {
@@ -47,10 +46,10 @@ nb::object torch_tensor(at::Tensor const& tensor) {
   std::vector<std::size_t> const shape(tensor.sizes().begin(), tensor.sizes().end());
   bool const on_gpu = tensor.is_cuda();
   auto const type = tensor.scalar_type() == at::kDouble ? nb::dtype<double>() : nb::dtype<float>();
-  nb::ndarray<nb::pytorch> const array(
-      tensor.data_ptr(), shape.size(), shape.data(), capsule, tensor.strides().data(), type,
-      on_gpu ? nb::device::cuda::value : nb::device::cpu::value,
-      on_gpu ? tensor.device().index() : 0);
+  nb::ndarray<nb::pytorch> const array(tensor.data_ptr(), shape.size(), shape.data(), capsule,
+                                       tensor.strides().data(), type,
+                                       on_gpu ? nb::device::cuda::value : nb::device::cpu::value,
+                                       on_gpu ? tensor.device().index() : 0);
   return nb::cast(array);
 }
 

@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import unittest
 from pathlib import Path
 
 import harness

@@ -32,8 +32,9 @@ struct Model {
   std::mutex one_at_a_time;               ///< who runs the network: it keeps what it knows of grids
 };
 
-/// That its network runs in unless another is asked for: as it was trained, but in float32 instead of
-/// float64, and, where that is slow, instead of 16 bits (on GPUs in float16 instead of bfloat16).
+/// That its network runs in unless another is asked for: as it was trained, but in float32 instead
+/// of float64, and, where that is slow, instead of 16 bits (on GPUs in float16 instead of
+/// bfloat16).
 at::ScalarType usual_precision(Model const& model, at::Device device);
 
 }  // namespace voxcycle

@@ -36,10 +36,10 @@ struct EndedRun {
 /// @param waiting  called some times a second while some run
 /// @return whether a signal asked to stop
 /// @throws Error if one cannot be started; the others are stopped then.
-bool run_all(std::size_t count, std::size_t jobs,
-             std::function<ProgramRun(std::size_t number)> const& run,
-             std::function<void(EndedRun const&)> const& ended,
-             std::function<void()> const& waiting = [] {});
+bool run_all(
+    std::size_t count, std::size_t jobs, std::function<ProgramRun(std::size_t number)> const& run,
+    std::function<void(EndedRun const&)> const& ended,
+    std::function<void()> const& waiting = [] {});
 
 /// Short runs with one config, one after the other, in a directory of their own.
 class ScratchRuns {
