@@ -12,7 +12,10 @@ namespace runs_left_test {
 
 TEST(RunsLeft, TheNewestProgressLineTellsTheShare) {
   auto const line = [](double done) {
-    return progress_text({.done = done, .left = 12.0, .energy_gap = 0.4}) + "\n";
+    ProgressState state;
+    state.done = done;
+    state.left = 12.0;
+    return progress_text(state) + "\n";
   };
   EXPECT_EQ(told_share("[info] training\n"), 0.0);
   EXPECT_EQ(told_share(line(0.25)), 0.25);
