@@ -69,9 +69,9 @@ class Progress(harness.Case):
 
     def test_solve_verify_and_scale_tell_what_they_wait_for(self):
         random.seed(1)
-        values = array.array("f", [math.exp(random.gauss(0, 2)) for _ in range(48**3)])
+        values = array.array("f", [math.exp(random.gauss(0, 2)) for _ in range(96**3)])
         (self.scratch / "nu.raw").write_bytes(values.tobytes())
-        shown = self.on_terminal("solve", "--nu", "nu.raw:48,48,48:float32")
+        shown = self.on_terminal("solve", "--nu", "nu.raw:96,96,96:float32")
         self.assert_shown(shown, r"iteration \d+  [\d.]+ (ms|s)")
         self.config({"cycle.steps": "2, 1"})
         self.succeed("generate", "--config", "small.cfg")
