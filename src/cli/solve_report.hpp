@@ -10,6 +10,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace voxcycle {
 
@@ -32,7 +34,10 @@ struct SolveReport {
 /// "q1" and "finite_volume".
 std::map<std::string, Scheme> const& scheme_words();
 
-/// A dozen lines: what each part cost, what was reached, what the network saved.
+/// A dozen lines, a name and a value each: what each part cost, what was reached, what the network
+/// saved.
+std::vector<std::pair<std::string, std::string>> solve_lines(SolveReport const& report);
+/// The same for a terminal.
 std::string solve_text(SolveReport const& report);
 std::string solve_json(SolveReport const& report);
 
