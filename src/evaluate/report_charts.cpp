@@ -129,7 +129,7 @@ std::string loss_chart(std::vector<MetricRow> const& metrics, Timeline const& ti
   chart.title = "Training loss above its lowest value";
   chart.y_label = "loss − lowest of the stage";
   chart.x = timeline.axis;
-  chart.y = axis_for(above(lowest, main, 0), 0.02);
+  chart.y = axis_for(above(lowest, main, 0), 0.01);
   chart.bands = timeline.stages;
   auto const thin = above(lowest, svg::thin_out(points, kMaxPoints), chart.y.low);
   chart.series.push_back({"each step", 0, false, noisy, thin});
