@@ -68,9 +68,8 @@ std::vector<svg::Point> running_median(std::vector<svg::Point> const& points) {
   return medians;
 }
 
-/// The range of nearly all positive values, a logarithmic axis: a few spikes must not flatten the
-/// rest of the line.
-/// @param points  some are positive
+/// A logarithmic axis over nearly all positive values, from 0 to 1 without one: a few spikes must
+/// not flatten the rest of the line.
 /// @param ignored_share  at each end
 svg::Axis axis_for(std::vector<svg::Point> const& points, double ignored_share) {
   std::vector<double> values;
