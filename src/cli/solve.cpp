@@ -337,7 +337,7 @@ Command solve_command() {
             "the solution: .vtkhdf or .vti for ParaView and VTK, .h5, or .npy (u alone)"},
            {"with-nu", "", "--out holds nu, too (.vtkhdf then needs VTK 9.3 or ParaView 5.12)"},
            {"flux", "", "--out holds nu grad u in the voxels, a vector; as --with-nu"},
-           {"png", "DIRECTORY", "middle planes of u and log10 nu; slices.html has their scales"},
+           {"png", "DIRECTORY", "middle planes of u and log10 nu; slices.html adds the figures"},
            {"json", "FILE", "figures"}},
           solve};
 }

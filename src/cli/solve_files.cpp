@@ -37,7 +37,8 @@ void write_files(Invocation const& call, SolveReport& report, at::Tensor const& 
   }
   if (call.has("png")) {
     auto const& directory = call.flags.at("png");
-    report.slices = write_slices(directory, "voxcycle solve: " + report.nu, s.grid, s.u, nu);
+    report.slices = write_slices(directory, "voxcycle solve: " + report.nu, solve_lines(report),
+                                 s.grid, s.u, nu);
     written.push_back(directory + "/{u,nu}_{x,y,z}.png and slices.html (" +
                       to_string(*report.slices) + ")");
   }

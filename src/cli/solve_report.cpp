@@ -16,8 +16,13 @@ namespace {
 
 constexpr char const* kFaces[6] = {"x-", "x+", "y-", "y+", "z-", "z+"};
 
-std::string line(char const* name, std::string const& value) {
-  return format("%-14s %s\n", name, value.c_str());
+/// A name and a value each.
+struct Lines : std::vector<std::pair<std::string, std::string>> {
+  void operator+=(Lines const& more) { insert(end(), more.begin(), more.end()); }
+};
+
+Lines line(char const* name, std::string const& value) {
+  return {{{name, value}}};
 }
 
 /// What the network was worth: a second solve tells, or nothing is claimed.
@@ -57,8 +62,8 @@ char const* equation_name(Scheme scheme) {
   return scheme == Scheme::q1 ? "trilinear elements" : "finite volumes";
 }
 
-std::string conductivity_lines(ImageFigures const& figures) {
-  std::string text;
+Lines conductivity_lines(ImageFigures const& figures) {
+  Lines text;
   for (auto const& one : figures.axes) {
     text += line("conductivity",
                  std::string(1, "xyz"[one.axis]) + " " + bracket_words(one.conductivity));
@@ -81,9 +86,9 @@ void add_conductivity(Json& members, ImageFigures const& figures) {
 
 }  // namespace
 
-std::string solve_text(SolveReport const& report) {
+std::vector<std::pair<std::string, std::string>> solve_lines(SolveReport const& report) {
   auto const& s = report.solution;
-  std::string text = line("field", report.nu + ", " + s.grid.name() + " voxels");
+  Lines text = line("field", report.nu + ", " + s.grid.name() + " voxels");
   text += line("boundary", report.boundary);
   if (s.scheme == Scheme::finite_volume) text += line("scheme", "finite volumes, u in voxels");
   if (s.empty.voxels + s.empty.dropped_voxels > 0) {
@@ -136,6 +141,14 @@ std::string solve_text(SolveReport const& report) {
   text += line("flow into", join(flows) + format("; source %.6g, imbalance %.2g", s.flows.source,
                                                  s.flows.imbalance()));
   if (report.conductivity) text += conductivity_lines(*report.conductivity);
+  return text;
+}
+
+std::string solve_text(SolveReport const& report) {
+  std::string text;
+  for (auto const& [name, value] : solve_lines(report)) {
+    text += format("%-14s %s\n", name.c_str(), value.c_str());
+  }
   return text;
 }
 

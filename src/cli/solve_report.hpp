@@ -9,6 +9,8 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace voxcycle {
 
@@ -28,7 +30,10 @@ struct SolveReport {
   std::optional<SliceRanges> slices{};  ///< of the pictures, if there are some
 };
 
-/// A dozen lines: what each part cost, what was reached, what the network saved.
+/// A dozen lines, a name and a value each: what each part cost, what was reached, what the network
+/// saved.
+std::vector<std::pair<std::string, std::string>> solve_lines(SolveReport const& report);
+/// The same for a terminal.
 std::string solve_text(SolveReport const& report);
 std::string solve_json(SolveReport const& report);
 

@@ -39,7 +39,7 @@ Json json_of(Evaluation const& e) {
 
 /// Error against spread, a marker a sample.
 std::string calibration(EnsembleEvaluation const& e) {
-  svg::Series series{"a held-out sample", 0, true, false, {}};
+  svg::Series series = svg::curve("a held-out sample", 0);
   std::vector<double> all_x, all_y;
   for (std::size_t k = 0; k < e.spread.size(); ++k) {
     double const x = 100.0 * e.spread[k], y = 100.0 * e.mean->samples[k].rel_l2;
@@ -56,7 +56,7 @@ std::string calibration(EnsembleEvaluation const& e) {
   chart.id = "calibration";
   chart.title = "Error of the mean against the members' spread";
   chart.x_label = "spread, % of the mean's size";
-  chart.y_unit = " %";
+  chart.y_label = "relative L2 error of the mean, %";
   auto const axis = [](std::vector<double> const& values) {
     auto const [low, high] = std::minmax_element(values.begin(), values.end());
     return svg::log_axis(*low, *high);
@@ -65,7 +65,7 @@ std::string calibration(EnsembleEvaluation const& e) {
   chart.y = axis(all_y);
   chart.series.push_back(series);
   return svg::figure(chart, svg::legend(chart.series) +
-                                "Relative L2 error. The spread is the standard deviation over the "
+                                "The spread is the standard deviation over the "
                                 "members at each node, and needs no reference.");
 }
 

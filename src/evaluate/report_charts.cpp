@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 namespace voxcycle {
@@ -67,21 +68,37 @@ std::vector<svg::Point> running_median(std::vector<svg::Point> const& points) {
   return medians;
 }
 
-/// The range of nearly all values: a few spikes must not flatten the rest of the line.
+/// A logarithmic axis over nearly all positive values, from 0 to 1 without one: a few spikes must
+/// not flatten the rest of the line.
+/// @param ignored_share  at each end
 svg::Axis axis_for(std::vector<svg::Point> const& points, double ignored_share) {
   std::vector<double> values;
   for (svg::Point const& point : points) {
-    if (std::isfinite(point.y)) values.push_back(point.y);
+    if (std::isfinite(point.y) && point.y > 0) values.push_back(point.y);
   }
+  if (values.empty()) return svg::linear_axis(0, 1);
   std::sort(values.begin(), values.end());
   auto const ignored = static_cast<std::size_t>(ignored_share * static_cast<double>(values.size()));
-  double const low = values.front();
-  double const high = values[values.size() - 1 - ignored];
-  return low > 0 ? svg::log_axis(low, high) : svg::linear_axis(low, high);
+  return svg::log_axis(values[ignored], values[values.size() - 1 - ignored]);
 }
 
-std::string scale_name(svg::Axis const& axis) {
-  return axis.logarithmic ? "logarithmic scale" : "linear scale";
+/// The lowest of each stage.
+std::map<int, double> lowest_of_stages(std::vector<svg::Point> const& points) {
+  std::map<int, double> lowest;
+  for (svg::Point const& point : points) {
+    auto const [at, first] = lowest.emplace(point.segment, point.y);
+    if (!first) at->second = std::min(at->second, point.y);
+  }
+  return lowest;
+}
+
+/// What the points have above the lowest of their stage, at least `least`.
+std::vector<svg::Point> above(std::map<int, double> const& lowest, std::vector<svg::Point> points,
+                              double least) {
+  for (svg::Point& point : points) {
+    point.y = std::max(point.y - lowest.at(point.segment), least);
+  }
+  return points;
 }
 
 std::string loss_chart(std::vector<MetricRow> const& metrics, Timeline const& timeline) {
@@ -105,17 +122,27 @@ std::string loss_chart(std::vector<MetricRow> const& metrics, Timeline const& ti
   svg::Chart chart;
   chart.id = "loss-frame";
   chart.x_label = std::string("training time, ") + timeline.unit.name;
-  chart.x = timeline.axis;
-  chart.y = axis_for(points, 0.01);
-  chart.title = "Training loss, " + scale_name(chart.y);
-  chart.bands = timeline.stages;
   bool const noisy = points.size() > 2 * kMedianPoints;
-  chart.series.push_back({"each step", 0, false, noisy, svg::thin_out(points, kMaxPoints)});
-  if (noisy) chart.series.push_back({"running median", 0, false, false, running_median(points)});
-  return svg::figure(chart,
-                     svg::legend(chart.series) + warning +
-                         "Bands are stages, headed by their grid. An energy loss levels off at "
-                         "the energy of the exact solution, not at zero.");
+  auto const main = noisy ? running_median(points) : points;
+  auto const lowest = lowest_of_stages(main);
+  chart.title = "Training loss above its lowest value";
+  chart.y_label = "loss − lowest of the stage";
+  chart.x = timeline.axis;
+  chart.y = axis_for(above(lowest, main, 0), 0.01);
+  chart.bands = timeline.stages;
+  auto const thin = above(lowest, svg::thin_out(points, kMaxPoints), chart.y.low);
+  chart.series.push_back({"each step", 0, false, noisy, thin});
+  if (noisy) {
+    chart.series.push_back({"running median", 0, false, false, above(lowest, main, chart.y.low)});
+  }
+  return svg::figure(
+      chart, svg::legend(chart.series) + warning +
+                 "Bands are stages, headed by their grid. An energy loss levels off at the energy "
+                 "of the exact solution, not at zero: drawn is what it has above the lowest " +
+                 (noisy ? "running median" : "loss") +
+                 format(" of its stage, which is %.6g in the last. What is at or below that "
+                        "stands at the lower edge.",
+                        lowest.rbegin()->second));
 }
 
 std::string error_chart(std::vector<MetricRow> const& metrics, Timeline const& timeline) {
@@ -126,17 +153,16 @@ std::string error_chart(std::vector<MetricRow> const& metrics, Timeline const& t
   };
   svg::Chart chart;
   std::vector<svg::Point> all;
-  int color = 0;
+  std::size_t number = 0;
   for (auto const& [name, member] : figures) {
-    svg::Series series{name, color++, true, false, {}};
+    svg::Series series = svg::curve(name, number++);
     for (MetricRow const& row : metrics) {
       double const value = row.*member;
       if (!std::isfinite(value)) continue;
       series.points.push_back({row.seconds / timeline.unit.seconds, 100 * value, row.stage,
                                format("%s, step %ld: %s %s", row.grid.c_str(), long(row.step), name,
                                       format_percent(value).c_str())});
-      // A gap of zero or below (rounding) has no place on a logarithmic axis.
-      if (value > 0) all.push_back(series.points.back());
+      all.push_back(series.points.back());
     }
     chart.series.push_back(std::move(series));
   }
@@ -145,10 +171,10 @@ std::string error_chart(std::vector<MetricRow> const& metrics, Timeline const& t
   }
   chart.id = "error-frame";
   chart.x_label = std::string("training time, ") + timeline.unit.name;
-  chart.y_unit = " %";
+  chart.y_label = "mean error, %";
   chart.x = timeline.axis;
   chart.y = axis_for(all, 0);
-  chart.title = "Held-out errors, " + scale_name(chart.y);
+  chart.title = "Held-out errors";
   chart.bands = timeline.stages;
   return svg::figure(chart,
                      svg::legend(chart.series) +

@@ -88,8 +88,9 @@ SamplePictures draw(std::string const& files, std::string const& name,
 
 }  // namespace
 
-SliceRanges write_slices(std::string const& directory, std::string const& title, Grid3 const& grid,
-                         at::Tensor const& u, at::Tensor const& nu) {
+SliceRanges write_slices(std::string const& directory, std::string const& title,
+                         std::vector<std::pair<std::string, std::string>> const& figures,
+                         Grid3 const& grid, at::Tensor const& u, at::Tensor const& nu) {
   std::vector<Plane> of_u;
   std::vector<Plane> of_nu;
   for (int axis = 0; axis < 3; ++axis) {
@@ -102,7 +103,8 @@ SliceRanges write_slices(std::string const& directory, std::string const& title,
   solution.note = format("Middle planes of %s voxels, each %.4g x %.4g x %.4g, to scale.",
                          grid.name().c_str(), grid.spacing(0), grid.spacing(1), grid.spacing(2));
   auto const coefficient = draw(directory + "/nu", "log10 nu", of_nu, ranges.log10_nu);
-  write_file_atomically(directory + "/slices.html", render_slices(title, {solution, coefficient}));
+  write_file_atomically(directory + "/slices.html",
+                        render_slices(title, figures, {solution, coefficient}));
   return ranges;
 }
 

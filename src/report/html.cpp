@@ -77,14 +77,15 @@ std::string error_table(std::vector<std::string> const& head, std::string const&
               element("thead", "", element("tr", "", titles)) + element("tbody", "", rows)));
 }
 
-std::string summary(std::vector<std::pair<std::string, std::string>> const& rows) {
+std::string summary(std::vector<std::pair<std::string, std::string>> const& rows,
+                    std::string_view title) {
   if (rows.empty()) return "";
   std::string text;
   for (auto const& [name, value] : rows) {
     text += element("tr", "",
                     element("th", "scope='row'", escape(name)) + element("td", "", grid(value)));
   }
-  return section("What was run", element("table", "class='summary'", text));
+  return section(title, element("table", "class='summary'", text));
 }
 
 std::string folded(std::string_view title, std::string const& text) {

@@ -8,15 +8,15 @@ char const* const style_sheet = R"(
   color-scheme: light dark;
   --page: #ffffff; --text: #1d2733; --quiet: #5b6876; --rule: #dde3e9; --panel: #f5f7f9;
   --band: #eef2f6; --shadow: #1d273333; --accent: #1f5fa6; --warn: #9a3412;
-  --series-0: #1f5fa6; --series-1: #c2570c; --series-2: #1b7a5a; --series-3: #8a3fa0;
-  --series-4: #b3243d; --series-5: #7a6a00; --series-6: #0c8aa6; --series-7: #6b5b4d;
+  --series-0: #284ad9; --series-1: #ad3900; --series-2: #007d50; --series-3: #a786be;
+  --series-4: #1d2733; --series-5: #2e97ff; --series-6: #d28300;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --page: #14191f; --text: #dfe5ec; --quiet: #94a1af; --rule: #2d3742; --panel: #1b222a;
     --band: #1e262f; --shadow: #00000080; --accent: #7db4ee; --warn: #f3a683;
-    --series-0: #7db4ee; --series-1: #f0a05a; --series-2: #6cc7a1; --series-3: #cf9be0;
-    --series-4: #f08a97; --series-5: #d8c652; --series-6: #6fd0e6; --series-7: #c9b8a6;
+    --series-0: #50cdfe; --series-1: #d6c70a; --series-2: #079a5c; --series-3: #b171a1;
+    --series-4: #dfe5ec; --series-5: #2a5cdb; --series-6: #b43f08;
   }
 }
 * { box-sizing: border-box; }
@@ -29,6 +29,7 @@ h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 1.2rem; letter-spacing: -
 h2 { font-size: 1.2rem; margin: 2.6rem 0 0.8rem; }
 h3 { font-size: 1rem; margin: 0 0 0.3rem; }
 p { margin: 0.6rem 0; max-width: 48rem; }
+p.result { font-size: 1.15rem; font-weight: 600; }
 .quiet { color: var(--quiet); font-size: 0.9rem; }
 .warn { color: var(--warn); font-weight: 600; }
 .figures { display: flex; flex-wrap: wrap; gap: 0.75rem; margin: 0 0 1rem; }
@@ -62,11 +63,11 @@ th { font-weight: 500; color: var(--quiet); }
   gap: 1.6rem 1.8rem; }
 figure { margin: 0; }
 figcaption { color: var(--quiet); font-size: 0.88rem; line-height: 1.45; margin-top: 0.35rem; }
-.chart svg { display: block; width: 100%; max-width: 640px; height: auto; }
+.chart svg { display: block; width: 100%; max-width: 540px; height: auto; }
 .legend { margin-bottom: 0.25rem; display: flex; flex-wrap: wrap; gap: 0.15rem 1.1rem; color: var(--text); }
-.legend svg { width: 1.7em; height: 0.9em; vertical-align: -0.08em; margin-right: 0.35em;
+.legend svg { width: 2.45em; height: 0.9em; vertical-align: -0.08em; margin-right: 0.35em;
   display: inline; }
-svg text { fill: var(--quiet); font-size: 12px; font-family: inherit; }
+svg text { fill: var(--quiet); font-size: 11px; font-family: inherit; }
 svg .band { fill: var(--band); }
 svg .open { fill: transparent; }
 svg .gridline { stroke: var(--rule); stroke-width: 1; }
@@ -76,9 +77,10 @@ svg .faint { stroke-width: 1; opacity: 0.38; }
 svg .s0 { stroke: var(--series-0); } svg .s1 { stroke: var(--series-1); }
 svg .s2 { stroke: var(--series-2); } svg .s3 { stroke: var(--series-3); }
 svg .s4 { stroke: var(--series-4); } svg .s5 { stroke: var(--series-5); }
-svg .s6 { stroke: var(--series-6); } svg .s7 { stroke: var(--series-7); }
-svg .dashed { stroke-dasharray: 5 4; }
-svg .dotted { stroke-dasharray: 1.5 3; }
+svg .s6 { stroke: var(--series-6); }
+svg .dashed { stroke-dasharray: 6 4; }
+svg .dotted { stroke-dasharray: 1 4; }
+svg .dash-dot { stroke-dasharray: 9 4 1 4; }
 svg .mark { fill: var(--page); stroke-width: 1.6; }
 .pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(46%, 190px), 1fr));
   gap: 1.1rem; margin: 0.7rem 0 1.6rem; max-width: 1040px; }
@@ -89,10 +91,12 @@ svg .mark { fill: var(--page); stroke-width: 1.6; }
   image-rendering: auto; }
 .range { display: flex; justify-content: space-between; font-size: 0.8rem; color: var(--quiet);
   font-variant-numeric: tabular-nums; line-height: 1.4; }
-.switch { margin-right: 1.2rem; }
+.switch { margin-right: 0.7rem; font-size: 0.9rem; white-space: nowrap; }
 #axis-time:checked ~ .by-work, #axis-work:checked ~ .by-time { display: none; }
 .errors .best { color: var(--accent); font-weight: 600; }
-.errors small { display: block; color: var(--quiet); font-weight: 400; white-space: normal; }
+.errors small { display: block; color: var(--quiet); font-weight: 400; white-space: nowrap; }
+.errors td:first-child small { white-space: normal; }
+.scroll + h3, .charts + h3 { margin-top: 1.5rem; }
 .errors small.warn { color: var(--warn); }
 .by-time, .by-work { margin-top: 1rem; }
 details { margin: 1rem 0; }
@@ -104,7 +108,11 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.4rem 1.4rem; 
 dt { font-weight: 600; }
 dd { margin: 0; color: var(--quiet); }
 @media (max-width: 600px) {
-  body { padding-top: 1.3rem; }
+  body { padding: 1.3rem 1rem 2rem; }
+  svg text { font-size: 12.5px; }
+  .summary th, .summary td { display: block; padding-right: 0; }
+  .summary th { border: 0; padding-bottom: 0; }
+  .summary td { padding-top: 0; }
   h1 { font-size: 1.4rem; }
   .figure { flex-basis: 8rem; }
   .figure b { font-size: 1.3rem; }

@@ -49,8 +49,11 @@ std::string render_samples(std::vector<SamplePictures> const& samples) {
   return html::section("Slices", content);
 }
 
-std::string render_slices(std::string const& title, std::vector<SamplePictures> const& samples) {
-  return html::page(escape(title), element("h1", "", escape(title)) + render_samples(samples));
+std::string render_slices(std::string const& title,
+                          std::vector<std::pair<std::string, std::string>> const& figures,
+                          std::vector<SamplePictures> const& samples) {
+  return html::page(escape(title), element("h1", "", escape(title)) +
+                                       html::summary(figures, "Figures") + render_samples(samples));
 }
 
 }  // namespace voxcycle

@@ -11,13 +11,16 @@
 namespace voxcycle::svg {
 namespace {
 
-// The picture in its own units, which are pixels at the usual width of a column.
-constexpr double kWidth = 520;
+// The picture in its own units, which are about pixels on a telephone.
+constexpr double kWidth = 420;
 constexpr double kHeight = 300;
-constexpr double kMinimum = 58;  // of the left edge
-constexpr double kRight = 512;
+constexpr double kMinimum = 48;  // of the left edge
+constexpr double kRight = 412;
 constexpr double kTop = 24;
 constexpr double kBottom = 258;
+constexpr double kLabelGap = 4;
+constexpr double kTitle = 13;   // baseline of the y axis' title
+constexpr double kMarkers = 9;  // the least distance of markers along a line
 
 struct Place {
   double x = 0.0;
@@ -28,14 +31,14 @@ struct Place {
 double width_of(std::string const& text) {
   auto const letters =
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; });
-  return 7.2 * static_cast<double>(letters);
+  return 7.5 * static_cast<double>(letters);
 }
 
-/// Where the plot begins, to the right of the longest label.
+/// Where the plot begins, to the right of the axis' title and its longest label.
 double left_of(Chart const& chart) {
   double left = kMinimum;
   for (Tick const& tick : chart.y.ticks) {
-    left = std::max(left, width_of(tick.label + chart.y_unit) + 9);
+    left = std::max(left, kTitle + width_of(tick.label) + 12);
   }
   return left;
 }
@@ -89,18 +92,46 @@ std::string draw_bands(Frame const& frame) {
   return out;
 }
 
+std::string y_title(std::string const& label) {
+  double const middle = (kTop + kBottom) / 2;
+  return html::element(
+      "text",
+      format("text-anchor='middle' transform='translate(%.0f %.0f) rotate(-90)'", kTitle, middle),
+      html::escape(label));
+}
+
+/// The least number n such that the labels of every n-th tick of the x axis keep apart.
+std::size_t label_distance(Frame const& frame) {
+  auto const& ticks = frame.chart.x.ticks;
+  for (std::size_t every = 1; every < ticks.size(); ++every) {
+    bool apart = true;
+    for (std::size_t k = every; k < ticks.size(); k += every) {
+      double const room = x_of(frame, ticks[k].value) - x_of(frame, ticks[k - every].value);
+      double const taken = (width_of(ticks[k].label) + width_of(ticks[k - every].label)) / 2;
+      apart = apart && taken + kLabelGap <= room;
+    }
+    if (apart) return every;
+  }
+  return std::max<std::size_t>(ticks.size(), 1);
+}
+
 std::string draw_axes(Frame const& frame) {
   auto const& [chart, left] = frame;
   std::string out;
   for (Tick const& tick : chart.y.ticks) {
     double const y = y_of(chart, tick.value);
     out += line("gridline", {left, y}, {kRight, y});
-    out += text({left - 7, y + 4}, "end", html::escape(tick.label + chart.y_unit));
+    out += text({left - 7, y + 4}, "end", html::escape(tick.label));
   }
-  for (Tick const& tick : chart.x.ticks) {
+  out += y_title(chart.y_label);
+  std::size_t const every = label_distance(frame);
+  for (std::size_t k = 0; k < chart.x.ticks.size(); ++k) {
+    Tick const& tick = chart.x.ticks[k];
     double const x = x_of(frame, tick.value);
     out += line("axis", {x, kBottom}, {x, kBottom + 4});
-    out += text({x, kBottom + 18}, "middle", html::escape(tick.label));
+    if (k % every != 0) continue;
+    double const middle = std::min(x, kWidth - width_of(tick.label) / 2);
+    out += text({middle, kBottom + 18}, "middle", html::escape(tick.label));
   }
   out += line("axis", {left, kBottom}, {kRight, kBottom});
   out += text({(left + kRight) / 2, kBottom + 36}, "middle", html::escape(chart.x_label));
@@ -115,14 +146,13 @@ std::string marker(int color, Place at, std::string const& note) {
     return html::element("circle", kind + format(" cx='%.1f' cy='%.1f' r='3.3'", at.x, at.y),
                          title);
   }
-  // Square, triangle, diamond, triangle down, bar, hexagon, cross.
+  // Square, triangle, diamond, triangle down, bar, cross.
   constexpr std::array<char const*, kColors - 1> shapes{
       "m-3 -3h6v6h-6z",
       "m0 -4.2l4 7h-8z",
       "m0 -4.4l4.4 4.4l-4.4 4.4l-4.4 -4.4z",
       "m0 4.2l4 -7h-8z",
       "m-2 -4.4h4v8.8h-4z",
-      "m-2.2 -3.8h4.4l2.2 3.8l-2.2 3.8h-4.4l-2.2 -3.8z",
       "m-1.3 -4h2.6v2.7h2.7v2.6h-2.7v2.7h-2.6v-2.7h-2.7v-2.6h2.7z"};
   return html::element("path",
                        kind + format(" d='M%.1f %.1f%s'", at.x, at.y,
@@ -138,7 +168,7 @@ std::string arrow(int color, double x, std::string const& note) {
 }
 
 std::string line_class(Series const& series) {
-  constexpr std::array<char const*, kDashes> dashes{"", " dashed", " dotted"};
+  constexpr std::array<char const*, kDashes> dashes{"", " dashed", " dotted", " dash-dot"};
   return format("line s%d%s%s", series.color, series.faint ? " faint" : "",
                 dashes.at(static_cast<std::size_t>(series.dash)));
 }
@@ -150,6 +180,8 @@ std::string draw_series(Frame const& frame, Series const& series) {
   std::string path;
   int length = 0;
   Place last;
+  Place const nowhere{-kWidth, 0};
+  Place marked = nowhere;
   auto const finish = [&] {
     if (length > 1) {
       lines += format("<polyline class='%s' points='", line_class(series).c_str()) + path + "'/>\n";
@@ -165,12 +197,17 @@ std::string draw_series(Frame const& frame, Series const& series) {
       finish();
       continue;
     }
-    if (point.segment != segment) finish();
+    if (point.segment != segment) {
+      finish();
+      marked = nowhere;
+    }
     segment = point.segment;
     Place const at{x_of(frame, point.x), y_of(chart, point.y)};
     path += format("%s%.1f,%.1f", length++ == 0 ? "" : " ", at.x, at.y);
     last = at;
-    if (series.markers) {
+    bool const close = std::hypot(at.x - marked.x, at.y - marked.y) < kMarkers;
+    if (series.markers && (!close || &point == &series.points.back())) {
+      marked = at;
       marks += at.y < kTop ? arrow(series.color, at.x, point.note)
                            : marker(series.color, at, point.note);
     }
@@ -180,6 +217,14 @@ std::string draw_series(Frame const& frame, Series const& series) {
 }
 
 }  // namespace
+
+Series curve(std::string name, std::size_t number) {
+  return {.name = std::move(name),
+          .color = static_cast<int>(number % kColors),
+          .markers = true,
+          .points = {},
+          .dash = static_cast<int>(number % kDashes)};
+}
 
 std::string render(Chart const& chart) {
   Frame const frame(chart);
@@ -202,11 +247,11 @@ std::string legend(std::vector<Series> const& series) {
   std::string entries;
   for (auto const& one : series) {
     std::string swatch =
-        format("<line class='%s' x1='1' y1='7' x2='25' y2='7'/>", line_class(one).c_str());
-    if (one.markers) swatch += marker(one.color, {13, 7}, "");
+        format("<line class='%s' x1='1' y1='7' x2='37' y2='7'/>", line_class(one).c_str());
+    if (one.markers) swatch += marker(one.color, {19, 7}, "");
     entries +=
         html::element("span", "",
-                      html::element("svg", "viewBox='0 0 26 14' aria-hidden='true'", swatch) +
+                      html::element("svg", "viewBox='0 0 38 14' aria-hidden='true'", swatch) +
                           html::grid(one.name));
   }
   return html::element("div", "class='legend'", entries);

@@ -10,13 +10,18 @@
 namespace voxcycle::svg {
 namespace {
 
-std::string short_number(double value) {
-  double const size = std::abs(value);
-  if (size != 0 && (size < 1e-3 || size >= 1e4)) {
-    int const exponent = static_cast<int>(std::floor(std::log10(size) + 1e-9));
-    return format("%.3ge%d", value / std::pow(10.0, exponent), exponent);
-  }
-  return format("%.4g", value);
+int exponent_of(double value) {
+  return static_cast<int>(std::floor(std::log10(std::abs(value)) + 1e-9));
+}
+
+/// @param digits  after the point
+std::string with_exponent(double value, int exponent, int digits) {
+  return value == 0 ? "0" : format("%.*fe%d", digits, value / std::pow(10.0, exponent), exponent);
+}
+
+/// Whether numbers from `low` to `high` in size need an exponent.
+bool need_exponent(double low, double high) {
+  return low < 1e-3 * (1 - 1e-9) || high >= 1e6;
 }
 
 /// Multiples of a nice step within [low, high].
@@ -27,14 +32,17 @@ std::vector<Tick> linear_ticks(double low, double high, int maximum) {
   for (double const nice : {5.0, 2.0, 1.0}) {
     if (nice * power >= raw * (1 - 1e-9)) step = nice * power;
   }
-  int const decimals = static_cast<int>(std::max(0.0, -std::floor(std::log10(step) + 1e-9)));
+  double const largest = std::max(std::abs(low), std::abs(high));
+  bool const scientific = need_exponent(largest, largest);
+  int const exponent = scientific ? exponent_of(largest) : 0;
+  int const decimals = std::max(0, exponent - exponent_of(step));
   std::vector<Tick> ticks;
   double const first = std::ceil(low / step - 1e-9);
   double const last = std::floor(high / step + 1e-9);
   for (double i = first; i <= last && ticks.size() < 50; ++i) {
     double const value = i * step + 0.0;  // -0 becomes 0
-    ticks.push_back({value, decimals <= 6 && std::abs(value) < 1e6 ? format("%.*f", decimals, value)
-                                                                   : format("%.7g", value)});
+    ticks.push_back({value, scientific ? with_exponent(value, exponent, decimals)
+                                       : format("%.*f", decimals, value)});
   }
   return ticks;
 }
@@ -49,9 +57,12 @@ std::vector<Tick> log_ticks(double low, double high, std::initializer_list<doubl
     if (exponent % stride != 0) continue;
     for (double const factor : factors) {
       double const value = factor * std::pow(10.0, exponent);
-      if (value >= low && value <= high) ticks.push_back({value, short_number(value)});
+      if (value >= low && value <= high)
+        ticks.push_back({value, with_exponent(value, exponent, 0)});
     }
   }
+  if (ticks.empty() || need_exponent(ticks.front().value, ticks.back().value)) return ticks;
+  for (Tick& tick : ticks) tick.label = format("%.7g", tick.value);
   return ticks;
 }
 

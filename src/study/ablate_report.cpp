@@ -136,7 +136,9 @@ void write_study_report(Config const& config, std::vector<PlannedRun> const& run
                 run.failure.empty() ? "" : (": " + run.failure).c_str());
   }
   for (auto const& doubt : doubts_of(study, groups)) log_warning(doubt);
-  for (auto const& finding : findings_of(study, groups)) std::printf("%s\n", finding.c_str());
+  auto const findings = findings_of(study, groups);
+  for (auto const& finding : findings) std::printf("%s\n", finding.c_str());
+  if (findings.size() > 1) std::printf("%s\n", result_of(study, groups).c_str());
   std::printf("written: %s/study.html, ablation.json, ablation.csv\n", directory.c_str());
 }
 

@@ -21,7 +21,7 @@ using html::escape;
 
 /// A mark that tells predictions from measurements wherever they stand.
 constexpr char kPredicted[] = "predicted";
-constexpr int kDashed = 1;
+constexpr int kDotted = 2;
 
 std::string cell(std::string const& text) {
   return element("td", "", text);
@@ -46,7 +46,7 @@ svg::Point point(ScaleRun const& run, double efficiency, std::string const& what
 
 svg::Series predicted_line(std::string const& name, int color,
                            std::vector<PredictedRow> const& rows) {
-  svg::Series line{name + ", " + kPredicted, color, true, false, {}, kDashed};
+  svg::Series line{name + ", " + kPredicted, color, true, false, {}, kDotted};
   for (auto const& row : rows) line.points.push_back(point(row.run, row.efficiency, line.name));
   return line;
 }
@@ -54,7 +54,7 @@ svg::Series predicted_line(std::string const& name, int color,
 /// The mean, and its range as thin lines.
 void add_measured(svg::Chart& chart, ScaleTable const& table, int color) {
   svg::Series low{"", color, false, true, {}}, high = low;
-  svg::Series line{table.name, color, true, false, {}};
+  svg::Series line = svg::curve(table.name, static_cast<std::size_t>(color));
   for (auto const& row : table.rows) {
     line.points.push_back(point(row.run, row.efficiency.mean, table.name));
     low.points.push_back(point(row.run, row.efficiency.low, table.name));
@@ -77,7 +77,7 @@ std::string figure(svg::Chart chart) {
   }
   if (processes.empty()) return "";
   chart.x_label = "processes";
-  chart.y_unit = " %";
+  chart.y_label = "efficiency, %";
   chart.x = svg::log_axis(*processes.begin(), *processes.rbegin());
   chart.x.ticks.clear();
   for (double const number : processes) chart.x.ticks.push_back({number, format("%.0f", number)});

@@ -97,14 +97,8 @@ std::vector<svg::Point> points_of(std::vector<StudyPoint> const& curve, std::str
   return points;
 }
 
-int color_of(std::size_t group) {
-  return static_cast<int>(group % static_cast<std::size_t>(svg::kColors));
-}
-
 svg::Series main_line(std::vector<StudyGroup> const& groups, std::size_t k) {
-  svg::Series line{name_of(groups[k]), color_of(k), true, false, {}};
-  line.dash = static_cast<int>(k) / svg::kColors % svg::kDashes;
-  return line;
+  return svg::curve(name_of(groups[k]), k);
 }
 
 std::string legend_of(std::vector<StudyGroup> const& groups) {
@@ -120,19 +114,19 @@ std::string error_chart(std::vector<StudyGroup> const& groups, StudyMetric metri
   chart.id = x.id + ("-" + id);
   chart.title = name;
   chart.x_label = x.label;
-  chart.y_unit = " %";
+  chart.y_label = name + ", %";
   std::vector<svg::Series> behind;
   for (std::size_t k = 0; k < groups.size(); ++k) {
     auto const& group = groups[k];
-    behind.push_back({"", color_of(k), false, true,
+    auto line = main_line(groups, k);
+    behind.push_back({"", line.color, false, true,
                       points_of(group.curve, group.label, group.grid, false, metric, x)});
     behind.back().dash = 1;
     for (auto const* run : group.runs) {
       if (group.runs.size() < 2) break;
-      behind.push_back({"", color_of(k), false, true,
+      behind.push_back({"", line.color, false, true,
                         points_of(run->curve, run->label, group.grid, true, metric, x)});
     }
-    auto line = main_line(groups, k);
     line.points = points_of(group.curve, group.label, group.grid, true, metric, x);
     chart.series.push_back(std::move(line));
   }
@@ -183,9 +177,9 @@ std::string render_study_curves(std::vector<StudyGroup> const& all) {
   }
   content += element(
       "p", "class='quiet'",
-      "Means over samples that training never sees. Full lines: errors on the finest grid of a "
+      "Means over samples that training never sees. Strong lines: errors on the finest grid of a "
       "run; dashed pale lines: on the coarser grids of earlier stages, which are other problems. "
-      "Where runs differ only in their seed, the full line is their mean and the thin lines are "
+      "Where runs differ only in their seed, the strong line is their mean and the thin lines are "
       "the runs. Arrows at the upper edge: errors beyond it. Untrained networks stand at the left "
       "edge of a logarithmic axis.");
   return html::section(title, content);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 namespace voxcycle {
 namespace {
@@ -25,6 +24,25 @@ std::string target_words(Study const& study, StudyGroup const& group) {
   return "the " + metric + " at which " + group.baseline + " ends (" + value + ")";
 }
 
+/// "0.62 of the time that direct takes (0.55 to 0.70 over 3 seeds)", or that the seeds disagree.
+std::string time_words(StudyGroup const& group) {
+  auto const& [mean, low, high] = group.speedup;
+  int const decimals = mean > 10.0 ? 3 : 2;
+  auto text = format("%.*f", decimals, 1.0 / mean) + (mean > 1.0 ? " of" : " times") +
+              " the time that " + group.baseline + " takes";
+  if (group.runs.size() == 1) return text + " (one seed, so its spread is not known)";
+  bool const open = low <= 1.0 && high >= 1.0;
+  return text +
+         format(" (%.*f to %.*f over %zu seeds", decimals, 1.0 / high, decimals, 1.0 / low,
+                group.runs.size()) +
+         (open ? ": either may be the faster)" : ")");
+}
+
+bool is_compared(StudyGroup const& group) {
+  bool const own_baseline = group.baseline.empty() || group.baseline == group.label;
+  return !own_baseline && group.complete() && !std::isnan(group.target);
+}
+
 std::string sentence_of(Study const& study, StudyGroup const& group) {
   auto const target = target_words(study, group);
   auto const runs = group.runs.size();
@@ -36,14 +54,8 @@ std::string sentence_of(Study const& study, StudyGroup const& group) {
                   reached == 1 ? "reaches" : "reach") +
            target + within;
   }
-  auto [mean, low, high] = group.speedup;
-  if (!std::isfinite(mean)) return "";
-  bool const later = mean < 1.0;
-  if (later) mean = 1.0 / mean, low = 1.0 / std::exchange(high, 1.0 / low);
-  auto text = group.label + " reaches " + target + format(" %.1f", mean);
-  if (runs > 1) text += format(" (%.1f to %.1f)", low, high);
-  text += later ? " times later" : " times sooner";
-  return text + (study.target > 0 ? " than " + group.baseline : "") + ".";
+  if (!std::isfinite(group.speedup.mean)) return "";
+  return group.label + " reaches " + target + " in " + time_words(group) + ".";
 }
 
 }  // namespace
@@ -51,11 +63,25 @@ std::string sentence_of(Study const& study, StudyGroup const& group) {
 std::vector<std::string> findings_of(Study const& study, std::vector<StudyGroup> const& groups) {
   std::vector<std::string> findings;
   for (auto const& group : groups) {
-    bool const own_baseline = group.baseline.empty() || group.baseline == group.label;
-    if (own_baseline || !group.complete() || std::isnan(group.target)) continue;
+    if (!is_compared(group)) continue;
     if (auto text = sentence_of(study, group); !text.empty()) findings.push_back(std::move(text));
   }
   return findings;
+}
+
+std::string result_of(Study const& study, std::vector<StudyGroup> const& groups) {
+  auto const findings = findings_of(study, groups);
+  if (findings.size() < 2) return findings.empty() ? "" : findings.front();
+  StudyGroup const* best = nullptr;
+  for (auto const& group : groups) {
+    if (!is_compared(group) || !std::isfinite(group.speedup.mean)) continue;
+    if (best == nullptr || group.speedup.mean > best->speedup.mean) best = &group;
+  }
+  auto const count = std::to_string(findings.size());
+  if (best == nullptr) return "None of " + count + " reaches its target in all runs.";
+  bool const faster = best->speedup.mean > 1.0;
+  return (faster ? "The fastest of " + count : "None of " + count + " is faster; the nearest") +
+         ": " + sentence_of(study, *best);
 }
 
 std::vector<std::string> doubts_of(Study const& study, std::vector<StudyGroup> const& groups) {

@@ -173,7 +173,11 @@ std::string render_study(Study const& study) {
   auto const title = html::grid(study.title);
   std::string body = element("h1", "", title);
   body += render_missing(study);
-  for (auto const& finding : findings_of(study, groups)) body += element("p", "", escape(finding));
+  auto const findings = findings_of(study, groups);
+  if (!findings.empty()) body += element("p", "class='result'", escape(result_of(study, groups)));
+  std::string items;
+  for (auto const& finding : findings) items += element("li", "", escape(finding));
+  if (findings.size() > 1) body += element("ul", "", items);
   for (auto const& doubt : doubts_of(study, groups)) {
     body += element("p", "class='warn'", escape(doubt));
   }

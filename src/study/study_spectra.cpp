@@ -51,7 +51,8 @@ void scale(svg::Chart& chart, double low, double high, double shells) {
   chart.x = svg::log_axis(1, std::max(2.0, shells));
   chart.y =
       high > 0 ? svg::log_axis(std::max(low, kMinShare * high), high) : svg::linear_axis(0, 1);
-  chart.x_label = "wavenumber |k|, in pi / longest edge of the box";
+  chart.x_label = "wavenumber |k|, π / longest edge of the box";
+  chart.y_label = "energy of the error / that of u*";
 }
 
 struct Range {
@@ -77,9 +78,8 @@ std::string final_chart(std::vector<StudyGroup> const& groups,
   chart.title = "At the end of each run";
   for (std::size_t k = 0; k < groups.size(); ++k) {
     if (spectra[k].empty()) continue;
-    svg::Series line{name_of(groups[k]), static_cast<int>(k) % svg::kColors, false, false,
-                     points_of(spectra[k].back(), groups[k].label)};
-    line.dash = static_cast<int>(k) / svg::kColors % svg::kDashes;
+    auto line = svg::curve(name_of(groups[k]), k);
+    line.points = points_of(spectra[k].back(), groups[k].label);
     chart.series.push_back(std::move(line));
   }
   scale(chart, range.low, range.high, range.shells);
@@ -105,9 +105,12 @@ std::string stage_chart(StudyGroup const& group, std::vector<StageSpectrum> cons
     bool const again =
         std::any_of(spectra.begin() + static_cast<std::ptrdiff_t>(k) + 1, spectra.end(),
                     [&](auto const& later) { return later.grid == spectrum.grid; });
-    chart.series.push_back({format("after stage %d, %s", spectrum.stage + 1, spectrum.grid.c_str()),
-                            static_cast<int>(level) % svg::kColors, false, again,
-                            points_of(spectrum, format("after stage %d", spectrum.stage + 1))});
+    auto const stage = format("after stage %d", spectrum.stage + 1);
+    auto line = svg::curve(stage + ", " + spectrum.grid, static_cast<std::size_t>(level));
+    line.markers = !again;
+    line.faint = again;
+    line.points = points_of(spectrum, stage);
+    chart.series.push_back(std::move(line));
     if (!again) named.push_back(chart.series.back());
   }
   scale(chart, range.low, range.high, range.shells);

@@ -139,6 +139,7 @@ std::string study_json(Study const& study) {
                    {"target_error", study.target},
                    {"runs", runs},
                    {"groups", objects},
+                   {"result", result_of(study, groups)},
                    {"findings", findings_of(study, groups)},
                    {"doubts", doubts_of(study, groups)}});
 }

@@ -3,6 +3,7 @@
 """voxcycle solve on files that this test writes byte by byte: exact figures of layered media, all
 orders of axes, models, what is refused, and what is said of a solve that does not converge."""
 
+import html
 import json
 import math
 import os
@@ -216,6 +217,9 @@ class Figures(Solve):
         page = (self.scratch / "pictures/slices.html").read_text()
         self.assertEqual(page.count("data:image/png"), 12)  # six pictures, six scales
         self.assertIn("<span>2</span>", page)
+        for line in out.splitlines():  # and all that the terminal says above it
+            if not line.startswith("written"):
+                self.assertIn(f"{line[:14].strip()}</th>\n<td>{line[15:]}</td>", html.unescape(page))
 
     def test_pictures_are_to_scale(self):
         nu = self.write("one.npy", numpy_file([1.0] * 6 * 8 * 4, (6, 8, 4)))

@@ -24,8 +24,9 @@ std::string section(std::string_view title, std::string const& content);
 /// @return a table of errors, which scrolls where the page is narrow; `rows` are HTML already.
 std::string error_table(std::vector<std::string> const& head, std::string const& rows);
 
-/// @return the section "What was run" with a name and a value in each row, "" without rows.
-std::string summary(std::vector<std::pair<std::string, std::string>> const& rows);
+/// @return a section with a name and a value in each row, "" without rows.
+std::string summary(std::vector<std::pair<std::string, std::string>> const& rows,
+                    std::string_view title = "What was run");
 
 /// @return a text that is shown when its title is chosen, "" for no text.
 std::string folded(std::string_view title, std::string const& text);

@@ -4,6 +4,7 @@
 #include "voxcycle/io/png.hpp"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace voxcycle {
@@ -28,7 +29,9 @@ struct SamplePictures {
 /// @return a section of a page with the samples' pictures, "" without samples.
 std::string render_samples(std::vector<SamplePictures> const& samples);
 
-/// @return a page with nothing but pictures.
-std::string render_slices(std::string const& title, std::vector<SamplePictures> const& samples);
+/// @return a page of pictures below the figures of the solution, a name and a value each.
+std::string render_slices(std::string const& title,
+                          std::vector<std::pair<std::string, std::string>> const& figures,
+                          std::vector<SamplePictures> const& samples);
 
 }  // namespace voxcycle

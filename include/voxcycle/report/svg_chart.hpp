@@ -16,10 +16,12 @@ struct Point {
   std::string note;  ///< shown while the pointer rests on the point's marker
 };
 
-/// Colours in the style sheet, each with a marker of its own.
-inline constexpr int kColors = 8;
+/// Colours in the style sheet, each with a marker of its own. Readers of any colour vision tell
+/// them apart: none of their pairs is closer than 24 in CIELAB, as seen with all cones or without
+/// one of the three kinds (Machado, Oliveira, Fernandes 2009).
+inline constexpr int kColors = 7;
 /// Kinds of lines.
-inline constexpr int kDashes = 3;
+inline constexpr int kDashes = 4;
 
 /// A line through points; its colour follows `color`, a number from 0 to kColors - 1.
 struct Series {
@@ -28,8 +30,12 @@ struct Series {
   bool markers = false;  ///< a shape a point, one kind a colour
   bool faint = false;    ///< drawn thin and pale, behind a main line
   std::vector<Point> points;
-  int dash = 0;  ///< 0 solid, 1 dashed, 2 dotted
+  int dash = 0;  ///< 0 solid, 1 dashed, 2 dotted, 3 dashes and dots
 };
+
+/// @return the chart's curve of this number, from 0 on, with no points yet: colour, marker and
+/// dashes are together those of no other of the first kColors * kDashes.
+Series curve(std::string name, std::size_t number);
 
 /// A vertical band over a range of x.
 struct Band {
@@ -40,10 +46,10 @@ struct Band {
 };
 
 struct Chart {
-  std::string id;     ///< unique on the page: letters and dashes
-  std::string title;  ///< for readers who do not see the picture
-  std::string x_label;
-  std::string y_unit;  ///< follows every label of the y axis, e.g. " %"
+  std::string id;       ///< unique on the page: letters and dashes
+  std::string title;    ///< for readers who do not see the picture
+  std::string x_label;  ///< with the unit, e.g. "training time, min"
+  std::string y_label;
   Axis x;
   Axis y;
   std::vector<Band> bands;
@@ -53,7 +59,7 @@ struct Chart {
 /// @return the chart as an inline <svg> element that scales with its container. Points that are not
 /// finite, or not positive on a logarithmic y axis, are left out, on such an x axis they stand at
 /// its left end; lines end at the frame, and the marker of a point above it is an arrow at its
-/// edge.
+/// edge. Where points lie close together, some have no marker.
 std::string render(Chart const& chart);
 
 /// @return the names of the series, each behind a small <svg> of its line and marker.

@@ -6,7 +6,7 @@
 
 namespace voxcycle::svg {
 
-/// A labelled value on an axis.
+/// A labelled value on an axis. All of an axis have one format: with exponents, or none.
 struct Tick {
   double value = 0.0;
   std::string label;

@@ -17,7 +17,7 @@ SliceRanges slices_of(at::Tensor const& u) {
   std::string const directory = std::string(VOXCYCLE_TEST_SCRATCH) + "/slices";
   std::filesystem::remove_all(directory);
   at::Tensor const nu = at::full({4, 4, 4}, 100.0, at::kDouble);
-  auto const ranges = write_slices(directory, "a field", Grid3::cube(4), u, nu);
+  auto const ranges = write_slices(directory, "a field", {}, Grid3::cube(4), u, nu);
   for (char const* name : {"/u_x.png", "/u_y.png", "/u_z.png", "/nu_z.png", "/slices.html"}) {
     EXPECT_TRUE(std::filesystem::exists(directory + name)) << name;
   }
