@@ -20,14 +20,17 @@
 namespace voxcycle {
 namespace {
 
-/// Steps that are expected to take longer are timed with one micro-batch a process, the smallest
-/// batch.
-constexpr double kMaxSecondsAStep = 4.0;
-/// Levels where that, too, is expected to take longer are not timed.
-constexpr double kMaxSecondsAUnit = 20.0;
-/// Shorter steps are timed several times.
+struct Patience {
+  /// Steps that are expected to take longer are timed with one micro-batch a process, the smallest
+  /// batch.
+  double step = 4.0;
+  /// Levels where that, too, is expected to take longer are not timed.
+  double unit = 20.0;
+  int repeats = 3;  ///< of steps shorter than a second
+};
 constexpr double kShortStep = 1.0;
-constexpr int kTimedSteps = 3;
+/// Of a training, which waits for it.
+constexpr Patience kBeforeTraining{1.0, 5.0, 2};
 
 struct StepTime {
   double seconds = 0.0;
@@ -44,10 +47,10 @@ double longest(Communicator const& comm, double seconds) {
 
 /// The shortest of some, on the slowest rank.
 template <class Work>
-double time_of(Communicator const& comm, Work const& work) {
+double time_of(Communicator const& comm, Patience const& patience, Work const& work) {
   work();  // the first pays for memory and for the choice of kernels
   double best = 0.0;
-  for (int k = 0; k == 0 || (k < kTimedSteps && best < kShortStep); ++k) {
+  for (int k = 0; k == 0 || (k < patience.repeats && best < kShortStep); ++k) {
     Timer const timer;
     work();
     double const taken = longest(comm, timer.seconds());
@@ -61,20 +64,21 @@ std::int64_t micro_batches_in_turn(std::int64_t batch, std::int64_t micro_batch,
   return (micro_batch_count(batch, micro_batch) + groups - 1) / groups;
 }
 
+/// @param held_out  samples of an evaluation; 0: none is timed
 /// @param a_voxel  times of the coarser level, by the voxels of its batch and of its held-out
 ///                 samples; 0: there is none
 StepTime step_time(TrainOptions const& options, LevelPlan const& plan, std::int64_t held_out,
-                   StepTime const& a_voxel, Communicator const& comm) {
+                   StepTime const& a_voxel, Communicator const& comm, Patience const& patience) {
   auto const voxels = static_cast<double>(plan.grid.voxel_count());
   auto const expected = [&](std::int64_t batch) {
     return a_voxel.seconds * voxels * static_cast<double>(batch);
   };
   int const groups = comm.size() / options.slabs.processes(plan.grid);
   std::int64_t batch = plan.batch;
-  if (expected(batch) > kMaxSecondsAStep) {
+  if (expected(batch) > patience.step) {
     batch = std::min(batch, options.micro_batch_size * groups);
   }
-  if (expected(batch) > kMaxSecondsAUnit) {
+  if (expected(batch) > patience.unit) {
     return {expected(plan.batch), a_voxel.evaluation * voxels * static_cast<double>(held_out)};
   }
   log_info("timing steps at " + plan.grid.label());
@@ -87,8 +91,12 @@ StepTime step_time(TrainOptions const& options, LevelPlan const& plan, std::int6
                    .reduction = options.reduction,
                    .recompute = plan.recompute},
                   comm);
-  return {time_of(comm, [&] { trial.step(); }) * turns(plan.batch) / turns(batch),
-          time_of(comm, [&] { trial.evaluate(); }) * turns(held_out), true};
+  StepTime time{.timed = true};
+  time.seconds = time_of(comm, patience, [&] { trial.step(); }) * turns(plan.batch) / turns(batch);
+  if (held_out > 0) {
+    time.evaluation = time_of(comm, patience, [&] { trial.evaluate(); }) * turns(held_out);
+  }
+  return time;
 }
 
 /// Time of a step at each level of the path, by its number in the config. A step of L-BFGS counts
@@ -96,16 +104,16 @@ StepTime step_time(TrainOptions const& options, LevelPlan const& plan, std::int6
 std::map<int, StepTime> step_times(TrainOptions const& options,
                                    std::vector<std::int64_t> const& samples,
                                    std::vector<std::int64_t> const& held_out,
-                                   Communicator const& comm) {
+                                   Communicator const& comm, Patience const& patience = {}) {
   std::map<int, StepTime> times;
   StepTime a_voxel;
   for (int const level : std::set<int>(options.path.begin(), options.path.end())) {
     auto const& plan = options.levels[static_cast<std::size_t>(level)];
     std::int64_t const looked_at = held_out[static_cast<std::size_t>(level)];
-    StepTime& time = times[level] = step_time(options, plan, looked_at, a_voxel, comm);
+    StepTime& time = times[level] = step_time(options, plan, looked_at, a_voxel, comm, patience);
     auto const voxels = static_cast<double>(plan.grid.voxel_count());
     a_voxel = {time.seconds / (voxels * static_cast<double>(plan.batch)),
-               time.evaluation / (voxels * static_cast<double>(looked_at))};
+               looked_at > 0 ? time.evaluation / (voxels * static_cast<double>(looked_at)) : 0.0};
     auto const seen = samples_a_step(options, plan, samples[static_cast<std::size_t>(level)]);
     time.seconds *= static_cast<double>(seen) / static_cast<double>(plan.batch);
   }
@@ -119,6 +127,21 @@ double untrained_evaluation(TrainOptions const& options, std::map<int, StepTime>
 }
 
 }  // namespace
+
+std::map<int, double> expected_step_seconds(TrainOptions const& options, Config const& config,
+                                            Communicator const& comm) {
+  bool const is_told = std::all_of(options.path.begin(), options.path.end(), [&](int level) {
+    return options.levels[static_cast<std::size_t>(level)].budget.seconds > 0.0;
+  });
+  if (is_told) return {};
+  auto const samples = config.integers_a_level("data.train_samples", options.levels.size(), 1);
+  std::vector<std::int64_t> const none(options.levels.size(), 0);
+  std::map<int, double> seconds;
+  for (auto const& [level, time] : step_times(options, samples, none, comm, kBeforeTraining)) {
+    seconds[level] = time.seconds;
+  }
+  return seconds;
+}
 
 std::string describe_training(TrainOptions options, Config const& config, Communicator const& comm,
                               std::int64_t gpu_bytes) {

@@ -5,6 +5,7 @@
 #include "voxcycle/train/trainer.hpp"
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 namespace voxcycle {
@@ -16,5 +17,10 @@ namespace voxcycle {
 /// @param gpu_bytes  see memory_frame
 std::string describe_training(TrainOptions options, Config const& config, Communicator const& comm,
                               std::int64_t gpu_bytes);
+
+/// Of each level of the path, by its number in the config, as above but with less patience; nothing
+/// where all stages end by their time. **Collective**.
+std::map<int, double> expected_step_seconds(TrainOptions const& options, Config const& config,
+                                            Communicator const& comm);
 
 }  // namespace voxcycle

@@ -8,6 +8,7 @@
 #include "voxcycle/core/directory_lock.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
+#include "voxcycle/core/stop_signal.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/evaluate/gain.hpp"
 #include "voxcycle/grid/micro_batches.hpp"
@@ -242,6 +243,9 @@ TrainSummary carry_out(Training training, DeviceChoice const& place, Communicato
   log_info("training on " + resources + ", " + comm.transport());
   show_levels(options, comm);
   if (!comm.any(holds_finished_run(options))) {
+    StopSignal const stop;  // met before the first step
+    options.step_seconds = resumes(options) ? measured_step_seconds(options)
+                                            : expected_step_seconds(options, training.config, comm);
     auto const outline = outline_training(training, place, comm);
     for (auto const& [name, text] : outline.lines) log_info(name + ": " + text);
     warn(outline.warnings);

@@ -77,17 +77,10 @@ void add_data(TrainingOutline& outline, TrainOptions const& options, DatasetOpti
   outline.lines.emplace_back("held out", join(held_out));
 }
 
-/// Of a run that goes on.
-std::map<int, double> known_step_seconds(TrainOptions const& options) {
-  if (!resumes(options)) return {};
-  CheckpointReader const checkpoint(checkpoint_path(options.directory));
-  return measured_step_seconds(metrics_from_csv(checkpoint.header().metrics), options.path);
-}
-
 /// @return steps of all stages
 double add_stages(TrainingOutline& outline, TrainOptions const& options, DatasetOptions const& data,
                   int processes, std::vector<MemoryPlan> const& memory) {
-  auto const seconds = known_step_seconds(options);
+  auto const& seconds = options.step_seconds;
   double steps = 0.0;
   for (auto const& stage : plan_stages(options.path, options.levels)) {
     auto const number = static_cast<std::size_t>(stage.number);
@@ -181,6 +174,11 @@ std::string stage_line(TrainOptions const& options, Stage const& stage, int proc
     text += ", time not known yet (train --dry-run predicts it)";
   }
   return text;
+}
+
+std::map<int, double> measured_step_seconds(TrainOptions const& options) {
+  CheckpointReader const checkpoint(checkpoint_path(options.directory));
+  return measured_step_seconds(metrics_from_csv(checkpoint.header().metrics), options.path);
 }
 
 std::map<int, double> measured_step_seconds(std::vector<MetricRow> const& rows,

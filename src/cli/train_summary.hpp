@@ -34,6 +34,8 @@ std::string stage_line(TrainOptions const& options, Stage const& stage, int proc
 /// a run that goes on tell; the last stage there counts.
 std::map<int, double> measured_step_seconds(std::vector<MetricRow> const& rows,
                                             LevelPath const& path);
+/// The same of the run that goes on in the directory.
+std::map<int, double> measured_step_seconds(TrainOptions const& options);
 /// Sentences on levels whose batches have fewer micro-batches than there are processes for them.
 std::vector<std::string> starved_levels(TrainOptions const& options, int processes);
 /// What a run directory grows to, about. @param steps  of all stages, as far as they are known

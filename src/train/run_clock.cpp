@@ -42,29 +42,9 @@ double SizedTimes::expected(std::int64_t size) const {
   return scaled(above, std::clamp(growth, 0.0, 1.0));  // coarse grids wait for more than voxels
 }
 
-std::int64_t SizedTimes::nearest(std::int64_t size) const {
-  auto const distance = [&](auto const& known) {
-    return std::abs(std::log(static_cast<double>(known.first) / static_cast<double>(size)));
-  };
-  return std::min_element(means_.begin(), means_.end(),
-                          [&](auto const& a, auto const& b) { return distance(a) < distance(b); })
-      ->first;
-}
-
-void RunClock::add_step(std::size_t stage, double seconds, double gradient) {
-  auto const& planned = stages_[stage];
-  gradients_.add(planned.voxels, gradient / static_cast<double>(planned.batch));
-  others_.add(1, seconds - gradient);
-}
-
 double RunClock::step_seconds(Stage const& planned) const {
-  if (gradients_.empty()) return 0.0;
-  std::int64_t const from = gradients_.nearest(planned.voxels);
-  double const growth = evaluations_.expected(planned.voxels) / evaluations_.expected(from);
-  double const gradient = from == planned.voxels || std::isnan(growth)
-                              ? gradients_.expected(planned.voxels)
-                              : gradients_.expected(from) * growth;
-  return static_cast<double>(planned.batch) * gradient + others_.expected(1);
+  bool const is_told = planned.step_seconds > 0.0 && !steps_.knows(size_of(planned));
+  return is_told ? planned.step_seconds : or_zero(steps_.expected(size_of(planned)));
 }
 
 double RunClock::left(std::size_t stage, std::int64_t step, double stage_seconds) const {

@@ -214,8 +214,10 @@ RunClock Trainer::planned_clock() const {
   for (auto const& stage : state_.stages()) {
     auto const& plan = stage.plan;
     std::int64_t const samples = data_.training(stage).samples();
+    auto const told = o_.step_seconds.find(o_.path.at(static_cast<std::size_t>(stage.number)));
     stages.push_back({stage_budget(o_, plan, samples), plan.grid.voxel_count(),
-                      samples_a_step(o_, plan, samples), plan.evaluations,
+                      samples_a_step(o_, plan, samples),
+                      told == o_.step_seconds.end() ? 0.0 : told->second, plan.evaluations,
                       data_.held_out(plan.grid).count});
   }
   return RunClock(std::move(stages));
@@ -265,9 +267,7 @@ StepResult Trainer::step(StageSetup const& setup, Stepper& stepper, double progr
   at_.seconds += seconds;
   at_.stage_seconds += seconds;
   step_clock_.add(seconds, voxels);
-  auto const& times = result.times;
-  run_clock_->add_step(static_cast<std::size_t>(at_.stage), seconds,
-                       times.forward + times.loss + times.backward + times.graph);
+  run_clock_->add_step(static_cast<std::size_t>(at_.stage), seconds);
   ++session_steps_;
   gained_ = true;
   return result;

@@ -15,9 +15,7 @@ class SizedTimes {
  public:
   /// @param size  voxels, >= 1
   void add(std::int64_t size, double seconds);
-  bool empty() const { return means_.empty(); }
-  /// The size seen that is nearest by ratio; not to be called when empty.
-  std::int64_t nearest(std::int64_t size) const;
+  bool knows(std::int64_t size) const { return means_.contains(size); }
   /// Of a size that was not seen: a power of the size through the two sizes seen that are nearest
   /// to it, or in proportion to the size with one. NaN before anything was seen.
   double expected(std::int64_t size) const;
@@ -31,8 +29,7 @@ class SizedTimes {
 };
 
 /// When a training will be over: its steps, evaluations and checkpoints, those of stages to come
-/// included. Times are those of this session. What a step takes on a grid that was not visited yet
-/// follows from evaluations there, of which one at the finest grid comes first.
+/// included. Times are those of this session.
 class RunClock {
  public:
   /// A stage as it is planned.
@@ -40,14 +37,14 @@ class RunClock {
     Budget budget;              ///< resolved
     std::int64_t voxels = 1;    ///< of the grid
     std::int64_t batch = 1;     ///< samples a step
+    double step_seconds = 0.0;  ///< expected before its first step; 0: unknown
     int evaluations = 1;        ///< after steps; one more comes before the first step
     std::int64_t held_out = 1;  ///< samples of an evaluation
   };
 
   explicit RunClock(std::vector<Stage> stages) : stages_(std::move(stages)) {}
 
-  /// @param gradient  seconds of them that grow with the grid: forward, loss, backward
-  void add_step(std::size_t stage, double seconds, double gradient);
+  void add_step(std::size_t stage, double seconds) { steps_.add(size_of(stages_[stage]), seconds); }
   /// @param voxels  of the grid
   void add_evaluation(std::int64_t voxels, std::int64_t samples, double seconds) {
     evaluations_.add(voxels, seconds / static_cast<double>(samples));
@@ -60,11 +57,13 @@ class RunClock {
   double left(std::size_t stage, std::int64_t step, double stage_seconds) const;
 
  private:
+  static std::int64_t size_of(Stage const& planned) { return planned.voxels * planned.batch; }
   double step_seconds(Stage const& planned) const;
 
   std::vector<Stage> stages_;
-  SizedTimes gradients_, evaluations_;  ///< a sample
-  SizedTimes others_, checkpoints_;     ///< of size 1
+  SizedTimes steps_;        ///< of a batch's voxels
+  SizedTimes evaluations_;  ///< a sample
+  SizedTimes checkpoints_;  ///< of size 1
 };
 
 }  // namespace voxcycle

@@ -20,29 +20,39 @@ TEST(SizedTimes, OtherSizesFollowAPowerLaw) {
   EXPECT_NEAR(times.expected(100000), 200.0, 1e-9);
   times.add(2000, 10.0);  // larger, but no slower: overheads
   EXPECT_DOUBLE_EQ(times.expected(8000), 10.0);
-  EXPECT_EQ(times.nearest(1), 10);
-  EXPECT_EQ(times.nearest(101), 1000);
   times.add(10, 12.0);
   EXPECT_DOUBLE_EQ(times.expected(10), 7.0);  // the mean of two
 }
 
 TEST(RunClock, CountsStepsEvaluationsAndCheckpointsOfAllStages) {
-  RunClock clock(
-      {{.budget = {.steps = 10}, .voxels = 8, .batch = 2, .evaluations = 2, .held_out = 3},
-       {.budget = {.steps = 5}, .voxels = 64, .evaluations = 1, .held_out = 4}});
-  EXPECT_TRUE(std::isnan(clock.left(0, 0, 0.0)));  // no step yet
+  RunClock::Stage const coarse{.budget = {.steps = 10},
+                               .voxels = 8,
+                               .batch = 2,
+                               .step_seconds = 0.7,
+                               .evaluations = 2,
+                               .held_out = 3};
+  RunClock::Stage const fine{
+      .budget = {.steps = 5}, .voxels = 64, .step_seconds = 3.0, .evaluations = 1, .held_out = 4};
+  RunClock clock({coarse, fine});
+  EXPECT_DOUBLE_EQ(clock.left(0, 0, 0.0), 10 * 0.7 + 5 * 3.0);
   clock.add_checkpoint(0.5);
-  clock.add_step(0, 1.0, 0.8);
-  // 9 steps and a checkpoint; 5 steps with one sample in place of two, each of eight times the
-  // size, and a checkpoint.
-  EXPECT_DOUBLE_EQ(clock.left(0, 1, 1.0), 9 + 0.5 + 5 * (0.2 + 0.4 * 8) + 0.5);
+  clock.add_step(0, 1.0);  // and not 0.7
+  EXPECT_DOUBLE_EQ(clock.left(0, 1, 1.0), 9 + 0.5 + 5 * 3 + 0.5);
   clock.add_evaluation(8, 3, 6.0);
-  clock.add_evaluation(64, 4, 20.0);  // 2.5 times as long a sample, which steps will follow
-  double const finer = 5 * (0.2 + 0.4 * 2.5) + 2 * 20 + 0.5;  // evaluated before and after
+  clock.add_evaluation(64, 4, 20.0);
+  double const finer = 5 * 3 + 2 * 20 + 0.5;  // evaluated before and after
   EXPECT_DOUBLE_EQ(clock.left(0, 1, 1.0), 9 + 2 * 6 + 0.5 + finer);
   EXPECT_DOUBLE_EQ(clock.left(0, 5, 5.0), 5 + 1 * 6 + 0.5 + finer);
-  clock.add_step(1, 2.0, 1.8);
-  EXPECT_DOUBLE_EQ(clock.left(1, 1, 2.0), 4 * (1.8 + 0.2) + 20 + 0.5);
+  clock.add_step(1, 2.0);
+  EXPECT_DOUBLE_EQ(clock.left(1, 1, 2.0), 4 * 2 + 20 + 0.5);
+}
+
+TEST(RunClock, StepsOfUnknownLengthFollowThoseThatWereMade) {
+  RunClock clock(
+      {{.budget = {.steps = 10}, .voxels = 8, .batch = 2}, {.budget = {.steps = 5}, .voxels = 64}});
+  EXPECT_TRUE(std::isnan(clock.left(0, 0, 0.0)));
+  clock.add_step(0, 1.0);
+  EXPECT_DOUBLE_EQ(clock.left(0, 1, 1.0), 9 + 5 * 4);
 }
 
 TEST(RunClock, KnowsStagesThatAreLimitedInSeconds) {
