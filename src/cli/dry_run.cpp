@@ -26,11 +26,11 @@ struct Patience {
   double step = 4.0;
   /// Levels where that, too, is expected to take longer are not timed.
   double unit = 20.0;
-  int repeats = 3;  ///< of steps shorter than a second
+  double timed = 2.0;  ///< seconds for which steps are repeated
 };
-constexpr double kShortStep = 1.0;
+constexpr int kMaxRepeats = 10;
 /// Of a training, which waits for it.
-constexpr Patience kBeforeTraining{1.0, 5.0, 2};
+constexpr Patience kBeforeTraining{1.0, 5.0, 0.7};
 
 struct StepTime {
   double seconds = 0.0;
@@ -49,12 +49,13 @@ double longest(Communicator const& comm, double seconds) {
 template <class Work>
 double time_of(Communicator const& comm, Patience const& patience, Work const& work) {
   work();  // the first pays for memory and for the choice of kernels
-  double best = 0.0;
-  for (int k = 0; k == 0 || (k < patience.repeats && best < kShortStep); ++k) {
+  double best = 0.0, sum = 0.0;
+  for (int k = 0; k == 0 || (k < kMaxRepeats && sum < patience.timed); ++k) {
     Timer const timer;
     work();
     double const taken = longest(comm, timer.seconds());
     best = k == 0 ? taken : std::min(best, taken);
+    sum += taken;
   }
   return best;
 }
