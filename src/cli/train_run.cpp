@@ -8,7 +8,6 @@
 #include "voxcycle/core/directory_lock.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
-#include "voxcycle/core/stop_signal.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/evaluate/gain.hpp"
 #include "voxcycle/grid/micro_batches.hpp"
@@ -243,14 +242,13 @@ TrainSummary carry_out(Training training, DeviceChoice const& place, Communicato
   log_info("training on " + resources + ", " + comm.transport());
   show_levels(options, comm);
   if (!comm.any(holds_finished_run(options))) {
-    StopSignal const stop;  // met before the first step
-    options.step_seconds = resumes(options) ? measured_step_seconds(options)
-                                            : expected_step_seconds(options, training.config, comm);
+    if (resumes(options)) options.step_seconds = measured_step_seconds(options);
     auto const outline = outline_training(training, place, comm);
     for (auto const& [name, text] : outline.lines) log_info(name + ": " + text);
     warn(outline.warnings);
     options.summary = to_markdown(outline);
   }
+  options.time_steps = [&] { return expected_step_seconds(options, training.config, comm); };
   TrainSummary summary = train_within(training.memory, options, comm);
   if (comm.rank() == 0) {
     tell(summary, options.directory, resources);

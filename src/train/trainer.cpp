@@ -85,7 +85,7 @@ class Trainer {
   }
   Votes vote();
   void warn_of_slow_data(double share);
-  RunClock planned_clock() const;
+  RunClock planned_clock(std::map<int, double> const& step_seconds) const;
   LossProblem loss_problem(Stage const& stage) const {
     return {stage.plan.grid, o_.boundary, o_.source, o_.device};
   }
@@ -137,7 +137,7 @@ Trainer::Trainer(TrainOptions const& options, Communicator const& comm)
     process_grid_.emplace(comm_, o_.slabs);
     comm_.together([&] {
       require_sound_options();
-      run_clock_ = planned_clock();
+      run_clock_ = planned_clock(o_.step_seconds);
     });
   }
   comm_.together([&] { state_.open(); });
@@ -209,15 +209,15 @@ StageSetup Trainer::set_up(Stage const& stage) {
           [&] { return comm_.any(stop_.requested()); }};
 }
 
-RunClock Trainer::planned_clock() const {
+RunClock Trainer::planned_clock(std::map<int, double> const& step_seconds) const {
   std::vector<RunClock::Stage> stages;
   for (auto const& stage : state_.stages()) {
     auto const& plan = stage.plan;
     std::int64_t const samples = data_.training(stage).samples();
-    auto const told = o_.step_seconds.find(o_.path.at(static_cast<std::size_t>(stage.number)));
+    auto const told = step_seconds.find(o_.path.at(static_cast<std::size_t>(stage.number)));
     stages.push_back({stage_budget(o_, plan, samples), plan.grid.voxel_count(),
                       samples_a_step(o_, plan, samples),
-                      told == o_.step_seconds.end() ? 0.0 : told->second, plan.evaluations,
+                      told == step_seconds.end() ? 0.0 : told->second, plan.evaluations,
                       data_.held_out(plan.grid).count});
   }
   return RunClock(std::move(stages));
@@ -327,7 +327,9 @@ void Trainer::warn_of_slow_data(double share) {
 void Trainer::look_ahead() {
   Grid3 const& first = state_.stages().front().plan.grid;
   Grid3 const& finest = o_.levels[static_cast<std::size_t>(std::ranges::max(o_.path))].grid;
-  if (at_.global_step > 0 || at_.finished || !o_.start.empty() || finest == first) return;
+  if (at_.global_step > 0 || at_.finished) return;
+  if (o_.time_steps) run_clock_ = planned_clock(o_.time_steps());
+  if (!o_.start.empty() || finest == first) return;
   log_info("evaluating the untrained weights at " + finest.label());
   try {
     auto const errors = measure(data_.held_out(finest), {}, MayStop::yes);

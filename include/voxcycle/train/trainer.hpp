@@ -108,9 +108,11 @@ struct TrainOptions {
   double checkpoint_seconds = 60.0;  ///< between checkpoints within a stage
   bool keep_stages = false;          ///< stages/NN.h5: averaged weights at the end of each stage
   Callback<void(StepView const&)> after_step;  ///< called on every rank, may be empty
-  /// Expected seconds of a step at levels of the path, by their numbers; for what is left of the
-  /// run.
+  /// Seconds that a step takes at levels of the path, by their numbers: for what is left of a run.
+  /// Those of earlier sessions, and what times them at the start of a run, **collective**; may be
+  /// empty.
   std::map<int, double> step_seconds;
+  Callback<std::map<int, double>()> time_steps;
   std::int64_t stop_after_steps = 0;  ///< stop with a checkpoint after so many steps; 0: never
   std::int64_t trace_steps = 0;       ///< first steps of each stage in trace.json; 0: no such file
 
