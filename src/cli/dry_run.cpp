@@ -12,6 +12,7 @@
 #include "voxcycle/train/stage_budget.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -26,11 +27,12 @@ struct Patience {
   double step = 4.0;
   /// Levels where that, too, is expected to take longer are not timed.
   double unit = 20.0;
-  double timed = 2.0;  ///< seconds for which steps are repeated
+  double timed = 2.0;  ///< seconds for which steps are repeated,
+  int repeats = 10;    ///< at most so often
+  double share = 1.0;  ///< and no more of them than this share of a stage's steps
 };
-constexpr int kMaxRepeats = 10;
 /// Of a training, which waits for it.
-constexpr Patience kBeforeTraining{1.0, 5.0, 0.7};
+constexpr Patience kBeforeTraining{1.0, 5.0, 0.7, 10, 0.1};
 
 struct StepTime {
   double seconds = 0.0;
@@ -47,10 +49,17 @@ double longest(Communicator const& comm, double seconds) {
 
 /// The shortest of some, on the slowest rank.
 template <class Work>
-double time_of(Communicator const& comm, Patience const& patience, Work const& work) {
+double time_of(Communicator const& comm, Patience const& patience, Budget const& budget,
+               Work const& work) {
+  auto const most =
+      budget.steps > 0
+          ? std::min<std::int64_t>(patience.repeats,
+                                   std::llround(patience.share * static_cast<double>(budget.steps)))
+          : patience.repeats;
+
   work();  // the first pays for memory and for the choice of kernels
   double best = 0.0, sum = 0.0;
-  for (int k = 0; k == 0 || (k < kMaxRepeats && sum < patience.timed); ++k) {
+  for (int k = 0; k == 0 || (k < most && sum < patience.timed); ++k) {
     Timer const timer;
     work();
     double const taken = longest(comm, timer.seconds());
@@ -93,9 +102,11 @@ StepTime step_time(TrainOptions const& options, LevelPlan const& plan, std::int6
                    .recompute = plan.recompute},
                   comm);
   StepTime time{.timed = true};
-  time.seconds = time_of(comm, patience, [&] { trial.step(); }) * turns(plan.batch) / turns(batch);
+  time.seconds = time_of(comm, patience, plan.budget, [&] { trial.step(); }) * turns(plan.batch) /
+                 turns(batch);
   if (held_out > 0) {
-    time.evaluation = time_of(comm, patience, [&] { trial.evaluate(); }) * turns(held_out);
+    time.evaluation =
+        time_of(comm, patience, plan.budget, [&] { trial.evaluate(); }) * turns(held_out);
   }
   return time;
 }
