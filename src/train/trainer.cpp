@@ -21,7 +21,6 @@
 #include "voxcycle/train/training_data.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -85,6 +84,9 @@ class Trainer {
   }
   Votes vote();
   void warn_of_slow_data(double share);
+  Grid3 const& finest() const {
+    return o_.levels[static_cast<std::size_t>(std::ranges::max(o_.path))].grid;
+  }
   RunClock planned_clock(std::map<int, double> const& step_seconds) const;
   LossProblem loss_problem(Stage const& stage) const {
     return {stage.plan.grid, o_.boundary, o_.source, o_.device};
@@ -325,14 +327,12 @@ void Trainer::warn_of_slow_data(double share) {
 /// Measures the weights that a run begins with where it will end: what training was worth is known
 /// by that, and how long the finest grid takes. A wish to stop is met by what comes next.
 void Trainer::look_ahead() {
-  Grid3 const& first = state_.stages().front().plan.grid;
-  Grid3 const& finest = o_.levels[static_cast<std::size_t>(std::ranges::max(o_.path))].grid;
   if (at_.global_step > 0 || at_.finished) return;
   if (o_.time_steps) run_clock_ = planned_clock(o_.time_steps());
-  if (!o_.start.empty() || finest == first) return;
-  log_info("evaluating the untrained weights at " + finest.label());
+  if (!o_.start.empty() || finest() == state_.stages().front().plan.grid) return;
+  log_info("evaluating the untrained weights at " + finest().label());
   try {
-    auto const errors = measure(data_.held_out(finest), {}, MayStop::yes);
+    auto const errors = measure(data_.held_out(finest()), {}, MayStop::yes);
     at_.untrained_error = errors.energy_norm_error.mean().item<double>();
   } catch (StopRequested const&) {
   }
@@ -366,7 +366,7 @@ void Trainer::evaluate(StageSetup const& setup, MayStop may_stop) {
   require_finite(errors);
   gained_ = true;
   at_.evaluation_due = false;
-  if (at_.global_step == 0 && o_.start.empty() && std::isnan(at_.untrained_error)) {
+  if (at_.global_step == 0 && o_.start.empty() && grid == finest()) {
     at_.untrained_error = errors.energy_norm_error.mean().item<double>();
   }
   clock(checkpoint_, [&] { state_.add_errors(errors); });  // may keep the best weights
