@@ -66,14 +66,13 @@ Surrogate::Surrogate(std::string const& checkpoint, std::optional<std::string> c
 
 Surrogate::~Surrogate() = default;
 
-/// What to divide each sample's nu and f by, as the exported model does (src/network/python).
-at::Tensor Surrogate::unit_of(at::Tensor const& nu) const {
-  std::vector<std::int64_t> const axes{1, 2, 3, 4};
-  at::Tensor const one = at::ones({nu.size(0), 1, 1, 1, 1}, nu.options());
-  if (model_->has_unit) return one;
-  at::Tensor const around_1 = (nu.amin(axes, true) <= 1).logical_and(nu.amax(axes, true) >= 1);
-  at::Tensor const exponent = at::round(at::log2(nu.to(at::kDouble)).mean(axes, true));
-  return at::where(around_1, one, at::exp2(exponent).to(at::kFloat));
+/// unit_of each sample, [B, 1, 1, 1, 1].
+at::Tensor Surrogate::units_of(at::Tensor const& nu) const {
+  at::Tensor const units = at::ones({nu.size(0), 1, 1, 1, 1}, at::kFloat);
+  for (std::int64_t k = 0; k < nu.size(0) && !model_->has_unit; ++k) {
+    units[k] = unit_of(nu[k].to(at::kDouble));
+  }
+  return units.to(nu.device());
 }
 
 at::Tensor Surrogate::solution(at::Tensor const& nu, at::Tensor const& f) const {
@@ -82,7 +81,7 @@ at::Tensor Surrogate::solution(at::Tensor const& nu, at::Tensor const& f) const 
   require_inputs(*model_, values, f);
   std::lock_guard const lock(model_->one_at_a_time);
   if (device_of(*model_->network) != nu.device()) model_->network->to(nu.device());
-  at::Tensor const unit = unit_of(values);
+  at::Tensor const unit = units_of(values);
   at::Tensor const source = f.defined() ? f.to(at::kFloat) / unit : f;
   Grid3 const grid = unit_box({nu.size(2), nu.size(3), nu.size(4)});
   auto const comm = make_self_communicator();

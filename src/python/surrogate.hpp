@@ -39,7 +39,7 @@ class Surrogate {
  private:
   struct Script;
   Script& script_on(at::Device device) const;
-  at::Tensor unit_of(at::Tensor const& nu) const;
+  at::Tensor units_of(at::Tensor const& nu) const;
 
   std::shared_ptr<Model> model_;
   std::optional<at::ScalarType> precision_;

@@ -22,14 +22,6 @@ namespace {
 /// A source counts as the model's if it differs by no more than this.
 constexpr double kSourceAgreement = 1e-6;
 
-/// What to divide nu and f by, which changes no solution: networks know nu around 1. A power of
-/// two; 1 where 1 is among the values of nu.
-double unit_of(at::Tensor const& nu) {
-  auto const [minimum, maximum] = nu.aminmax();
-  if (minimum.item<double>() <= 1.0 && maximum.item<double>() >= 1.0) return 1.0;
-  return std::exp2(std::round(nu.log2().mean().item<double>()));
-}
-
 /// What to multiply f by, and u with it, where u is linear in f: networks know sources of
 /// `size`. A power of two, 1 near it.
 double gain_of(at::Tensor const& f, double size) {
@@ -43,6 +35,12 @@ double longest_edge(Grid3 const& grid) {
 }
 
 }  // namespace
+
+double unit_of(at::Tensor const& nu) {
+  auto const [minimum, maximum] = nu.aminmax();
+  if (minimum.item<double>() <= 1.0 && maximum.item<double>() >= 1.0) return 1.0;
+  return std::exp2(std::round(nu.log2().mean().item<double>()));
+}
 
 at::ScalarType usual_precision(Model const& model, at::Device device) {
   bool const has_16_bits = model.precision == at::kBFloat16 || model.precision == at::kHalf;

@@ -32,6 +32,11 @@ struct Model {
   std::mutex one_at_a_time;               ///< who runs the network: it keeps what it knows of grids
 };
 
+/// What to divide nu and f by, which changes no solution: networks know nu around 1. A power of
+/// two; 1 where 1 is among the values of nu.
+/// @param nu  > 0
+double unit_of(at::Tensor const& nu);
+
 /// That its network runs in unless another is asked for: as it was trained, but in float32 instead
 /// of float64, and, where that is slow, instead of 16 bits (on GPUs in float16 instead of
 /// bfloat16).
