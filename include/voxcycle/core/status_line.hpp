@@ -16,6 +16,10 @@ class StatusLine {
   enum class Visible { no, yes };
   enum class First { at_once, after_a_pause };
   explicit StatusLine(Visible visible, First first = First::at_once);
+  /// Where an error ends the work, its words stand on a line of their own.
+  ~StatusLine() { finish(); }
+  StatusLine(StatusLine const&) = delete;
+  StatusLine& operator=(StatusLine const&) = delete;
   /// @param text  called only if its line is due
   void show(std::function<std::string()> const& text);
   /// Ends the current line so that other output starts on its own.
