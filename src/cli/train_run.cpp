@@ -203,6 +203,14 @@ void tell_gain(TrainOptions const& options, TrainSummary const& summary) {
   gain.gained ? log_info(gain.text) : log_warning(gain.text);
 }
 
+void add_contents(Training& training) {
+  auto const data = dataset_options(training.config);
+  if (data.family.name != "file") return;
+  if (auto const contents = contents_of(data, grids_of(training.options))) {
+    training.options.fingerprint.set(Fingerprint::kContents, *contents);
+  }
+}
+
 }  // namespace
 
 Training training_of(Config const& asked, Invocation const& call, DeviceChoice const& place,
@@ -211,6 +219,7 @@ Training training_of(Config const& asked, Invocation const& call, DeviceChoice c
   comm.together([&] {
     training.config = with_batches_of(comm, asked);
     training.options = train_options(training.config);
+    add_contents(training);
     training.log = log_options(training.config);
   });
   if (call.has("fresh")) training.options.restart = Restart::fresh;

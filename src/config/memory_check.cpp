@@ -48,7 +48,7 @@ void require_small_tensors(TrainOptions const& options, Grid3 const& finest,
                                     : std::string("network.base_channels");
   bool const of_block = has_block(options.network, level);
   std::int64_t of_level = options.network.base_channels;
-  if (multigrid) of_level = of_block ? options.network.channels.at(level) : largest.channels;
+  if (multigrid) of_level = of_block ? options.network.channels.at(block_of(options.network, level)) : largest.channels;
   // Where decoders join channels, the tensor has twice those of the level.
   std::int64_t const joined = std::max<std::int64_t>(1, largest.channels / of_level);
   std::int64_t const channels = kMaxElements / (of_sample / largest.channels * joined);
@@ -121,7 +121,7 @@ bool recomputes(Config const& config, TrainOptions const& options, LevelPlan con
 }
 
 bool has_block(NetworkOptions const& network, std::int64_t level) {
-  return network.name != "multigrid" || network.channels.count(level) == 1;
+  return network.name != "multigrid" || block_of(network, level) > 0;
 }
 
 bool has_features_to_share(NetworkOptions const& network, Slabs const& slabs) {

@@ -49,7 +49,8 @@ std::int64_t subspace(Config const& config, NetworkOptions const& options) {
                                             "= black_box. Set network.subspace = 0.");
   auto const coarsest = options.channels.begin()->first;
   auto const& visited = options.cycle_levels;
-  VOXCYCLE_REQUIRE(std::find(visited.begin(), visited.end(), coarsest) == visited.end(),
+  VOXCYCLE_REQUIRE(std::none_of(visited.begin(), visited.end(),
+                                [&](auto n) { return block_of(options, n) == coarsest; }),
                    "cycle.levels: with network.subspace the coarsest level, "
                        << coarsest << ", is solved directly and has nothing to learn. Begin with "
                        << 2 * coarsest << ", or add a coarser level to network.channels.");

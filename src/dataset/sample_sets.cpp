@@ -4,9 +4,11 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/per_level.hpp"
 #include "voxcycle/core/random.hpp"
+#include "voxcycle/core/text.hpp"
 #include "voxcycle/io/shard.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 namespace voxcycle {
 namespace {
@@ -102,19 +104,47 @@ std::string difference(ShardInfo const& there, ShardInfo const& wanted) {
   return {};
 }
 
+namespace {
+
+/// The first and the last sample of a split: a user's arrays may have been replaced or lie elsewhere
+/// now, and those held out must still be the last ones.
+void require_same_arrays(DatasetOptions const& options, CoefficientFamily const& family,
+                         ShardInfo const& info, ShardSet& shards, std::string const& directory) {
+  auto const count = family.sample_count();
+  if (!count) return;
+  auto const first = split_origin(options, family, info.split);
+  for (std::int64_t const k : {std::int64_t{0}, shards.samples() - 1}) {
+    auto const there = shards.read(k, ReadReference::no);
+    auto const now = make_coefficient(family, info, first, k);
+    VOXCYCLE_REQUIRE(there.omega == now.omega && there.nu == now.nu,
+                     directory << ": its sample " << k << " is not number " << first + k << " of "
+                               << family.signature() << ", which has " << *count
+                               << " now and of which those from " << first << " on are to be "
+                               << (info.split == "train" ? "trained on" : "held out")
+                               << ". Choose another data.directory and run voxcycle generate.");
+  }
+}
+
+}  // namespace
+
 void require_shards(DatasetOptions const& options, std::string const& split, Grid3 const& grid) {
   std::string const directory = shard_directory(options.directory, split, grid);
-  ShardSet const shards(directory);
+  ShardSet shards(directory);
   auto const& found = shards.info();
-  auto const wanted = sample_info(options, *make_family(options.family), split, grid);
+  auto const family = make_family(options.family);
+  auto const wanted = sample_info(options, *family, split, grid);
   ShardInfo whole = found;  // one shard's place in the set does not count, nor what nobody reads
   whole.first_index = wanted.first_index;
   whole.samples = shards.samples();
   whole.has_reference = found.has_reference && wanted.has_reference;
+  if (family->may_have(found.family)) whole.family = wanted.family;
   auto const differing = difference(whole, wanted);
   VOXCYCLE_REQUIRE(differing.empty(),
                    directory << ": its shards are of another data set (" << differing
                              << "). Choose another data.directory and run voxcycle generate.");
+  if (found.family != wanted.family || options.on_the_fly) {
+    require_same_arrays(options, *family, wanted, shards, directory);
+  }
   if (wanted.has_reference) {
     VOXCYCLE_REQUIRE(found.reference_tolerance <= wanted.reference_tolerance,
                      directory << ": its references were solved to " << found.reference_tolerance
@@ -124,39 +154,25 @@ void require_shards(DatasetOptions const& options, std::string const& split, Gri
   }
 }
 
-namespace {
-
-/// Where training takes its samples from a finite family itself, those held out must still be its
-/// last.
-void require_last_held_out(DatasetOptions const& options, Grid3 const& grid) {
-  auto const family = make_family(options.family);
-  auto const count = family->sample_count();
-  if (!count) return;
-  auto const directory = shard_directory(options.directory, "held_out", grid);
-  ShardSet shards(directory);
-  auto const first = split_origin(options, *family, "held_out");
-  auto const info = sample_info(options, *family, "held_out", grid);
-  for (std::int64_t const k : {std::int64_t{0}, shards.samples() - 1}) {
-    auto const there = shards.read(k, ReadReference::no);
-    auto const now = make_coefficient(*family, info, first, k);
-    VOXCYCLE_REQUIRE(
-        there.omega == now.omega && there.nu == now.nu,
-        directory << ": its sample " << k << " is not number " << first + k << " of "
-                  << family->signature() << ", which has " << *count
-                  << " now and of which those from " << first
-                  << " on are to be held out. Choose another data.directory and run voxcycle "
-                     "generate.");
-  }
-}
-
-}  // namespace
-
 void require_training_shards(DatasetOptions const& options, std::vector<Grid3> const& grids) {
   for (auto const& grid : grids) {
     if (!options.on_the_fly) require_shards(options, "train", grid);
     require_shards(options, "held_out", grid);
-    if (options.on_the_fly) require_last_held_out(options, grid);
   }
+}
+
+std::optional<std::string> contents_of(DatasetOptions const& options,
+                                       std::vector<Grid3> const& grids) {
+  std::uint32_t sum = 0;
+  for (auto const& grid : grids) {
+    for (std::string const split : {"train", "held_out"}) {
+      if (split == "train" && options.on_the_fly) continue;
+      auto const directory = shard_directory(options.directory, split, grid);
+      if (!std::filesystem::is_directory(directory)) return std::nullopt;
+      sum = ShardSet(directory).contents(sum);
+    }
+  }
+  return format("%08x", sum);
 }
 
 }  // namespace voxcycle

@@ -28,7 +28,8 @@ ShardReader open_shard(std::string const& path) {
   }
 }
 
-void require_same_data(ShardInfo const& found, ShardJob const& job) {
+void require_same_data(CoefficientFamily const& family, ShardInfo found, ShardJob const& job) {
+  if (family.may_have(found.family)) found.family = job.info.family;
   auto const differing = difference(found, job.info);
   VOXCYCLE_REQUIRE(differing.empty(),
                    job.path << " holds other data (" << differing
@@ -107,7 +108,7 @@ std::vector<int> share_jobs(std::vector<ShardJob> const& jobs, int ranks) {
 bool is_done(CoefficientFamily const& family, ShardJob const& job, StopSignal const& stop) {
   if (!std::filesystem::exists(job.path)) return false;
   ShardReader const shard = open_shard(job.path);
-  require_same_data(shard.info(), job);
+  require_same_data(family, shard.info(), job);
   // Any of the arrays of a user's file may have been replaced under the same name.
   std::int64_t const compared = family.sample_count() ? shard.info().samples : 1;
   for (std::int64_t k = 0; k < shard.info().samples; ++k) {

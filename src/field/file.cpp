@@ -36,6 +36,7 @@ class File : public CoefficientFamily {
     std::string const phases = options_.phases.empty() ? "" : ", phases=" + options_.phases;
     return "file(" + options_.location + phases + floor + ")";
   }
+  bool may_have(std::string const& other) const override { return other.starts_with("file("); }
   std::optional<std::int64_t> sample_count() const override { return arrays().samples; }
   std::string doubt() const override { return arrays().doubt ? arrays().doubt() : ""; }
   bool has_unit() const override { return true; }

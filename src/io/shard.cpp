@@ -237,4 +237,13 @@ ShardSample ShardReader::read(std::int64_t local, ReadReference reference) const
   return sample;
 }
 
+std::uint32_t ShardReader::contents(std::uint32_t start) const {
+  Checksums sums{};
+  for (std::int64_t local = 0; local < info().samples; ++local) {
+    impl_->sums.read_row<std::uint32_t>(local, sums);
+    start = crc32_of(sums.data(), 3 * sizeof(sums[0]), start);
+  }
+  return start;
+}
+
 }  // namespace voxcycle

@@ -184,4 +184,9 @@ ShardSample ShardSet::read(std::int64_t index, ReadReference reference) {
   return reader.read(index - reader.info().first_index, reference);
 }
 
+std::uint32_t ShardSet::contents(std::uint32_t start) {
+  for (std::size_t k = 0; k < impl_->readers.size(); ++k) start = impl_->reader(k).contents(start);
+  return start;
+}
+
 }  // namespace voxcycle

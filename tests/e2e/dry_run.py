@@ -69,7 +69,7 @@ class DryRun(harness.Case):
         for key, value, expect in [
                 ("cycle.steps", "5, 0", r"stage 2 \(16\^3\) has no budget"),
                 ("cycle.levels", "8, 20", "no level for grid 20.*let them be 5, 10, 20 in"),
-                ("cycle.levels", "8, 24", "no level for grid 24.*let them be 6, 12, 24 in"),
+                ("cycle.levels", "8, 22", "no level for grid 22.*let them be 11, 22 in"),
                 ("network.channels", "16:8", "no level for grid 8.*let them be 4, 8 in"),
                 ("train.optimizer", "adam, lion", "lion"),
         ]:

@@ -64,7 +64,7 @@ class Export(harness.Case):
         self.train({"problem.boundary": "0.3, flux, flux, -1.7, flux, flux"})
         out = self.succeed("export", *WITH, *OUT).out
         self.assertIn("model.pt", out)
-        found = self.probe(8, 4, 32, 12, 24)
+        found = self.probe(8, 12, 48, 2, 33)
         self.check_values(found)
         self.assertEqual(found["ends"][0], [0.3], "in float64")
         self.assertEqual(found["levels"], [8, 16])

@@ -71,6 +71,34 @@ class OwnFields(harness.Case):
         self.own_config("scans, slices", directory="data.slices", phases=phases)
         self.succeed("generate", "--config", "small.cfg")
 
+    def test_sets_are_told_apart_by_what_they_hold(self):
+        self.losses_on("fields")
+        (self.scratch / "fields").rename(self.scratch / "elsewhere")
+        self.own_config("elsewhere", directory="data.0")
+        self.assertIn("0 written", self.succeed("generate", "--config", "small.cfg").err)
+        self.assertIn("already", self.succeed("train", "--config", "small.cfg").err)
+
+        self.own_config("elsewhere", directory="again")
+        self.succeed("generate", "--config", "small.cfg")
+        self.assertIn("already", self.succeed("train", "--config", "small.cfg").err)
+        self.write("elsewhere/f11.npy", numpy_file(values(3), (N, N, N), "<f4", "f"))
+        self.own_config("elsewhere/*", directory="data.0")
+        other = self.run_program("train", "--config", "small.cfg", "--fresh")
+        self.assertIn("its sample 3 is not number 11 of file(elsewhere/*)", other.err)
+        self.own_config("elsewhere", directory="changed")
+        self.succeed("generate", "--config", "small.cfg")
+        other = self.run_program("train", "--config", "small.cfg")
+        self.assertRegex(other.err, "another config .'contents of the shards = .*--fresh")
+
+    def test_grids_between_levels(self):
+        self.config({"cycle.levels": "6, 12", "cycle.steps": "4, 4"})
+        self.succeed("generate", "--config", "small.cfg")
+        self.succeed("train", "--config", "small.cfg")
+        for n in (12, 24):
+            self.write("field.npy", numpy_file([1.0 + k % 7 for k in range(n ** 3)], (n, n, n), "<f4", "f"))
+            solved = self.figures("solve", "--nu", "field.npy", "--model", "run")
+            self.assertTrue(solved["converged"])
+
     def refuse(self, expect):
         result = self.run_program("generate", "--config", "small.cfg")
         self.assertNotEqual(result.status, 0)

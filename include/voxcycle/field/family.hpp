@@ -23,6 +23,9 @@ class CoefficientFamily {
 
   /// Name with all parameters, e.g. "kl(modes=4, range=3)": identifies the family in files.
   virtual std::string signature() const = 0;
+  /// Whether samples of this signature may be this family's. Arrays are told apart by what they
+  /// hold, not by the text of their path: for them, that has to be compared.
+  virtual bool may_have(std::string const& other) const { return other == signature(); }
   /// How many samples there are; nothing: as many as one likes. Of a finite family, `index` counts
   /// through all of them, whatever the seed. @throws Error if a file cannot be read.
   virtual std::optional<std::int64_t> sample_count() const { return std::nullopt; }

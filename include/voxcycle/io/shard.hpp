@@ -72,6 +72,9 @@ class ShardReader {
   std::string const& path() const;
   /// u_ref stays empty where the shard has none or it is not asked for.
   ShardSample read(std::int64_t local, ReadReference reference = ReadReference::yes) const;
+  /// CRC-32 of the checksums of each sample's omega, nu and f: tells sets apart without reading
+  /// them. @param start  of the shard before
+  std::uint32_t contents(std::uint32_t start = 0) const;
 
  private:
   struct Impl;
@@ -120,6 +123,8 @@ class ShardSet {
   ShardInfo const& info() const;
   /// Sample by global index in [0, samples()).
   ShardSample read(std::int64_t index, ReadReference reference = ReadReference::yes);
+  /// ShardReader::contents of all samples, however they are shared out to files.
+  std::uint32_t contents(std::uint32_t start = 0);
 
  private:
   struct Impl;

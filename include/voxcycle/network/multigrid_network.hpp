@@ -21,7 +21,8 @@ class LevelEquation;
 ///
 /// with prolongation P and smoothing steps S, see NetworkOptions::coarse. head and down start at
 /// zero: a newly entered finer level reproduces S P uc before any training there. Grids that double
-/// the finest level have no block: u_n = S P u_{n/2}.
+/// the finest level have no block: u_n = S P u_{n/2}. Grids between two levels have the finer one's
+/// block (see block_of).
 ///
 /// With NetworkOptions::residual_input, and no smoothing steps, the block sees what is left of the
 /// equation:

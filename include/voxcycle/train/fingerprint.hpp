@@ -16,6 +16,9 @@ class Fingerprint {
   static constexpr int kVersion = 2;
   /// The number of threads is a key beside those of the config.
   static constexpr char const* kThreads = "threads per process";
+  /// Of a user's arrays: what the shards hold. Where both fingerprints know it, the arrays' path
+  /// does not count.
+  static constexpr char const* kContents = "contents of the shards";
 
   /// Reads text() of any version so far; keys get the names of this one.
   /// @throws Error for a newer version, or a value that this version cannot train with.

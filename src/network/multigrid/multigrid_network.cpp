@@ -111,11 +111,19 @@ struct MultigridNetwork::Output {
 
 namespace {
 
-/// Whether grid n doubles the finest level: smoothing steps alone can do there.
+/// Whether halving grid n ends at a block: smoothing steps alone can do above it.
 bool is_above_blocks(NetworkOptions const& options, std::int64_t n) {
   auto const finest = options.channels.rbegin()->first;
+  if (n <= finest) return false;
   while (n > finest && n % 2 == 0) n /= 2;
-  return n == finest;
+  return block_of(options, n) > 0;
+}
+
+/// Of a grid above the coarsest level, to that level.
+int halvings_to_coarsest(NetworkOptions const& options, Grid3 const& grid) {
+  int halvings = 0;
+  for (auto n = grid.level(); n > options.channels.begin()->first; n /= 2) ++halvings;
+  return halvings;
 }
 
 void require_blocks(NetworkOptions const& options) {
@@ -142,25 +150,23 @@ void require_level(NetworkOptions const& options, Grid3 const& grid) {
   auto const n = grid.level();
   auto const& channels = options.channels;
   if (channels.count(n) == 1) return;
+  bool const halves = n % (std::int64_t{1} << halvings_to_coarsest(options, grid)) == 0;
+  if (halves && block_of(options, n) > 0) return;
   bool const goes_on = is_above_blocks(options, n);
   if (goes_on && options.smoothing > 0) return;
   std::vector<std::string> levels;
-  for (auto level = n;; level /= 2) {
+  if (goes_on) {
+    auto level = channels.rbegin()->first;
+    while (level < n) levels.push_back(std::to_string(level *= 2));
+  } else {
+    auto level = n;
+    for (; level >= 8 && level % 2 == 0; level /= 2) levels.insert(levels.begin(), std::to_string(level));
     levels.insert(levels.begin(), std::to_string(level));
-    bool const was_last = goes_on ? level == 2 * channels.rbegin()->first : level < 8;
-    if (was_last || level % 2 != 0) break;
   }
   throw Error("network: no level for grid " + grid.label() +
               (goes_on ? ". Add " : ". Levels double, so let them be ") + join(levels) +
               (goes_on ? " to network.channels, or have network.smoothing steps there alone."
                        : " in network.channels."));
-}
-
-/// Of a grid above the coarsest level, to that level.
-int halvings_to_coarsest(NetworkOptions const& options, Grid3 const& grid) {
-  int halvings = 0;
-  for (auto n = grid.level(); n > options.channels.begin()->first; n /= 2) ++halvings;
-  return halvings;
 }
 
 MicroBatches pooled(MicroBatches const& x) {
@@ -170,6 +176,11 @@ MicroBatches pooled(MicroBatches const& x) {
 }
 
 }  // namespace
+
+std::int64_t block_of(NetworkOptions const& options, std::int64_t n) {
+  auto const least = options.channels.lower_bound(n);
+  return least != options.channels.end() && 2 * n > least->first ? least->first : 0;
+}
 
 MultigridNetwork::MultigridNetwork(NetworkOptions const& options,
                                    std::shared_ptr<LevelProblems> problems)
@@ -201,9 +212,13 @@ void MultigridNetwork::require_fits(NetworkOptions const& options, Grid3 const& 
 
 std::vector<LevelParameters> MultigridNetwork::levels(Grid3 const& grid) const {
   std::vector<LevelParameters> all;
+  // The grid's own sizes, which are those of the levels or served by their blocks.
+  auto finest = grid.level();
+  while (finest > options_.channels.rbegin()->first) finest /= 2;
+  auto const block = block_of(options_, finest);
   for (auto const& [n, level] : levels_) {
-    if (n > grid.level()) break;
-    LevelParameters entry{n, {}, {}};
+    if (n > block) break;
+    LevelParameters entry{finest / (block / n), {}, {}};
     for (auto const& parameter : level->named_parameters()) {
       entry.parameters.push_back(parameter.value());
       entry.names.push_back("level" + std::to_string(n) + "." + parameter.key());
@@ -214,7 +229,8 @@ std::vector<LevelParameters> MultigridNetwork::levels(Grid3 const& grid) const {
 }
 
 void MultigridNetwork::begin_level(std::int64_t level) {
-  auto const here = levels_.find(level), coarser = levels_.find(level / 2);
+  auto const block = block_of(options_, level);
+  auto const here = levels_.find(block), coarser = levels_.find(block / 2);
   if (!options_.residual_input || here == levels_.end() || coarser == levels_.end()) return;
   at::NoGradGuard const no_grad;
   if (here->second->channels() != coarser->second->channels()) return;
@@ -230,7 +246,7 @@ void MultigridNetwork::begin_level(std::int64_t level) {
 
 MicroBatches MultigridNetwork::solution(ForwardContext const& context, LevelEquation& equation,
                                         Grid3 const& grid, MicroBatches const& x) {
-  if (levels_.count(grid.level()) == 1) return run_level(context, equation, grid, x, {}).u;
+  if (block_of(options_, grid.level()) > 0) return run_level(context, equation, grid, x, {}).u;
   MicroBatches const coarse = solution(context, equation, grid.coarsened(), pooled(x));
   return equation.smoothed(grid, equation.prolonged(grid, coarse), x);
 }
@@ -239,7 +255,7 @@ MultigridNetwork::Output MultigridNetwork::run_level(ForwardContext const& conte
                                                      LevelEquation& equation, Grid3 const& grid,
                                                      MicroBatches const& x,
                                                      MicroBatches const& from_finer) {
-  auto& level = *levels_.at(grid.level());
+  auto& level = *levels_.at(block_of(options_, grid.level()));
   auto const& problem = problems()->at(context, grid);
   ForwardContext const here = pass_on(context, grid);
   MicroBatches h = level.encode(here, own_slabs(here, x), from_finer);

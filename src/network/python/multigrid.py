@@ -68,17 +68,27 @@ class MultigridNetwork(Module):
     def block_of(self, n: int) -> int:
         while self.smooths and n > self.levels[-1] and n % 2 == 0:
             n = n // 2
-        return n
+        for level in self.levels:
+            if level >= n:
+                return level if level < 2 * n else 0
+        return 0
+
+    def scale_of(self, level: MultigridLevel, x: Tensor) -> float:
+        n = self.longest(x)
+        return level.scale if level.n == n else level.scale * level.n / n
 
     def require_fits(self, nx: int, ny: int, nz: int) -> None:
         n = max(max(nx, ny), nz)
         known = ", ".join([str(level) for level in self.levels])
         if self.smooths:
             known = known + ", or double the last"
-        assert self.block_of(n) in self.levels, (
+        assert self.block_of(n) > 0, (
             "network: no level for grid {}x{}x{}. Its largest number of voxels along an axis must "
             "be one of {}.").format(nx, ny, nz, known)
-        parts = n // self.levels[0]
+        parts = 1
+        while n > self.levels[0]:
+            n = n // 2
+            parts = 2 * parts
         assert nx % parts == 0 and ny % parts == 0 and nz % parts == 0, (
             "network: grid {}x{}x{} cannot be halved down to level {}. Every axis must be a "
             "multiple of {}.").format(nx, ny, nz, self.levels[0], parts)
@@ -116,7 +126,8 @@ class MultigridNetwork(Module):
                         g = g + level.residual.forward(self.frame.residual_input(u, grids[k]))
                     g = level.dec.forward(torch.cat([h, g], 1))
                 if hasattr(level, "head"):
-                    u = self.corrected(prepared, grids, k, u, level.head.forward(g), level.scale)
+                    u = self.corrected(prepared, grids, k, u, level.head.forward(g),
+                                       self.scale_of(level, grids[k]))
                 else:
                     u = self.smoothed(prepared, grids, k, u)
         while k > 0:

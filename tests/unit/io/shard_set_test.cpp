@@ -57,6 +57,20 @@ TEST(ShardSet, ReadsAllSamplesByGlobalIndexInAnyOrder) {
   EXPECT_EQ(moved.read(4).omega, small_sample(whole, 4).omega);
 }
 
+TEST(ShardSet, ContentsAreThoseOfTheSamplesHoweverTheyAreSharedOut) {
+  ShardInfo whole = small_info();
+  whole.first_index = 0;
+  whole.samples = 6;
+  std::string const directory = fresh_directory("one");
+  write_small_shard(directory + "/" + shard_name(0, 1), whole);
+  auto const contents = ShardSet(set_at("whole")).contents();
+  EXPECT_EQ(ShardSet(directory).contents(), contents);
+  EXPECT_NE(ShardSet(directory).contents(contents), contents);
+  whole.samples = 5;
+  write_small_shard(directory + "/" + shard_name(0, 1), whole);
+  EXPECT_NE(ShardSet(directory).contents(), contents);
+}
+
 TEST(ShardSet, SetsOfOneListNeedItsFilesNoMore) {
   std::string const directory = set_at("listed");
   ShardList const list(directory);

@@ -278,6 +278,44 @@ TEST(MultigridNetwork, GridsAboveTheFinestBlockAreProlonged) {
   EXPECT_TRUE(at::equal(fine[0], expected));
 }
 
+TEST(MultigridNetwork, GridsBetweenLevelsHaveTheBlockOfTheFinerOne) {
+  for (auto options : {small_options(), options_with_residual()}) {
+    auto const network = make_network(options, Boundary{}, Source{});
+    perturb(*network);
+    std::vector<std::int64_t> sizes;
+    for (auto const& level : network->levels(Grid3::cube(12))) sizes.push_back(level.level);
+    EXPECT_EQ(sizes, (std::vector<std::int64_t>{3, 6, 12}));
+
+    // The same weights under the names of levels of just these sizes.
+    auto const of = options.channels;
+    options.channels = {{3, of.at(4)}, {6, of.at(8)}, {12, of.at(16)}};
+    auto const own = make_network(options, Boundary{}, Source{});
+    auto const copy = [](auto const& values, auto const& of_larger) {
+      std::map<std::string, std::string> const larger{{"3", "4"}, {"6", "8"}, {"12", "16"}};
+      at::NoGradGuard const no_grad;
+      for (auto const& [name, value] : values) {
+        auto const dot = name.find('.');
+        auto const there = "level" + larger.at(name.substr(5, dot - 5)) + name.substr(dot);
+        for (auto const& [other, weights] : of_larger)
+          if (other == there) value.copy_(weights);
+      }
+    };
+    copy(own->named_parameters(), network->named_parameters());
+    copy(own->named_buffers(), network->named_buffers());
+    auto const comm = make_self_communicator();
+    ForwardContext const context{.comm = *comm, .training = false, .total_samples = 2};
+    at::NoGradGuard const no_grad;
+    for (std::int64_t const factor : {1, options.smoothing > 0 ? 2 : 1}) {
+      auto const grid = unit_box({12 * factor, 8 * factor, 4 * factor});
+      at::Tensor const log_nu =
+          at::randn({2, 1, grid.voxels[0], grid.voxels[1], grid.voxels[2]});
+      EXPECT_TRUE(at::equal(network->forward(context, grid, {log_nu})[0],
+                            own->forward(context, grid, {log_nu})[0]))
+          << grid.name();
+    }
+  }
+}
+
 TEST(MultigridNetwork, TheCoarsestLevelProposesNoDirections) {
   auto const network = bare_network({.channels = {{4, 4}, {8, 4}}, .subspace = 3});
   std::vector<std::int64_t> levels_with_head;
@@ -293,14 +331,18 @@ TEST(MultigridNetwork, TheCoarsestLevelProposesNoDirections) {
 
 TEST(MultigridNetwork, RefusesGridsAndLevelsThatDoNotFit) {
   auto const options = small_options();
-  EXPECT_NO_THROW(require_fits(options, Grid3::cube(64)));
-  for (std::int64_t n : {2, 12, 24, 33, 48}) {
+  for (std::int64_t n : {3, 12, 24, 48, 64}) EXPECT_NO_THROW(require_fits(options, Grid3::cube(n)));
+  for (std::int64_t n : {2, 5, 10, 14, 20, 33, 40}) {
     EXPECT_THROW(require_fits(options, Grid3::cube(n)), Error) << n;
   }
+  EXPECT_THAT([&] { require_fits(options, Grid3::cube(10)); },
+              ThrowsMessage<Error>(HasSubstr("let them be 5, 10 in network.channels")));
   EXPECT_THROW(require_fits(options, {{64, 40, 64}, {1, 1, 1}}), Error);
   // Nothing would happen on finer grids.
   NetworkOptions const rough{.channels = {{4, 8}, {8, 4}}, .smoothing = 0};
   EXPECT_THAT([&] { require_fits(rough, Grid3::cube(32)); },
+              ThrowsMessage<Error>(HasSubstr("Add 16, 32 to network.channels")));
+  EXPECT_THAT([&] { require_fits(rough, Grid3::cube(24)); },
               ThrowsMessage<Error>(HasSubstr("Add 16, 32 to network.channels")));
   EXPECT_THROW(require_fits(options, {{16, 10, 16}, {1, 1, 1}}), Error);
   EXPECT_NO_THROW(require_fits(options, {{16, 8, 12}, {1, 1, 1}}));

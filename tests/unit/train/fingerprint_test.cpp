@@ -66,6 +66,16 @@ TEST(Fingerprint, MayHoldKeysThatAreGoneWithTheValueOfNow) {
   EXPECT_THROW(Fingerprint::read("cycle.improvement = \n"), Error);
 }
 
+TEST(Fingerprint, ArraysAreToldApartByWhatTheyHoldWhereBothKnowIt) {
+  std::string const here = "data.file = a.npy\n", moved = "data.file = b.npy\n";
+  std::string const holds = "contents of the shards = 12ab\n";
+  EXPECT_EQ(difference(here + holds, moved + holds), "");
+  EXPECT_EQ(difference(here, here + holds), "");
+  EXPECT_EQ(difference(here, moved + holds), "'data.file = a.npy' there, 'data.file = b.npy' now");
+  EXPECT_EQ(difference(here + holds, here + "contents of the shards = 12ac\n"),
+            "'contents of the shards = 12ab' there, 'contents of the shards = 12ac' now");
+}
+
 TEST(Fingerprint, OfANewerVersionOrNoneIsRefused) {
   EXPECT_THROW(Fingerprint::read("fingerprint = 3\n"), Error);
   EXPECT_THROW(Fingerprint::read("fingerprint = x\n"), Error);
