@@ -27,6 +27,8 @@ job=${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID:-}}
 job=${job:-${SLURM_JOB_ID:-}}
 
 readonly stopped=75 # voxcycle's exit status when it stopped with a checkpoint
+# Ended by USR1, before it could answer: nothing was gained, and would not be the next time.
+readonly too_early=$((128 + 10))
 
 # Whether Slurm is taking the job's place for another. Its first notice goes to the program alone.
 # Old versions keep the time of a preemption before this start.
@@ -41,13 +43,14 @@ preempted() {
 # run_or_requeue COMMAND ...: the command's exit status, unless it was asked to stop and did, or was
 # ended before it could.
 run_or_requeue() {
-  local status=0 asked=no child guard
+  local status=0 asked=no child guard orphan=()
   if [[ -z $job ]]; then
     echo "$0 works inside a job. Submit it: sbatch $0 CONFIG" >&2
     return 2
   fi
+  command -v setpriv >/dev/null && orphan=(setpriv --pdeathsig USR1) # it ends with this shell
   trap 'asked=yes' USR1 # the child does not run yet
-  "$@" &
+  "${orphan[@]}" "$@" &
   child=$!
   # A job that its time limit ends does not come back by itself.
   trap 'asked=yes; kill -USR1 "$child"; (sleep 45; scontrol requeue "$job") & guard=$!' USR1
@@ -61,7 +64,7 @@ run_or_requeue() {
   trap - USR1
   [[ -z ${guard:-} ]] || kill "$guard" 2>/dev/null || true
   ((status != 0)) || return 0
-  if [[ $asked == yes ]] && ((status == stopped || status > 128)); then
+  if [[ $asked == yes ]] && ((status == stopped || (status > 128 && status != too_early))); then
     echo "time is up: job $job goes back into the queue"
   elif preempted; then
     echo "preempted: job $job goes back into the queue"

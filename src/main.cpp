@@ -10,6 +10,7 @@
 #include "voxcycle/core/usage_error.hpp"
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -53,6 +54,8 @@ int status_of(std::exception const& error) {
 int main(int argc, char** argv) {
   using namespace voxcycle;
   fill_standard_files();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file's limit is then an error with its name
+  if (has_launcher()) stop_with_parent();  // launchers that are killed cannot end us
   keep_freed_memory();
   reuse_tensor_memory();
   std::unique_ptr<Communicator> comm;

@@ -3,6 +3,7 @@
 
 #include "voxcycle/comm/launcher.hpp"
 #include "voxcycle/comm/threads.hpp"
+#include "voxcycle/comm/watchdog.hpp"
 #include "voxcycle/config/config_study.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/build_info.hpp"
@@ -240,6 +241,7 @@ int run_command_line(std::vector<std::string> const& arguments, Communicator con
   }
   require_acquaintance(command);
   set_threads(invocation.config.integer("run.threads", 0, 4096), comm);
+  auto const watchdog = make_watchdog(comm, invocation.config.real("run.patience", 0.0, 1e9));
   return command.run(invocation);
 }
 

@@ -77,9 +77,7 @@ Config limited(Config config, std::int64_t bytes) {
 /// What else can be told before the first step; on one rank.
 void require_shards_and_run(Member const& member) {
   auto const& [config, options, log, memory] = member.training;
-  if (resumes(options)) {
-    require_same_run(options, CheckpointReader(checkpoint_path(options.directory)).header());
-  }
+  if (resumes(options)) require_same_run(options, readable_header(options.directory));
   if (!holds_finished_run(options)) {
     require_training_shards(dataset_options(config), grids_of(options));
   }

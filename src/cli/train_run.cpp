@@ -36,11 +36,18 @@ std::unique_ptr<DirectoryLock> prepare_directory(Training const& training,
   auto const& [config, options, log, memory] = training;
   std::unique_ptr<DirectoryLock> lock;
   if (comm.rank() == 0) {
+    auto const take = [&] {
+      if (!lock) lock = std::make_unique<DirectoryLock>(options.directory, "run.directory");
+    };
+    if (resumes(options)) {
+      take();
+      use_sound_checkpoint(options.directory);
+    }
     // Of all stages, before the first step: else a job ends hours later for a missing file.
     if (!holds_finished_run(options)) {
       require_training_shards(dataset_options(config), grids_of(options));
     }
-    lock = std::make_unique<DirectoryLock>(options.directory, "run.directory");
+    take();
   }
   comm.barrier();
   comm.together([&] { log_to_file(log); });
@@ -48,7 +55,7 @@ std::unique_ptr<DirectoryLock> prepare_directory(Training const& training,
     for (auto const& directory :
          {options.directory,
           std::filesystem::path(stage_path(options.directory, 0)).parent_path().string()}) {
-      remove_leftovers(directory, std::chrono::minutes(1));  // reports may be under way
+      remove_leftovers(directory);
     }
     if (options.restart == Restart::fresh) forget_run(options.directory);
     if (!resumes(options)) {  // else the trainer refuses to go on with another config
@@ -257,6 +264,7 @@ TrainSummary carry_out(Training training, DeviceChoice const& place, Communicato
     warn(outline.warnings);
     options.summary = to_markdown(outline);
   }
+  if (lock) options.require_directory = [&lock] { lock->require_held(); };
   options.time_steps = [&] { return expected_step_seconds(options, training.config, comm); };
   TrainSummary summary = train_within(training.memory, options, comm);
   if (comm.rank() == 0) {
@@ -273,7 +281,7 @@ void forget_run(std::string const& directory) {
   // And what evaluate and --trace made of them.
   static std::regex const made(
       "report(_\\d+)?\\.html|evaluation(_train)?(_\\d+)?\\.(json|csv)|compare(_train)?(_\\d+)?\\."
-      "csv|trace\\.json");
+      "csv|trace\\.json|(checkpoint|damaged)-\\d+\\.h5");
   std::vector<std::filesystem::path> pages;
   for (auto const& entry : std::filesystem::directory_iterator(directory)) {
     bool const is_file = entry.is_regular_file();

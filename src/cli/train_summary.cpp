@@ -227,7 +227,8 @@ double disk_bytes(TrainOptions const& options, std::int64_t parameters, double s
     state = std::max(state, own);
   }
   double const checkpoint = 2.0 + state;     // with the averages
-  double archives = 2.0 * checkpoint + 2.0;  // a new one is there before the old one goes; best.h5
+  // A new one is there before the oldest goes; best.h5.
+  double archives = (options.keep_checkpoints + 1) * checkpoint + 2.0;
   if (options.keep_stages) archives += static_cast<double>(options.path.size());
   double const weights = static_cast<double>(parameters) * (options.dtype == at::kDouble ? 8 : 4);
   constexpr double kMetrics = 400.0;  // of a step: metrics.csv, its copies in archives, events

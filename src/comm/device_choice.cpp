@@ -7,6 +7,7 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/core/whereabouts.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -95,6 +96,7 @@ void DeviceChoice::use_gpu(DeviceOptions const& options, CudaReport const& repor
   device_ = at::Device(at::kCUDA, static_cast<at::DeviceIndex>(share.device));
   // Else whatever does not name a device would hold some of GPU 0 in every process.
   c10::impl::getDeviceGuardImpl(at::kCUDA)->setDevice(device_);
+  note_gpu();
   memory_ = gpu.memory / share.processes;
   name_ = format("GPU %d (%s)", share.device, gpu.name.c_str());
   at::globalContext().setAllowTF32CuDNN(false);

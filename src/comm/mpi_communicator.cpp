@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/comm/communicator.hpp"
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/whereabouts.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -21,6 +22,13 @@ void check_mpi(int status, char const* call) {
   int length = 0;
   MPI_Error_string(status, text, &length);
   throw Error(std::string("MPI: ") + call + " failed: " + text + '.');
+}
+
+/// Of a call that returns when others have made it, too.
+template <class Call>
+void check_collective(char const* name, Call const& call) {
+  WaitsForOthers const here(name);
+  check_mpi(call(), name);
 }
 
 MPI_Datatype datatype_of(at::Tensor const& values) {
@@ -88,10 +96,11 @@ class MpiReduction final : public PendingReduction {
   MpiReduction& operator=(MpiReduction const&) = delete;
 
   void wait() override {
-    int const status =
-        MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
+    auto requests = std::move(requests_);
     requests_.clear();
-    check_mpi(status, "MPI_Waitall");
+    check_collective("MPI_Waitall", [&] {
+      return MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+    });
     if (!to_.is_same(values_)) to_.copy_(values_);
   }
   MPI_Request* add() { return &requests_.emplace_back(MPI_REQUEST_NULL); }
@@ -180,9 +189,10 @@ class MpiCommunicator final : public Communicator {
   void all_reduce(at::Tensor& values, ReduceOperation operation) const override {
     on_host(values, [&](at::Tensor& host) {
       in_pieces(host, [&](void* data, int count) {
-        check_mpi(MPI_Allreduce(MPI_IN_PLACE, data, count, datatype_of(host),
-                                operation_of(operation), comm_),
-                  "MPI_Allreduce");
+        check_collective("MPI_Allreduce", [&] {
+          return MPI_Allreduce(MPI_IN_PLACE, data, count, datatype_of(host),
+                               operation_of(operation), comm_);
+        });
       });
     });
   }
@@ -202,7 +212,9 @@ class MpiCommunicator final : public Communicator {
   void broadcast(at::Tensor& values, int root) const override {
     on_host(values, [&](at::Tensor& host) {
       in_pieces(host, [&](void* data, int count) {
-        check_mpi(MPI_Bcast(data, count, datatype_of(host), root, comm_), "MPI_Bcast");
+        check_collective("MPI_Bcast", [&] {
+          return MPI_Bcast(data, count, datatype_of(host), root, comm_);
+        });
       });
     });
   }
@@ -222,9 +234,10 @@ class MpiCommunicator final : public Communicator {
     }
     VOXCYCLE_REQUIRE(host.is_contiguous(), "MPI: a contiguous tensor is needed.");
     auto const count = static_cast<int>(host.numel());
-    check_mpi(MPI_Allgather(host.data_ptr(), count, datatype_of(host), gathered.data_ptr(), count,
-                            datatype_of(host), comm_),
-              "MPI_Allgather");
+    check_collective("MPI_Allgather", [&] {
+      return MPI_Allgather(host.data_ptr(), count, datatype_of(host), gathered.data_ptr(), count,
+                           datatype_of(host), comm_);
+    });
     return gathered.to(values.device());
   }
 
@@ -246,8 +259,9 @@ class MpiCommunicator final : public Communicator {
     };
     with(rank_ - 1, sent.before, got.before);
     with(rank_ + 1, sent.behind, got.behind);
-    check_mpi(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE),
-              "MPI_Waitall");
+    check_collective("MPI_Waitall", [&] {
+      return MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+    });
     if (got.before.defined()) got.before = got.before.to(to_before.device());
     if (got.behind.defined()) got.behind = got.behind.to(to_behind.device());
     return got;
@@ -255,11 +269,12 @@ class MpiCommunicator final : public Communicator {
 
   std::unique_ptr<Communicator> split(int number) const override {
     MPI_Comm part = MPI_COMM_NULL;
-    check_mpi(MPI_Comm_split(comm_, number, rank_, &part), "MPI_Comm_split");
+    check_collective("MPI_Comm_split",
+                     [&] { return MPI_Comm_split(comm_, number, rank_, &part); });
     return std::make_unique<MpiCommunicator>(part);
   }
 
-  void barrier() const override { check_mpi(MPI_Barrier(comm_), "MPI_Barrier"); }
+  void barrier() const override { check_collective("MPI_Barrier", [&] { return MPI_Barrier(comm_); }); }
 
   bool claim_error() const noexcept override { return !mark_ || mark_->take(); }
 

@@ -2,6 +2,7 @@
 #include "voxcycle/comm/threads.hpp"
 
 #include "voxcycle/core/control_groups.hpp"
+#include "voxcycle/core/error.hpp"
 #include "voxcycle/core/host.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
@@ -10,8 +11,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <latch>
 #include <limits>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -69,6 +72,22 @@ int cores_left_idle(Communicator const& comm) {
   return std::max(0, there - allowed_core_count() * comm.local_size());
 }
 
+/// Thread pools wait for ever for threads that the system does not give.
+/// @throws Error naming the limit if so many cannot run at once
+void require_startable(std::int64_t count) {
+  std::latch all_there(1);
+  std::vector<std::jthread> tried;
+  try {
+    for (std::int64_t k = 1; k < count; ++k) tried.emplace_back([&] { all_there.wait(); });
+    all_there.count_down();
+  } catch (std::system_error const& problem) {
+    all_there.count_down();
+    throw Error(format("only %zu of %ld threads can be started (%s). Raise the limit of processes "
+                       "(ulimit -u, or pids.max of the control group), or lower run.threads.",
+                       tried.size() + 1, static_cast<long>(count), problem.code().message().c_str()));
+  }
+}
+
 }  // namespace
 
 int cores() {
@@ -95,6 +114,7 @@ void set_threads(std::int64_t wanted, Communicator const& comm) {
         std::min<std::int64_t>(allowed_core_count() / sharing, core_limit() / comm.local_size());
     threads = std::max<std::int64_t>(1, threads);
   }
+  comm.together([&] { require_startable(threads > 0 ? threads : at::get_num_threads()); });
   if (threads > 0) at::set_num_threads(static_cast<int>(threads));
   int const there = cores();
   if (comm.rank() != 0) return;

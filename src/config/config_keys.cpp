@@ -65,6 +65,9 @@ std::vector<ConfigKey> all_config_keys() {
        "GiB that a process may hold (of a GPU where it computes on one), >= 0; 0: nine tenths of "
        "the GPU's memory, of this machine's or of its control group's, shared by the local "
        "processes. train and bench step refuse what will not fit"},
+      {"run.patience", "600",
+       "seconds after which a process that stands still, while others wait for it, ends the job; 0: "
+       "never"},
       {"run.graph", word_of(kYesNo, train.graph),
        "CUDA graphs: what a GPU does again and again (training steps, multigrid cycles of solve) "
        "is "
@@ -283,6 +286,9 @@ std::vector<ConfigKey> all_config_keys() {
        "horizon of the averaged weights as a share of a stage's steps, (0, 1]"},
       {"train.checkpoint_seconds", text(train.checkpoint_seconds),
        "seconds between checkpoints within a stage"},
+      {"train.keep_checkpoints", text(train.keep_checkpoints),
+       "checkpoints in run.directory, 1 to 100: checkpoint.h5 and, for when that is damaged, those "
+       "before it (checkpoint-1.h5 and so on)"},
       {"train.keep_stages", word_of(kYesNo, train.keep_stages),
        "keep the averaged weights that each stage ends with in stages/NN.h5: yes, no"},
 
@@ -341,7 +347,7 @@ bool is_fingerprint_key(std::string const& name) {
       "run.threads",    "run.memory_limit",         "data.on_the_fly",    "data.workers",
       "run.directory",  "data.directory",           "data.shard_samples", "data.train_references",
       "data.reference", "train.checkpoint_seconds", "train.keep_stages",  "train.recompute",
-      "run.graph"};
+      "run.graph",      "run.patience",             "train.keep_checkpoints"};
   // What cycle.batch_is says stands in cycle.batch then: with_global_batches.
   return !name.starts_with("ablate.") && !name.starts_with("ensemble.") &&
          !name.starts_with("log.") && name != "cycle.batch_is" &&

@@ -298,6 +298,7 @@ TrainOptions read_train_options(Config const& config) {
   options.average_horizon = config.real("train.average_horizon", 1e-9, 1.0);
   options.checkpoint_seconds = config.real("train.checkpoint_seconds", 0.0, 1e9);
   options.graph = yes_or_no(config, "run.graph");
+  options.keep_checkpoints = static_cast<int>(config.integer("train.keep_checkpoints", 1, 100));
   options.keep_stages = yes_or_no(config, "train.keep_stages");
   if (auto const data = dataset_options(config); data.on_the_fly) {
     options.fresh_samples = [data](Grid3 const& grid) { return fresh_samples(data, grid); };

@@ -3,15 +3,21 @@
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/host.hpp"
+#include "voxcycle/core/text.hpp"
 
 #include <cerrno>
+#include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <system_error>
+#include <utility>
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -63,8 +69,46 @@ fs::path place_of_file(std::string const& path) {
   return place;
 }
 
+/// A name that no other process has, or can guess.
 fs::path temporary_of(fs::path const& target) {
-  return target.string() + kTemporary + host_name() + "-" + std::to_string(::getpid());
+  std::uint64_t number = 0;
+  static_cast<void>(::getrandom(&number, sizeof number, 0));
+  return target.string() + kTemporary + host_name() + "-" + std::to_string(::getpid()) +
+         format("-%016lx", static_cast<unsigned long>(number));
+}
+
+/// A new file, and no link to another. @return -1 if there cannot be one: see errno
+int make_file(std::string const& path) {
+  return ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+}
+
+/// A file that this process writes under a temporary name. Its lock says so, until the process ends.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(std::string path) : path_(std::move(path)), file_(make_file(path_)) {
+    VOXCYCLE_REQUIRE(file_ >= 0, "cannot write " << path_ << ": " << std::strerror(errno)
+                                                 << ". Check the directory and its permissions.");
+    static_cast<void>(::flock(file_, LOCK_EX | LOCK_NB));
+  }
+  ~TemporaryFile() { ::close(file_); }
+  TemporaryFile(TemporaryFile const&) = delete;
+  TemporaryFile& operator=(TemporaryFile const&) = delete;
+
+ private:
+  std::string path_;
+  int file_;
+};
+
+/// Whether no process writes it any more.
+bool is_leftover(fs::path const& path, std::chrono::nanoseconds age) {
+  using namespace std::chrono_literals;
+  if (age < 1s) return false;  // it may be made, and not locked yet
+  int const file = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0) return false;
+  bool const is_free = ::flock(file, LOCK_EX | LOCK_NB) == 0;
+  bool const has_locks = is_free || errno == EWOULDBLOCK;
+  ::close(file);
+  return has_locks ? is_free : age >= 24h;
 }
 
 void sync_to_disk(std::string const& path, int flags) {
@@ -89,6 +133,7 @@ void write_atomically(std::string const& path,
   VOXCYCLE_REQUIRE(!code, "cannot make the directory " << directory << ": " << code.message()
                                                        << ". Check the path and its permissions.");
   std::string const temporary = temporary_of(target).string();
+  TemporaryFile const made(temporary);
   try {
     write(temporary);
     sync_to_disk(temporary, O_RDWR);
@@ -102,14 +147,14 @@ void write_atomically(std::string const& path,
   }
 }
 
-void remove_leftovers(std::string const& directory, std::chrono::seconds age) {
+void remove_leftovers(std::string const& directory) {
   std::error_code code;  // of a directory that is not there, of files that others remove
   auto const now = fs::file_time_type::clock::now();
   for (auto const& entry : fs::directory_iterator(directory, code)) {
     bool const temporary = entry.path().filename().string().find(kTemporary) != std::string::npos;
-    if (!temporary || !entry.is_regular_file(code)) continue;
+    if (!temporary || entry.is_symlink(code) || !entry.is_regular_file(code)) continue;
     auto const written = entry.last_write_time(code);
-    if (!code && now - written >= age) fs::remove(entry.path(), code);
+    if (!code && is_leftover(entry.path(), now - written)) fs::remove(entry.path(), code);
   }
 }
 
@@ -132,7 +177,7 @@ void require_writable(std::string const& path) {
                    "cannot write " << path << ": " << there << " is no directory. Check the path.");
   // Tried, as permissions do not tell all: names may be too long, file systems of the kernel's own.
   auto const trial = (there / temporary_of(target).filename()).string();
-  int const file = ::open(trial.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  int const file = make_file(trial);
   VOXCYCLE_REQUIRE(file >= 0, "cannot write " << path << " into " << there << ": "
                                               << std::strerror(errno)
                                               << ". Choose another directory or name.");

@@ -13,6 +13,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace voxcycle {
@@ -30,11 +31,15 @@ std::string holder_in(int file) {
 
 }  // namespace
 
-DirectoryLock::DirectoryLock(std::string const& directory, std::string const& key) {
+DirectoryLock::DirectoryLock(std::string const& directory, std::string const& key)
+    : directory_(directory) {
   std::error_code code;
   std::filesystem::create_directories(directory, code);
   std::string const path = directory + "/.lock";
-  file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+  VOXCYCLE_REQUIRE(file_ >= 0 || errno != ELOOP,
+                   path << " is a symbolic link (this program would write where it leads to). "
+                           "Remove it.");
   VOXCYCLE_REQUIRE(file_ >= 0, "cannot write " << path << ": " << std::strerror(errno)
                                                << ". Check the directory and its permissions.");
   if (::flock(file_, LOCK_EX | LOCK_NB) == 0) {
@@ -53,6 +58,15 @@ DirectoryLock::DirectoryLock(std::string const& directory, std::string const& ke
                 key + "." +
                 (elsewhere ? " If that machine is gone for good, remove " + path + "." : ""));
   }
+}
+
+void DirectoryLock::require_held() const {
+  struct stat there {}, ours {};
+  bool const same = ::stat((directory_ + "/.lock").c_str(), &there) == 0 &&
+                    ::fstat(file_, &ours) == 0 && there.st_dev == ours.st_dev &&
+                    there.st_ino == ours.st_ino;
+  VOXCYCLE_REQUIRE(same, directory_ << " was removed or replaced while this process wrote there "
+                                       "(another may do so now). Start again.");
 }
 
 DirectoryLock::~DirectoryLock() {

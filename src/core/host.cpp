@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdlib>
 
+#include <sys/prctl.h>
 #include <unistd.h>
 
 namespace voxcycle {
@@ -20,6 +22,10 @@ bool has_launcher() {
   constexpr std::array<char const*, 3> identities{"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"};
   return std::any_of(identities.begin(), identities.end(),
                      [](char const* name) { return std::getenv(name) != nullptr; });
+}
+
+void stop_with_parent() {
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
 }
 
 }  // namespace voxcycle

@@ -38,7 +38,7 @@ bool write_all(int file, std::string_view text) {
 /// Opens the file for each line: lines are rare, and network file systems then see each other's.
 void append(std::string const& path, std::string_view line, Missing missing) {
   int const make = missing == Missing::make ? O_CREAT : 0;
-  int const file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | make, 0644);
+  int const file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC | make, 0644);
   if (file < 0 && errno == ENOENT && missing == Missing::skip) return;
   bool written = false;
   if (file >= 0) {
@@ -48,6 +48,9 @@ void append(std::string const& path, std::string_view line, Missing missing) {
   }
   int const code = errno;
   if (file >= 0) ::close(file);
+  VOXCYCLE_REQUIRE(file >= 0 || code != ELOOP,
+                   "the log " << path << " is a symbolic link. Remove it, or let log.file name the "
+                                         "file itself.");
   VOXCYCLE_REQUIRE(written, "cannot write the log " << path << ": " << std::strerror(code)
                                                     << ". Free some space, or choose another "
                                                        "log.file.");

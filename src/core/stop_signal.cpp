@@ -65,7 +65,11 @@ StopSignal::~StopSignal() {
 }
 
 bool StopSignal::requested() const {
-  return stop_requested != 0;
+  return asked();
+}
+
+bool StopSignal::asked() {
+  return alive > 0 && stop_requested != 0;
 }
 
 }  // namespace voxcycle

@@ -286,13 +286,13 @@ void log_summary(Tally const& all, std::int64_t jobs, double seconds, std::strin
                   format_seconds(seconds).c_str(), place.c_str()));
 }
 
-/// Of processes that were killed; those that still work write into theirs.
+/// Of processes that were killed.
 void remove_old_leftovers(std::vector<ShardJob> const& jobs) {
   std::set<std::filesystem::path> directories;
   for (auto const& job : jobs) {
     directories.insert(std::filesystem::path(job.path).parent_path());
   }
-  for (auto const& directory : directories) remove_leftovers(directory, std::chrono::hours(24));
+  for (auto const& directory : directories) remove_leftovers(directory);
 }
 
 /// How far a rank's own shards are, on a line of rank 0.

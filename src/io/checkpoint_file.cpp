@@ -107,7 +107,13 @@ struct ArchiveReader::Impl {
   template <class T>
   std::vector<T> read(std::string const& name) const {
     hdf5::Dataset const dataset = open(name);
-    std::vector<T> values(hdf5::element_count(dataset.shape()));
+    auto const count = hdf5::element_count(dataset.shape());
+    // A shape costs nothing in a file, but in memory.
+    VOXCYCLE_REQUIRE(dataset.stored_bytes() / sizeof(T) >= count,
+                     file.path() << ": " << name << ": holds " << dataset.stored_bytes()
+                                 << " bytes, too few for its shape (the file is damaged). Use "
+                                    "another checkpoint.");
+    std::vector<T> values(count);
     dataset.read<T>(values);
     VOXCYCLE_REQUIRE(
         crc32_of(values.data(), values.size() * sizeof(T)) == dataset.read_attribute("crc32"),
@@ -156,6 +162,24 @@ std::vector<double> ArchiveReader::read_double(std::string const& name) const {
 
 std::vector<std::int64_t> ArchiveReader::read_int64(std::string const& name) const {
   return impl_->read<std::int64_t>(name);
+}
+
+void ArchiveReader::require_sound() const {
+  for (auto const& name : impl_->names) {
+    switch (impl_->open(name).number()) {
+      case hdf5::Number::float32:
+        static_cast<void>(impl_->read<float>(name));
+        break;
+      case hdf5::Number::float64:
+        static_cast<void>(impl_->read<double>(name));
+        break;
+      case hdf5::Number::int64:
+        static_cast<void>(impl_->read<std::int64_t>(name));
+        break;
+      default:
+        static_cast<void>(impl_->read<std::uint8_t>(name));
+    }
+  }
 }
 
 std::string ArchiveReader::read_text(std::string const& name) const {

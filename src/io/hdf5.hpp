@@ -41,6 +41,8 @@ class Array {
 class Dataset : public Array {
  public:
   Number number() const { return number_; }
+  /// What the file has of it, which may be less than its shape says.
+  std::uint64_t stored_bytes() const;
 
   /// Writes or reads the whole array; `values` holds all its elements.
   template <class T>

@@ -26,6 +26,11 @@ std::string missing_filter(hid_t dataset) {
 
 }  // namespace
 
+std::uint64_t Dataset::stored_bytes() const {
+  auto const lock = enter();
+  return H5Dget_storage_size(handle_.get());
+}
+
 Array::Selection Array::all(std::size_t count) const {
   auto const lock = enter();
   VOXCYCLE_REQUIRE(count == element_count(shape_), label_ << ": " << count

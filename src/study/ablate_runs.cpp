@@ -47,13 +47,14 @@ std::string difference_to(PlannedRun const& run) {
   return there.empty() || !difference ? "" : " (" + difference->text() + ")";
 }
 
-/// Held-out evaluations of a run, from its metrics.csv. Errors that are not finite stand there as
-/// empty cells, but so does their loss; a training row has one.
+/// Held-out evaluations of a run, from its checkpoint, which has checksums. Errors that are not
+/// finite stand there as empty cells, but so does their loss; a training row has one.
+/// @throws Error if it is damaged
 std::vector<StudyPoint> curve_of(PlannedRun const& run) {
-  auto const path = run.directory + "/metrics.csv";
+  auto const path = checkpoint_path(run.directory);
   std::vector<StudyPoint> curve;
   if (!std::filesystem::exists(path)) return curve;
-  for (auto const& row : metrics_from_csv(read_file(path))) {
+  for (auto const& row : metrics_from_csv(CheckpointReader(path).header().metrics)) {
     if (!std::isnan(row.loss)) continue;
     curve.push_back({row.stage, row.grid, row.step, row.seconds, static_cast<double>(row.work),
                      row.rel_l2_mean, row.energy_gap_mean, row.energy_norm_error_mean});
@@ -268,7 +269,15 @@ StudyRun read_run(PlannedRun const& planned) {
   auto const state = progress_of(planned);
   run.state = to_string(state);
   run.finished = state == RunProgress::finished;
-  if (run.finished || state == RunProgress::unfinished) run.curve = curve_of(planned);
+  try {
+    if (run.finished || state == RunProgress::unfinished) run.curve = curve_of(planned);
+  } catch (Error const& damage) {
+    log_warning(format("run %d, %s, is left out: ", run.number, run.label.c_str()) + damage.what());
+    run.finished = false;
+    run.failure = damage.what();
+    run.state = "damaged";
+    return run;
+  }
   if (run.finished) {
     auto const text = read_file(done_path(planned));
     run.resources = text.substr(0, text.find('\n'));

@@ -2,8 +2,10 @@
 #include "voxcycle/train/checkpoint.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/whereabouts.hpp"
 #include "voxcycle/io/checkpoint_file.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <fstream>
@@ -20,6 +22,7 @@ namespace voxcycle {
 namespace {
 
 constexpr std::int64_t kPositions = 7;
+constexpr std::int64_t kMaxStages = 10'000;
 
 constexpr std::string_view kCarried = "carried/";
 constexpr std::string_view kTaken = "taken_levels";
@@ -79,6 +82,7 @@ void write_averages(std::string const& path, CheckpointHeader const& header,
   ArchiveWriter archive;
   add_header(archive, header);
   add_all(archive, "average/", values_of(average));
+  note_part("writing a checkpoint");
   archive.save(path);
 }
 
@@ -91,6 +95,7 @@ void write_checkpoint(std::string const& path, CheckpointHeader const& header,
   add_all(archive, "average/", values_of(average));
   add_all(archive, "optimizer/", optimizer);
   add_all(archive, std::string(kCarried), warm_start);
+  note_part("writing a checkpoint");
   archive.save(path);
 }
 
@@ -152,6 +157,13 @@ CheckpointReader::CheckpointReader(std::string const& path)
   bool const is_older = position.size() == kPositions - 1;  // without the last
   VOXCYCLE_REQUIRE((position.size() == kPositions || is_older) && seconds.size() == 2,
                    path << " is no checkpoint of this version. Train again, with --fresh.");
+  bool const in_range = position[0] >= 0 && position[0] <= kMaxStages &&
+                        std::all_of(position.begin() + 1, position.end(), [](auto n) { return n >= 0; }) &&
+                        seconds[0] >= 0.0 && seconds[1] >= 0.0;
+  VOXCYCLE_REQUIRE(in_range, path << ": its position (stage " << position[0] << ", step "
+                                  << position[1]
+                                  << ") is out of range (the file is damaged). Use another "
+                                     "checkpoint.");
   header.stage = static_cast<int>(position[0]);
   header.step = position[1];
   header.global_step = position[2];
@@ -175,6 +187,10 @@ CheckpointReader& CheckpointReader::operator=(CheckpointReader&&) noexcept = def
 
 CheckpointHeader const& CheckpointReader::header() const {
   return impl_->header;
+}
+
+void CheckpointReader::require_sound() const {
+  impl_->archive.require_sound();
 }
 
 void CheckpointReader::restore_network(Network& network) const {

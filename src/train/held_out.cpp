@@ -3,6 +3,7 @@
 
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/stop_signal.hpp"
+#include "voxcycle/core/whereabouts.hpp"
 #include "voxcycle/grid/micro_batches.hpp"
 #include "voxcycle/poisson/errors.hpp"
 
@@ -26,6 +27,7 @@ HeldOutErrors evaluate_held_out(ProcessGrid const& all, Network& network,
                                                    process_grid.groups(), process_grid.group());
   double done = 0;
   bool stopped = false;
+  note_part("evaluation");
   for (auto const& micro_batch : micro_batches) {
     if (options.stop_wanted) {
       stopped = options.stop_wanted();

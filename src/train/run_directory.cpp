@@ -2,15 +2,96 @@
 #include "voxcycle/train/run_directory.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/log.hpp"
 #include "voxcycle/core/text.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
 namespace voxcycle {
 
+namespace fs = std::filesystem;
+
 std::string checkpoint_path(std::string const& directory) {
   return directory + "/checkpoint.h5";
+}
+
+std::string older_checkpoint_path(std::string const& directory, int age) {
+  return directory + format("/checkpoint-%d.h5", age);
+}
+
+namespace {
+
+/// checkpoint.h5 for age 0.
+std::string path_of_age(std::string const& directory, int age) {
+  return age == 0 ? checkpoint_path(directory) : older_checkpoint_path(directory, age);
+}
+
+/// How many there are, the newest among them.
+int count_checkpoints(std::string const& directory) {
+  int count = 0;
+  while (fs::exists(path_of_age(directory, count))) ++count;
+  return count;
+}
+
+std::string next_damaged(std::string const& directory) {
+  for (int number = 1;; ++number) {
+    auto path = directory + format("/damaged-%d.h5", number);
+    if (!fs::exists(path)) return path;
+  }
+}
+
+}  // namespace
+
+void shift_checkpoints(std::string const& directory, int keep) {
+  int const count = count_checkpoints(directory);
+  for (int age = std::max(1, keep - 1); age < count; ++age) {
+    fs::remove(path_of_age(directory, age));
+  }
+  if (count == 0 || keep == 1) return;
+  for (int age = std::min(count, keep - 1); age > 1; --age) {
+    fs::rename(path_of_age(directory, age - 1), path_of_age(directory, age));
+  }
+  auto const newest = checkpoint_path(directory), older = older_checkpoint_path(directory, 1);
+  std::error_code code;
+  fs::create_hard_link(newest, older, code);
+  if (code) fs::copy_file(newest, older);  // file systems without hard links
+}
+
+void use_sound_checkpoint(std::string const& directory) {
+  int const count = count_checkpoints(directory);
+  std::string damage;
+  for (int age = 0; age < count; ++age) {
+    auto const path = path_of_age(directory, age);
+    try {
+      CheckpointReader(path).require_sound();
+    } catch (Error const& problem) {
+      if (damage.empty()) damage = problem.what();
+      continue;
+    }
+    for (int k = 0; k < age; ++k) {
+      auto const aside = next_damaged(directory);
+      fs::rename(path_of_age(directory, k), aside);
+      log_warning(damage + " It is " + aside + " now; going on from the checkpoint before it.");
+    }
+    for (int k = age; age > 0 && k < count; ++k) {
+      fs::rename(path_of_age(directory, k), path_of_age(directory, k - age));
+    }
+    return;
+  }
+  if (!damage.empty()) throw Error(damage);
+}
+
+CheckpointHeader readable_header(std::string const& directory) {
+  for (int age = 0; age < count_checkpoints(directory); ++age) {
+    try {
+      return CheckpointReader(path_of_age(directory, age)).header();
+    } catch (Error const&) {
+      continue;  // use_sound_checkpoint tells of it
+    }
+  }
+  return CheckpointReader(checkpoint_path(directory)).header();  // says what is wrong
 }
 
 std::string checkpoint_at(std::string const& path) {

@@ -23,6 +23,10 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+constexpr char const* kDoesNotFit =
+    "checkpoint.h5: its position and metrics do not fit each other, or the path (the file is "
+    "damaged). Use another checkpoint, or start over with --fresh.";
+
 std::int64_t finest_level(std::vector<Stage> const& stages) {
   std::int64_t finest = 0;
   for (auto const& stage : stages) finest = std::max(finest, stage.level);
@@ -83,6 +87,7 @@ void RunState::open() {
     begin_levels(stages_.front().plan.grid, position_.taken.front());
   }
   auto rows = metrics_from_csv(position_.metrics);
+  require_in_range(rows);
   for (auto const& row : rows) {
     if (!std::isnan(row.loss)) continue;  // of a step
     if (row.stage == position_.stage) gaps_.push_back(row.energy_gap_mean);
@@ -90,8 +95,18 @@ void RunState::open() {
         stages_.at(static_cast<std::size_t>(row.stage)).level == finest_level(stages_);
     if (finest && row.step > 0) best_gap_ = std::min(best_gap_, row.energy_gap_mean);
   }
+  VOXCYCLE_REQUIRE(position_.step == 0 || !gaps_.empty(), kDoesNotFit);
   if (comm_.rank() == 0)
     record_.emplace(o_.directory, std::move(rows), o_.summary, o_.fingerprint.entries());
+}
+
+/// Of a checkpoint that says it is sound.
+void RunState::require_in_range(std::vector<MetricRow> const& rows) const {
+  auto const count = static_cast<int>(stages_.size());
+  VOXCYCLE_REQUIRE(position_.finished ? position_.stage == count : position_.stage < count,
+                   kDoesNotFit);
+  for (auto const& row : rows)
+    VOXCYCLE_REQUIRE(row.stage >= 0 && row.stage < count, kDoesNotFit);
 }
 
 std::string RunState::place() const {
@@ -115,6 +130,7 @@ void RunState::begin_stage(std::function<void(CheckpointReader const&)> const& r
 
 void RunState::end_stage(NamedTensors warm_start) {
   if (o_.keep_stages && comm_.rank() == 0) {
+    require_directory();
     write_averages(stage_path(o_.directory, position_.stage), position_with_metrics(),
                    averaged_.network());
   }
@@ -216,6 +232,7 @@ void RunState::add_errors(HeldOutErrors const& errors) {
   if (!record_) return;
   record_->add(entry, position_.global_step);
   if (best) {
+    require_directory();
     write_averages(best_path(o_.directory), position_with_metrics(), averaged_.network());
   }
 }
@@ -229,6 +246,11 @@ void RunState::add_pictures(std::vector<std::pair<std::string, std::string>> con
 
 void RunState::add_waiting(std::vector<double> const& shares) {
   if (record_) record_->add_waiting(shares, position_.global_step);
+}
+
+/// Of the rank that writes there.
+void RunState::require_directory() const {
+  if (o_.require_directory) o_.require_directory();
 }
 
 /// Ranks update their weights each for itself. **Collective**.
@@ -246,8 +268,10 @@ void RunState::tell_of_drift() {
 void RunState::save(NamedTensors const& optimizer) {
   tell_of_drift();
   if (comm_.rank() != 0) return;
+  require_directory();
   position_.metrics = record_->save();
   position_.averaged_updates = averaged_.updates();
+  shift_checkpoints(o_.directory, o_.keep_checkpoints);
   write_checkpoint(checkpoint_path(o_.directory), position_, *network_, averaged_.network(),
                    optimizer, position_.step == 0 ? warm_start_ : NamedTensors{});
 }

@@ -60,6 +60,8 @@ class RunState {
   /// Network::begin_level for the levels of `grid` above one, but for those of the start.
   void begin_levels(Grid3 const& grid, std::int64_t above);
   void tell_of_drift();
+  void require_directory() const;
+  void require_in_range(std::vector<MetricRow> const& rows) const;
   MetricRow row() const;
   StepFigures figures_of(StepResult const& result, double seconds);
   CheckpointHeader position_with_metrics() const;

@@ -3,6 +3,7 @@
 
 #include "voxcycle/core/device_timer.hpp"
 #include "voxcycle/core/rehearsal.hpp"
+#include "voxcycle/core/whereabouts.hpp"
 #include "voxcycle/network/backward.hpp"
 
 #include <cmath>
@@ -18,28 +19,31 @@ BatchResult batch_gradient(BatchContext const& c, LocalBatch const& batch,
   at::AutoGradMode const grad_mode(options.gradient);
   BatchResult result;
   DeviceTimer timer(device_of(c.network).index());
-  auto const lap = [&](double& part) {
+  auto const lap = [&](double& part, char const* next) {
     part = timer.seconds();
     timer.restart();
+    note_part(next);
   };
+  note_part("forward");
   ForwardContext const context = forward_context(c, options);
   ForwardPass pass =
-      forward_pass(c, context, local_inputs(c, context, batch), [&] { lap(result.times.forward); });
+      forward_pass(c, context, local_inputs(c, context, batch), 
+                                [&] { lap(result.times.forward, "loss"); });
   result.loss = mean_loss(c, context, on_host(pass.sums));
-  lap(result.times.loss);
+  lap(result.times.loss, "backward");
   if (!std::isfinite(result.loss)) result.bad_samples = describe_bad_samples(batch, pass.values);
   if (!std::isfinite(result.loss) || !options.gradient) return result;
 
   if (options.loss_scale) at::_foreach_mul_(pass.gradients, *options.loss_scale);
   backward(std::move(pass.u), std::move(pass.gradients));
-  lap(result.times.backward);
+  lap(result.times.backward, "sums of gradients");
   c.reducer.sum_up();
   if (options.loss_scale) {
     result.overflows = !unscale(c, number_on(c, *options.loss_scale)).item<bool>();
   } else {
     c.reducer.require_finite();
   }
-  lap(result.times.reduction);
+  lap(result.times.reduction, "update");
   return result;
 }
 

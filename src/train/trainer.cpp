@@ -9,6 +9,7 @@
 #include "voxcycle/core/stop_signal.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/timer.hpp"
+#include "voxcycle/core/whereabouts.hpp"
 #include "voxcycle/train/agreement.hpp"
 #include "voxcycle/train/data_watch.hpp"
 #include "voxcycle/train/held_out.hpp"
@@ -252,6 +253,8 @@ StepResult Trainer::step(StageSetup const& setup, Stepper& stepper, double progr
   double const known_share = progress_of(setup.budget, 1, step_clock_.expected());
   double const share = known_share > 0.0 ? known_share : kUnknownShare;
   state_.before_step();
+  note_step(at_.global_step + 1);
+  note_part("samples");
   Timer const timer;
   StepResult result;
   try {

@@ -202,15 +202,21 @@ class Ablate(harness.Case):
         self.assertIn("wild<small class='warn'>diverged</small>", page)
         self.assertIn("3 finished, 1 of them diverged", page)
 
-        # Errors that are no numbers are empty cells; the last one counts, not the last number.
-        path = self.scratch / "study/direct/metrics.csv"
-        *lines, last = path.read_text().splitlines()
-        cells = last.split(",")
-        self.assertTrue(cells[6] and not cells[5], last)
-        lines.append(",".join(cells[:6] + ["", "", ""] + cells[9:]))
-        path.write_text("\n".join(lines) + "\n")
-        self.assertRegex(self.ablate("--report").out, "\ndirect .* diverged\n")
-        self.assertIsNone(self.read_json()["runs"][0]["rel_l2_mean"])
+        # Figures come from checkpoints, whose checksums tell of damage.
+        before = self.read_json()
+        (self.scratch / "study/direct/metrics.csv").write_text("damaged")
+        self.ablate("--report")
+        self.assertEqual(self.read_json()["runs"], before["runs"])
+        checkpoint = self.scratch / "study/direct/checkpoint.h5"
+        content = bytearray(checkpoint.read_bytes())
+        digit = content.index(b"\n1,") + 1
+        content[digit] ^= 2  # one bit, of the first row's stage
+        checkpoint.write_bytes(content)
+        result = self.ablate("--report")
+        self.assertRegex(result.err, "run 1, direct, is left out: study/direct/checkpoint.h5: metrics: "
+                                     "its checksum does not fit")
+        self.assertIn("missing: run 1, direct: ", result.out)
+        self.assertNotIn("\ndirect", result.out)
 
     def test_a_run_that_fails_before_its_log_is_told(self):
         one = "[ablate]\ndirectory = study\nspectrum_samples = 0\n[case.small]\n[case.large]\n"

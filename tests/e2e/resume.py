@@ -141,6 +141,47 @@ class Resume(harness.Case):
         self.assertEqual({n for n in left if not n.startswith("events.")}, mine | {"report_figures"})
         self.assertTrue((run / "report_figures/one.html").exists())
 
+    def test_a_damaged_checkpoint_is_set_aside(self):
+        self.stop(signal.SIGINT, after=20)
+        run = self.scratch / "run"
+        newest = run / "checkpoint.h5"
+        self.assertTrue((run / "checkpoint-1.h5").is_file())
+        self.assertFalse((run / "checkpoint-2.h5").exists())
+        content = bytearray(newest.read_bytes())
+        content[len(content) // 2] ^= 4  # one bit, of the weights
+        newest.unlink()  # the older one may be the same file
+        newest.write_bytes(content)
+        result = self.finish(ranks=2)
+        self.assertRegex(result.err, r"checkpoint.h5: .* checksum does not fit.* It is run/damaged-1.h5 "
+                                     r"now; going on from the checkpoint before it")
+        self.assertEqual((run / "damaged-1.h5").read_bytes(), bytes(content))
+        self.expect_as_uninterrupted()
+
+    def test_a_removed_directory_is_not_written_again(self):
+        process = self.start(*self.command("run"))
+        self.wait_until(process, lambda: self.steps_done("run") >= 5)
+        shutil.rmtree(self.scratch / "run", ignore_errors=True)
+        result = process.wait(20)
+        self.assertEqual(result.status, 1, result.text)
+        self.assertIn("run was removed or replaced while this process wrote there", result.err)
+        self.assertFalse((self.scratch / "run/checkpoint.h5").exists())
+
+    def test_training_ends_with_its_launcher(self):
+        script = Path(__file__).resolve().parents[2] / "src/bundle/stoppable.sh"
+        wrapped = ["bash", "-c", f". {shlex.quote(str(script))}; stoppable \"$@\"", "bash"]
+        for wrapper, ranks in ([], 1), ([], 2), (wrapped, 2):
+            process = harness.Process(self.scratch, [], launcher=[
+                *wrapper, *harness.command_line(self.command("run"), ranks=ranks)])
+            self.addCleanup(process.close)
+            done = self.steps_done("run")
+            self.wait_until(process, lambda: self.steps_done("run") >= done + 5)
+            process.send(signal.SIGKILL)
+            process.wait(5)
+            # Else the directory would be in use.
+            harness.wait_for(lambda: not (self.scratch / "run/.lock").read_text(), 20)
+        self.finish()
+        self.expect_as_uninterrupted()
+
     def test_under_nohup_it_outlives_the_terminal(self):
         process = self.start(*self.command("run"), in_child=lambda: signal.signal(
             signal.SIGHUP, signal.SIG_IGN))

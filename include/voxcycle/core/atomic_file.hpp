@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -9,8 +8,8 @@
 namespace voxcycle {
 
 /// Writes a file so that `path` holds either its old content or the whole new one: `write` gets a
-/// temporary name in the same directory, which is then synced and renamed. Missing directories are
-/// made. On any failure the temporary file is removed. Symbolic links are followed: the file that
+/// temporary name in the same directory, of a file made for it that nobody else can have put there,
+/// which is then synced and renamed. Missing directories are made. On any failure the temporary file is removed. Symbolic links are followed: the file that
 /// they lead to is replaced, or made.
 /// @throws Error with the system's own text (no space, no permission), or if `path` is a directory,
 /// a device, a pipe, a socket or the file that this program prints into, or what `write` throws.
@@ -18,8 +17,8 @@ void write_atomically(std::string const& path,
                       std::function<void(std::string const& temporary)> const& write);
 
 /// Removes the temporary files that processes which were killed amid write_atomically left in the
-/// directory, if nothing was written into them for so long.
-void remove_leftovers(std::string const& directory, std::chrono::seconds age);
+/// directory: those that nobody holds locked, or, where files cannot be locked, that are a day old.
+void remove_leftovers(std::string const& directory);
 
 /// The same as write_atomically for content at hand.
 void write_file_atomically(std::string const& path, std::string_view content);

@@ -11,4 +11,7 @@ std::string host_name();
 /// Whether a launcher of MPI programs started this process and told it so.
 bool has_launcher();
 
+/// Asks this process to stop (SIGTERM) when the one that started it ends, however that ends.
+void stop_with_parent();
+
 }  // namespace voxcycle

@@ -22,6 +22,8 @@ class StopSignal {
 
   /// Whether this process was asked to stop.
   bool requested() const;
+  /// The same, for a thread that has no such object at hand.
+  static bool asked();
 };
 
 /// Thrown on all ranks where work is given up because one of them was asked to stop.

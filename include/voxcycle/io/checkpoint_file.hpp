@@ -67,6 +67,8 @@ class ArchiveReader {
   std::vector<double> read_double(std::string const& name) const;
   std::vector<std::int64_t> read_int64(std::string const& name) const;
   std::string read_text(std::string const& name) const;
+  /// Reads all. @throws Error for the first array that is damaged.
+  void require_sound() const;
 
  private:
   struct Impl;

@@ -60,6 +60,8 @@ class CheckpointReader {
   CheckpointReader& operator=(CheckpointReader&&) noexcept;
 
   CheckpointHeader const& header() const;
+  /// Reads all that it holds. @throws Error for the first damage.
+  void require_sound() const;
   void restore_network(Network& network) const;
   void restore_average(Network& average) const;
   void restore_optimizer(Optimizer& optimizer) const;

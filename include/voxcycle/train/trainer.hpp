@@ -106,6 +106,7 @@ struct TrainOptions {
   std::int64_t sample_block = 8;     ///< consecutive samples that stay together
   double average_horizon = 0.05;     ///< of the averaged weights, as a share of a stage's steps
   double checkpoint_seconds = 60.0;  ///< between checkpoints within a stage
+  int keep_checkpoints = 2;          ///< the newest, and those before it
   bool keep_stages = false;          ///< stages/NN.h5: averaged weights at the end of each stage
   Callback<void(StepView const&)> after_step;  ///< called on every rank, may be empty
   /// Seconds that a step takes at levels of the path, by their numbers: for what is left of a run.
@@ -113,6 +114,8 @@ struct TrainOptions {
   /// empty.
   std::map<int, double> step_seconds;
   Callback<std::map<int, double>()> time_steps;
+  /// Called on rank 0 before files are written; throws Error if the directory is not its own any more.
+  Callback<void()> require_directory;
   std::int64_t stop_after_steps = 0;  ///< stop with a checkpoint after so many steps; 0: never
   std::int64_t trace_steps = 0;       ///< first steps of each stage in trace.json; 0: no such file
 

@@ -3,9 +3,11 @@
 
 #include "voxcycle/core/error.hpp"
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 
 #include <fcntl.h>
@@ -32,6 +34,10 @@ std::string fresh_directory(std::string const& name) {
 
 auto files_in(std::string const& directory) {
   return std::distance(fs::directory_iterator(directory), {});
+}
+
+void spit(fs::path const& path, std::string const& text) {
+  std::ofstream(path) << text;
 }
 
 TEST(AtomicFile, WritesAndReplacesWholeFiles) {
@@ -63,6 +69,45 @@ TEST(AtomicFile, NothingIsSeenBeforeTheEnd) {
     EXPECT_EQ(read_file(path), "old");
   });
   EXPECT_EQ(read_file(path), "half");
+}
+
+TEST(AtomicFile, TemporaryNamesCannotBeGuessed) {
+  std::string const path = fresh_directory("names") + "/a.txt";
+  std::string first, second;
+  write_atomically(path, [&](std::string const& temporary) {
+    first = temporary;
+    EXPECT_TRUE(fs::exists(temporary)) << "made before others can put a link there";
+    spit(temporary, "a");
+  });
+  write_atomically(path, [&](std::string const& temporary) {
+    second = temporary;
+    spit(temporary, "b");
+  });
+  EXPECT_NE(first, second);
+  EXPECT_EQ(read_file(path), "b");
+}
+
+TEST(AtomicFile, LeftoversAreThoseThatNobodyWrites) {
+  using namespace std::chrono_literals;
+  std::string const directory = fresh_directory("leftovers");
+  auto const age = [](fs::path const& path) {
+    fs::last_write_time(path, fs::file_time_type::clock::now() - 10s);
+  };
+  std::string const left = directory + "/a.h5.tmp-somewhere-12", link = directory + "/b.tmp-x-1";
+  spit(left, "of a killed process");
+  age(left);
+  fs::create_symlink(directory + "/kept", link);
+  write_atomically(directory + "/b.h5", [&](std::string const& temporary) {
+    spit(temporary, "under way");
+    age(temporary);
+    remove_leftovers(directory);
+    EXPECT_TRUE(fs::exists(temporary));
+    EXPECT_FALSE(fs::exists(left));
+    EXPECT_TRUE(fs::is_symlink(link));
+  });
+  spit(left, "this moment");
+  remove_leftovers(directory);
+  EXPECT_TRUE(fs::exists(left));
 }
 
 TEST(AtomicFile, AFailureKeepsTheOldFileAndLeavesNoOther) {

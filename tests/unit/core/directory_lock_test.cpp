@@ -51,5 +51,29 @@ TEST(DirectoryLock, OfAMachineThatIsGoneCanBeRemoved) {
   ::close(file);
 }
 
+TEST(DirectoryLock, IsLostWithTheDirectory) {
+  namespace fs = std::filesystem;
+  fs::remove_all(directory);
+  DirectoryLock const lock(directory, "run.directory");
+  EXPECT_NO_THROW(lock.require_held());
+  fs::remove_all(directory);
+  EXPECT_THAT([&] { lock.require_held(); },
+              ThrowsMessage<Error>(HasSubstr("was removed or replaced while")));
+  DirectoryLock const other(directory, "run.directory");
+  EXPECT_THROW(lock.require_held(), Error);
+  EXPECT_NO_THROW(other.require_held());
+}
+
+TEST(DirectoryLock, DoesNotFollowALink) {
+  namespace fs = std::filesystem;
+  fs::remove_all(directory);
+  fs::create_directories(directory);
+  fs::path const victim = directory + "/mine";
+  fs::create_symlink(victim, directory + "/.lock");
+  EXPECT_THAT([] { DirectoryLock(directory, "run.directory"); },
+              ThrowsMessage<Error>(HasSubstr("is a symbolic link")));
+  EXPECT_FALSE(fs::exists(victim));
+}
+
 }  // namespace directory_lock_test
 }  // namespace voxcycle

@@ -53,5 +53,11 @@ TEST(Checkpoint, OfAnotherVersionIsRefused) {
   EXPECT_THROW(header_of({2, 7, 30, 7, 99, 0, 1, 1}), Error);
 }
 
+TEST(Checkpoint, PositionsOutOfRangeAreDamage) {
+  EXPECT_THROW(header_of({-1, 7, 30, 7, 99, 0, 0}), Error);
+  EXPECT_THROW(header_of({std::int64_t{1} << 40, 7, 30, 7, 99, 0, 0}), Error);
+  EXPECT_THROW(header_of({2, -7, 30, 7, 99, 0, 0}), Error);
+}
+
 }  // namespace checkpoint_test
 }  // namespace voxcycle
