@@ -54,7 +54,7 @@ int status_of(std::exception const& error) {
 int main(int argc, char** argv) {
   using namespace voxcycle;
   fill_standard_files();
-  std::signal(SIGXFSZ, SIG_IGN);  // a file's limit is then an error with its name
+  std::signal(SIGXFSZ, SIG_IGN);           // a file's limit is then an error with its name
   if (has_launcher()) stop_with_parent();  // launchers that are killed cannot end us
   keep_freed_memory();
   reuse_tensor_memory();

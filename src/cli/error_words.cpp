@@ -21,7 +21,8 @@ bool is_out_of_memory(std::exception const& error) {
 std::string words_of(std::exception const& error) {
   if (is_out_of_memory(error)) {
     return std::string("out of memory on this machine (") + error.what() +
-           "). Use a coarser grid or a smaller batch, or start fewer processes on a machine; train "
+           "). Use a coarser or smaller field, a smaller batch, or fewer processes on a machine; "
+           "train "
            "--dry-run says what a training needs.";
   }
   auto const* const of_torch = dynamic_cast<c10::Error const*>(&error);

@@ -2,6 +2,7 @@
 // voxcycle evaluate: errors of a trained network against the references; table, CSV, JSON, report.
 #include "voxcycle/cli/command.hpp"
 #include "voxcycle/comm/device_choice.hpp"
+#include "voxcycle/config/memory_check.hpp"
 #include "voxcycle/config/model.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/atomic_file.hpp"
@@ -123,6 +124,12 @@ int evaluate(Invocation const& call) {
   auto const shards = shards_of(call, split, grid);
   auto const out = outputs_of(call, options.directory, {weights.path}, grid, split == "held_out");
   require_shards(dataset_options(call.config), split, grid);
+  constexpr double bytes_per_voxel = 130.0;  // as solve with a model
+  if (place.device().is_cpu()) {
+    require_field_memory(call.config, call.comm, "to evaluate at " + grid.label(),
+                         bytes_per_voxel * static_cast<double>(grid.voxel_count()) *
+                             static_cast<double>(options.micro_batch_size));
+  }
   auto const samples = held_out_samples(shards);
   Network& network = *weights.network;
   network.to(place.device());

@@ -3,6 +3,7 @@
 #include "voxcycle/cli/command.hpp"
 #include "voxcycle/comm/device_choice.hpp"
 #include "voxcycle/config/choice.hpp"
+#include "voxcycle/config/memory_check.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
@@ -241,6 +242,14 @@ bool ended_early(ImageFigures const& figures, SolverOptions const& options) {
   });
 }
 
+/// At the peak, as measured from 96^3 to 224^3; fields of a GPU's are there.
+double bytes_per_voxel(Invocation const& call, SolverOptions const& options) {
+  if (call.has("conductivity")) return 290.0;
+  if (options.scheme == Scheme::finite_volume) return 170.0;
+  if (options.method == SolveMethod::fft) return 70.0;
+  return options.model ? 130.0 : 90.0;
+}
+
 int solve(Invocation const& call) {
   as_usage([&] { require_usage(call); });
   auto options = solver_options(call);
@@ -258,6 +267,11 @@ int solve(Invocation const& call) {
   auto const origin = field.origin;
   at::Tensor const nu = tensor_of(std::move(field));
   auto const f = source_field(call, grid);
+  if (options.device.is_cpu()) {
+    require_field_memory(call.config, call.comm,
+                         location + ": to solve " + grid.label() + " voxels",
+                         bytes_per_voxel(call, options) * static_cast<double>(grid.voxel_count()));
+  }
   line.show([&] { return "solving on " + grid.name() + " voxels"; });
 
   SolveReport report{

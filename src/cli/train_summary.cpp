@@ -226,7 +226,7 @@ double disk_bytes(TrainOptions const& options, std::int64_t parameters, double s
                                        : 2.0;
     state = std::max(state, own);
   }
-  double const checkpoint = 2.0 + state;     // with the averages
+  double const checkpoint = 2.0 + state;  // with the averages
   // A new one is there before the oldest goes; best.h5.
   double archives = (options.keep_checkpoints + 1) * checkpoint + 2.0;
   if (options.keep_stages) archives += static_cast<double>(options.path.size());

@@ -74,8 +74,7 @@ std::string absence_text(std::vector<BeatTable::Absence> const& absences,
                    hosts.at(static_cast<std::size_t>(one.rank)).c_str(), state,
                    format_seconds(one.seconds).c_str(), place(one.last).c_str());
   }
-  if (absences.size() > kMaxLines)
-    text += format("and %zu more; ", absences.size() - kMaxLines);
+  if (absences.size() > kMaxLines) text += format("and %zu more; ", absences.size() - kMaxLines);
   if (!text.empty()) text.resize(text.size() - 2);
   return text;
 }

@@ -16,8 +16,8 @@ struct Beat {
   bool leaves = false;  ///< it will say no more
   bool on_gpu = false;  ///< a busy CPU is no sign of life then: it may wait for the GPU
   std::int64_t step = 0;
-  double unchanged = 0.0;  ///< seconds since its Whereabouts changed
-  double idle = 0.0;       ///< seconds since it used its CPU
+  double unchanged = 0.0;               ///< seconds since its Whereabouts changed
+  double idle = 0.0;                    ///< seconds since it used its CPU
   std::array<char, 48> part{}, call{};  ///< of Whereabouts
 };
 

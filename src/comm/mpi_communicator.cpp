@@ -212,9 +212,8 @@ class MpiCommunicator final : public Communicator {
   void broadcast(at::Tensor& values, int root) const override {
     on_host(values, [&](at::Tensor& host) {
       in_pieces(host, [&](void* data, int count) {
-        check_collective("MPI_Bcast", [&] {
-          return MPI_Bcast(data, count, datatype_of(host), root, comm_);
-        });
+        check_collective("MPI_Bcast",
+                         [&] { return MPI_Bcast(data, count, datatype_of(host), root, comm_); });
       });
     });
   }
@@ -269,12 +268,13 @@ class MpiCommunicator final : public Communicator {
 
   std::unique_ptr<Communicator> split(int number) const override {
     MPI_Comm part = MPI_COMM_NULL;
-    check_collective("MPI_Comm_split",
-                     [&] { return MPI_Comm_split(comm_, number, rank_, &part); });
+    check_collective("MPI_Comm_split", [&] { return MPI_Comm_split(comm_, number, rank_, &part); });
     return std::make_unique<MpiCommunicator>(part);
   }
 
-  void barrier() const override { check_collective("MPI_Barrier", [&] { return MPI_Barrier(comm_); }); }
+  void barrier() const override {
+    check_collective("MPI_Barrier", [&] { return MPI_Barrier(comm_); });
+  }
 
   bool claim_error() const noexcept override { return !mark_ || mark_->take(); }
 

@@ -82,9 +82,10 @@ void require_startable(std::int64_t count) {
     all_there.count_down();
   } catch (std::system_error const& problem) {
     all_there.count_down();
-    throw Error(format("only %zu of %ld threads can be started (%s). Raise the limit of processes "
-                       "(ulimit -u, or pids.max of the control group), or lower run.threads.",
-                       tried.size() + 1, static_cast<long>(count), problem.code().message().c_str()));
+    throw Error(
+        format("only %zu of %ld threads can be started (%s). Raise the limit of processes "
+               "(ulimit -u, or pids.max of the control group), or lower run.threads.",
+               tried.size() + 1, static_cast<long>(count), problem.code().message().c_str()));
   }
 }
 

@@ -167,18 +167,20 @@ class MpiWatchdog final : public Watchdog {
     double const patience = patience_ + comm_.rank() * 3.0 * interval_;
     auto const absent = table_.absences(now, patience);
     if (!absent.empty()) {
-      log_error(absence_text(absent, hosts_) +
-                format(". Ending the job, which would wait for ever (run.patience = %g seconds). Look "
-                       "at that machine; the same command goes on from the last checkpoint.",
-                       patience_));
+      log_error(
+          absence_text(absent, hosts_) +
+          format(". Ending the job, which would wait for ever (run.patience = %g seconds). Look "
+                 "at that machine; the same command goes on from the last checkpoint.",
+                 patience_));
       comm_.abort(kStoodStill);
     }
     if (!StopSignal::asked() || told_) return;
     auto const late = table_.absences(now, std::min(patience_, 3.0 * interval_));
     if (late.empty() || comm_.rank() != 0) return;
     told_ = true;
-    log_warning("asked to stop, but " + absence_text(late, hosts_) +
-                format(". The job ends when that has lasted run.patience = %g seconds.", patience_));
+    log_warning(
+        "asked to stop, but " + absence_text(late, hosts_) +
+        format(". The job ends when that has lasted run.patience = %g seconds.", patience_));
   }
 
   Communicator const& comm_;

@@ -66,7 +66,8 @@ std::vector<ConfigKey> all_config_keys() {
        "the GPU's memory, of this machine's or of its control group's, shared by the local "
        "processes. train and bench step refuse what will not fit"},
       {"run.patience", "600",
-       "seconds after which a process that stands still, while others wait for it, ends the job; 0: "
+       "seconds after which a process that stands still, while others wait for it, ends the job; "
+       "0: "
        "never"},
       {"run.graph", word_of(kYesNo, train.graph),
        "CUDA graphs: what a GPU does again and again (training steps, multigrid cycles of solve) "
@@ -343,11 +344,21 @@ std::map<std::string, std::string> defaults_of_network(std::string const& name) 
 }
 
 bool is_fingerprint_key(std::string const& name) {
-  constexpr std::array places{
-      "run.threads",    "run.memory_limit",         "data.on_the_fly",    "data.workers",
-      "run.directory",  "data.directory",           "data.shard_samples", "data.train_references",
-      "data.reference", "train.checkpoint_seconds", "train.keep_stages",  "train.recompute",
-      "run.graph",      "run.patience",             "train.keep_checkpoints"};
+  constexpr std::array places{"run.threads",
+                              "run.memory_limit",
+                              "data.on_the_fly",
+                              "data.workers",
+                              "run.directory",
+                              "data.directory",
+                              "data.shard_samples",
+                              "data.train_references",
+                              "data.reference",
+                              "train.checkpoint_seconds",
+                              "train.keep_stages",
+                              "train.recompute",
+                              "run.graph",
+                              "run.patience",
+                              "train.keep_checkpoints"};
   // What cycle.batch_is says stands in cycle.batch then: with_global_batches.
   return !name.starts_with("ablate.") && !name.starts_with("ensemble.") &&
          !name.starts_with("log.") && name != "cycle.batch_is" &&

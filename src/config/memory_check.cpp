@@ -48,7 +48,9 @@ void require_small_tensors(TrainOptions const& options, Grid3 const& finest,
                                     : std::string("network.base_channels");
   bool const of_block = has_block(options.network, level);
   std::int64_t of_level = options.network.base_channels;
-  if (multigrid) of_level = of_block ? options.network.channels.at(block_of(options.network, level)) : largest.channels;
+  if (multigrid)
+    of_level =
+        of_block ? options.network.channels.at(block_of(options.network, level)) : largest.channels;
   // Where decoders join channels, the tensor has twice those of the level.
   std::int64_t const joined = std::max<std::int64_t>(1, largest.channels / of_level);
   std::int64_t const channels = kMaxElements / (of_sample / largest.channels * joined);
@@ -81,6 +83,18 @@ MemoryFrame memory_frame(Config const& config, Communicator const& comm, std::in
   std::int64_t const kept = config.text("train.precision") == "f32" ? kKeptForFloat32 : 0;
   std::int64_t const program = on_gpu ? kGpuProgram : resident_bytes() + kLoadedLater + kept;
   return {-largest_of(comm, -limit), largest_of(comm, program)};
+}
+
+void require_field_memory(Config const& config, Communicator const& comm, std::string const& what,
+                          double bytes, std::int64_t gpu_bytes) {
+  auto const frame = memory_frame(config, comm, gpu_bytes);
+  double const needed = static_cast<double>(frame.program) + bytes;
+  auto const limit = static_cast<double>(frame.limit);
+  VOXCYCLE_REQUIRE(frame.limit == 0 || needed <= limit,
+                   what << " needs " << format_bytes(needed) << " of memory a process, but "
+                        << format_bytes(limit)
+                        << " are available (run.memory_limit). Use a coarser or smaller field, or "
+                           "a machine with more.");
 }
 
 MemoryOptions training_memory(Config const& config, TrainOptions const& options,

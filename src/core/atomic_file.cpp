@@ -82,7 +82,8 @@ int make_file(std::string const& path) {
   return ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 }
 
-/// A file that this process writes under a temporary name. Its lock says so, until the process ends.
+/// A file that this process writes under a temporary name. Its lock says so, until the process
+/// ends.
 class TemporaryFile {
  public:
   explicit TemporaryFile(std::string path) : path_(std::move(path)), file_(make_file(path_)) {

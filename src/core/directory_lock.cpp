@@ -61,7 +61,8 @@ DirectoryLock::DirectoryLock(std::string const& directory, std::string const& ke
 }
 
 void DirectoryLock::require_held() const {
-  struct stat there {}, ours {};
+  struct stat there {
+  }, ours{};
   bool const same = ::stat((directory_ + "/.lock").c_str(), &there) == 0 &&
                     ::fstat(file_, &ours) == 0 && there.st_dev == ours.st_dev &&
                     there.st_ino == ours.st_ino;

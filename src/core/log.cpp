@@ -49,8 +49,9 @@ void append(std::string const& path, std::string_view line, Missing missing) {
   int const code = errno;
   if (file >= 0) ::close(file);
   VOXCYCLE_REQUIRE(file >= 0 || code != ELOOP,
-                   "the log " << path << " is a symbolic link. Remove it, or let log.file name the "
-                                         "file itself.");
+                   "the log " << path
+                              << " is a symbolic link. Remove it, or let log.file name the "
+                                 "file itself.");
   VOXCYCLE_REQUIRE(written, "cannot write the log " << path << ": " << std::strerror(code)
                                                     << ". Free some space, or choose another "
                                                        "log.file.");

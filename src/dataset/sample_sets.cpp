@@ -106,8 +106,8 @@ std::string difference(ShardInfo const& there, ShardInfo const& wanted) {
 
 namespace {
 
-/// The first and the last sample of a split: a user's arrays may have been replaced or lie elsewhere
-/// now, and those held out must still be the last ones.
+/// The first and the last sample of a split: a user's arrays may have been replaced or lie
+/// elsewhere now, and those held out must still be the last ones.
 void require_same_arrays(DatasetOptions const& options, CoefficientFamily const& family,
                          ShardInfo const& info, ShardSet& shards, std::string const& directory) {
   auto const count = family.sample_count();

@@ -2,6 +2,8 @@
 #include "io/plain_numbers.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/memory.hpp"
+#include "voxcycle/core/text.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -104,6 +106,12 @@ void require_possible(hdf5::Shape const& shape, std::string const& label) {
                    label << ": the shape " << hdf5::to_string(shape) << " has "
                          << hdf5::element_count(shape) << " voxels, out of range (2^31 - 1 at "
                          << "most; more would not fit into memory). Cut it, or coarsen it.");
+  auto const needed = static_cast<double>(hdf5::element_count(shape)) * sizeof(double);
+  double const usable = usable_memory_bytes();
+  VOXCYCLE_REQUIRE(usable == 0.0 || needed <= usable,
+                   label << ": to read " << hdf5::to_string(shape) << " voxels needs "
+                         << format_bytes(needed) << " of memory, and " << format_bytes(usable)
+                         << " can be used here. Cut it, or coarsen it.");
 }
 
 std::vector<double> read_rest(NumberStream from, std::string const& label, hdf5::Shape const& shape,

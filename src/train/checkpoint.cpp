@@ -157,9 +157,10 @@ CheckpointReader::CheckpointReader(std::string const& path)
   bool const is_older = position.size() == kPositions - 1;  // without the last
   VOXCYCLE_REQUIRE((position.size() == kPositions || is_older) && seconds.size() == 2,
                    path << " is no checkpoint of this version. Train again, with --fresh.");
-  bool const in_range = position[0] >= 0 && position[0] <= kMaxStages &&
-                        std::all_of(position.begin() + 1, position.end(), [](auto n) { return n >= 0; }) &&
-                        seconds[0] >= 0.0 && seconds[1] >= 0.0;
+  bool const in_range =
+      position[0] >= 0 && position[0] <= kMaxStages &&
+      std::all_of(position.begin() + 1, position.end(), [](auto n) { return n >= 0; }) &&
+      seconds[0] >= 0.0 && seconds[1] >= 0.0;
   VOXCYCLE_REQUIRE(in_range, path << ": its position (stage " << position[0] << ", step "
                                   << position[1]
                                   << ") is out of range (the file is damaged). Use another "

@@ -174,7 +174,8 @@ std::vector<FingerprintDifference> differences(Fingerprint const& there, Fingerp
       auto const a = value_of(there, entry.first), b = value_of(now, entry.first);
       bool const same = a && b && same_value(*a, *b);
       bool const told = one == &there && now.value(entry.first);
-      if (!same && !told && !says_nothing(entry.first, there, now)) all.push_back({entry.first, a, b});
+      if (!same && !told && !says_nothing(entry.first, there, now))
+        all.push_back({entry.first, a, b});
     }
   }
   return all;

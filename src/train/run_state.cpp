@@ -105,8 +105,7 @@ void RunState::require_in_range(std::vector<MetricRow> const& rows) const {
   auto const count = static_cast<int>(stages_.size());
   VOXCYCLE_REQUIRE(position_.finished ? position_.stage == count : position_.stage < count,
                    kDoesNotFit);
-  for (auto const& row : rows)
-    VOXCYCLE_REQUIRE(row.stage >= 0 && row.stage < count, kDoesNotFit);
+  for (auto const& row : rows) VOXCYCLE_REQUIRE(row.stage >= 0 && row.stage < count, kDoesNotFit);
 }
 
 std::string RunState::place() const {

@@ -26,9 +26,8 @@ BatchResult batch_gradient(BatchContext const& c, LocalBatch const& batch,
   };
   note_part("forward");
   ForwardContext const context = forward_context(c, options);
-  ForwardPass pass =
-      forward_pass(c, context, local_inputs(c, context, batch), 
-                                [&] { lap(result.times.forward, "loss"); });
+  ForwardPass pass = forward_pass(c, context, local_inputs(c, context, batch),
+                                  [&] { lap(result.times.forward, "loss"); });
   result.loss = mean_loss(c, context, on_host(pass.sums));
   lap(result.times.loss, "backward");
   if (!std::isfinite(result.loss)) result.bad_samples = describe_bad_samples(batch, pass.values);

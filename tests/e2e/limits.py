@@ -50,7 +50,7 @@ class Limits(harness.Case):
         self.field(64)
         result = self.run_program("solve", "--nu", "field.npy", "--run.memory_limit", "0.1")
         self.assertEqual(result.status, 1, result.text)
-        self.assertRegex(result.err, r"field\.npy: .*64\^3 .* needs .*MiB.* 102 MiB .*run\.memory_limit")
+        self.assertRegex(result.err, r"field\.npy: .*64\^3 .* needs .*MiB.*but 102.4 MiB are.*run\.memory_limit")
         self.assertLess(result.seconds, harness.MOST_SECONDS)
         self.succeed("solve", "--nu", "field.npy", "--run.memory_limit", "1")
 

@@ -75,7 +75,7 @@ class OwnFields(harness.Case):
         self.losses_on("fields")
         (self.scratch / "fields").rename(self.scratch / "elsewhere")
         self.own_config("elsewhere", directory="data.0")
-        self.assertIn("0 written", self.succeed("generate", "--config", "small.cfg").err)
+        self.assertIn("0 shards made, 4 were there", self.succeed("generate", "--config", "small.cfg").err)
         self.assertIn("already", self.succeed("train", "--config", "small.cfg").err)
 
         self.own_config("elsewhere", directory="again")

@@ -7,6 +7,7 @@ import os
 import shlex
 import shutil
 import signal
+import time
 from pathlib import Path
 
 import harness
@@ -158,9 +159,12 @@ class Resume(harness.Case):
         self.expect_as_uninterrupted()
 
     def test_a_removed_directory_is_not_written_again(self):
-        process = self.start(*self.command("run"))
+        process = self.start(*self.command("run"), "--train.checkpoint_seconds", "1")
         self.wait_until(process, lambda: self.steps_done("run") >= 5)
-        shutil.rmtree(self.scratch / "run", ignore_errors=True)
+        time.sleep(0.3)  # that checkpoint is written
+        (self.scratch / "run").rename(self.scratch / "gone")
+        (self.scratch / "run").mkdir()  # and another run begins
+        (self.scratch / "run/log.txt").touch()
         result = process.wait(20)
         self.assertEqual(result.status, 1, result.text)
         self.assertIn("run was removed or replaced while this process wrote there", result.err)

@@ -7,12 +7,13 @@
 
 namespace voxcycle {
 
-/// Ends a job in which a process stands still, which the others would wait for without a word. While
-/// it lives a thread of each process tells rank 0, and rank 1 as its deputy, every few seconds what
-/// the process does (core/whereabouts.hpp). Who says nothing, or neither works nor waits for others,
-/// for longer than the patience is named with its machine, step and part, and the job is ended with
-/// kStoodStill. Work of the CPU never counts as standing still, however long it takes. If the
-/// processes are asked to stop (StopSignal) and one does not answer, that is said at once.
+/// Ends a job in which a process stands still, which the others would wait for without a word.
+/// While it lives a thread of each process tells rank 0, and rank 1 as its deputy, every few
+/// seconds what the process does (core/whereabouts.hpp). Who says nothing, or neither works nor
+/// waits for others, for longer than the patience is named with its machine, step and part, and the
+/// job is ended with kStoodStill. Work of the CPU never counts as standing still, however long it
+/// takes. If the processes are asked to stop (StopSignal) and one does not answer, that is said at
+/// once.
 class Watchdog {
  public:
   virtual ~Watchdog() = default;

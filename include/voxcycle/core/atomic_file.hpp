@@ -9,8 +9,8 @@ namespace voxcycle {
 
 /// Writes a file so that `path` holds either its old content or the whole new one: `write` gets a
 /// temporary name in the same directory, of a file made for it that nobody else can have put there,
-/// which is then synced and renamed. Missing directories are made. On any failure the temporary file is removed. Symbolic links are followed: the file that
-/// they lead to is replaced, or made.
+/// which is then synced and renamed. Missing directories are made. On any failure the temporary
+/// file is removed. Symbolic links are followed: the file that they lead to is replaced, or made.
 /// @throws Error with the system's own text (no space, no permission), or if `path` is a directory,
 /// a device, a pipe, a socket or the file that this program prints into, or what `write` throws.
 void write_atomically(std::string const& path,

@@ -8,12 +8,12 @@
 namespace voxcycle {
 
 struct Whereabouts {
-  std::int64_t step = 0;        ///< of the training, from 1; 0: none
-  char const* part = "";        ///< of the work
-  char const* call = "";        ///< the latest call that waits for other processes
-  bool waits = false;           ///< within it
-  bool on_gpu = false;          ///< the process waits for its GPU, too, which may keep its CPU busy
-  std::uint64_t changes = 0;    ///< how often any of this was noted
+  std::int64_t step = 0;      ///< of the training, from 1; 0: none
+  char const* part = "";      ///< of the work
+  char const* call = "";      ///< the latest call that waits for other processes
+  bool waits = false;         ///< within it
+  bool on_gpu = false;        ///< the process waits for its GPU, too, which may keep its CPU busy
+  std::uint64_t changes = 0;  ///< how often any of this was noted
 };
 
 Whereabouts whereabouts();

@@ -119,8 +119,8 @@ at::Device device_of(Network const& network);
 
 /// Names accepted by make_network.
 std::vector<std::string> network_names();
-/// multigrid: the level whose block does grids of n voxels along their longest axis, the least of n or
-/// more if it is less than twice that: 24^3 has the block of level 32, 12^3 that of 16. 0: none.
+/// multigrid: the level whose block does grids of n voxels along their longest axis, the least of n
+/// or more if it is less than twice that: 24^3 has the block of level 32, 12^3 that of 16. 0: none.
 std::int64_t block_of(NetworkOptions const& options, std::int64_t n);
 /// Before weights are made, which may be more than the memory holds.
 /// @throws Error for an unknown name or options out of range, naming the valid ones, or if the

@@ -23,9 +23,9 @@ std::string stage_path(std::string const& directory, int stage);
 /// Makes room for a new checkpoint: the newest becomes checkpoint-1.h5, until there are `keep` with
 /// the new one; older ones go. There is a newest at any moment.
 void shift_checkpoints(std::string const& directory, int keep);
-/// Reads all of the newest checkpoint, if there is one. If it is damaged and an older one is not, that
-/// takes its place, the damaged one is set aside as damaged-1.h5 (or the next number), and a warning
-/// says so. @throws Error if all are damaged.
+/// Reads all of the newest checkpoint, if there is one. If it is damaged and an older one is not,
+/// that takes its place, the damaged one is set aside as damaged-1.h5 (or the next number), and a
+/// warning says so. @throws Error if all are damaged.
 void use_sound_checkpoint(std::string const& directory);
 /// Of the newest checkpoint that can be opened. @throws Error of the newest if none can.
 CheckpointHeader readable_header(std::string const& directory);

@@ -114,7 +114,8 @@ struct TrainOptions {
   /// empty.
   std::map<int, double> step_seconds;
   Callback<std::map<int, double>()> time_steps;
-  /// Called on rank 0 before files are written; throws Error if the directory is not its own any more.
+  /// Called on rank 0 before files are written; throws Error if the directory is not its own any
+  /// more.
   Callback<void()> require_directory;
   std::int64_t stop_after_steps = 0;  ///< stop with a checkpoint after so many steps; 0: never
   std::int64_t trace_steps = 0;       ///< first steps of each stage in trace.json; 0: no such file

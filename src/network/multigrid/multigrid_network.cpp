@@ -160,7 +160,8 @@ void require_level(NetworkOptions const& options, Grid3 const& grid) {
     while (level < n) levels.push_back(std::to_string(level *= 2));
   } else {
     auto level = n;
-    for (; level >= 8 && level % 2 == 0; level /= 2) levels.insert(levels.begin(), std::to_string(level));
+    for (; level >= 8 && level % 2 == 0; level /= 2)
+      levels.insert(levels.begin(), std::to_string(level));
     levels.insert(levels.begin(), std::to_string(level));
   }
   throw Error("network: no level for grid " + grid.label() +

@@ -33,6 +33,9 @@ class MultigridLevel(Module):
             h = h + finer
         return self.enc.forward(h)
 
+    def scale_at(self, n: int) -> float:
+        return self.scale if self.n == n else self.scale * self.n / n
+
 
 class MultigridNetwork(Module):
     """With CoarseLevels::averaged."""
@@ -72,10 +75,6 @@ class MultigridNetwork(Module):
             if level >= n:
                 return level if level < 2 * n else 0
         return 0
-
-    def scale_of(self, level: MultigridLevel, x: Tensor) -> float:
-        n = self.longest(x)
-        return level.scale if level.n == n else level.scale * level.n / n
 
     def require_fits(self, nx: int, ny: int, nz: int) -> None:
         n = max(max(nx, ny), nz)
@@ -127,7 +126,7 @@ class MultigridNetwork(Module):
                     g = level.dec.forward(torch.cat([h, g], 1))
                 if hasattr(level, "head"):
                     u = self.corrected(prepared, grids, k, u, level.head.forward(g),
-                                       self.scale_of(level, grids[k]))
+                                       level.scale_at(self.longest(grids[k])))
                 else:
                     u = self.smoothed(prepared, grids, k, u)
         while k > 0:

@@ -101,7 +101,7 @@ TEST(BeatTable, AbsencesAreToldWithMachineStepAndPart) {
   std::vector<BeatTable::Absence> const all{
       {0, 600.0, true, beat(0)}, {2, 601.0, false, beat(2)}, {3, 5.0, false, beat(3, true)}};
   EXPECT_EQ(absence_text(all, {"a", "b", "c", "d"}),
-            "process 0 on a has not answered for 10 min (in step 7, forward); "
+            "process 0 on a has not answered for 10 min 00 s (in step 7, forward); "
             "process 2 on c stands still for 10 min 01 s (in step 7, forward); "
             "process 3 on d waits for others for 5.0 s (in step 7, forward, MPI_Allreduce)");
   Beat const early{.rank = 1};

@@ -135,9 +135,8 @@ TEST(Export, ComputesWhatTheNetworkDoesOnEveryGridWithEveryNorm) {
         int const smoothing = name == "residual" ? 1 : static_cast<int>(inputs);
         auto const network = random_network(name, norm, inputs, boundary, smoothing);
         auto model = load(export_network(*network, options_of(boundary, inputs, smoothing)));
-        expect_same_values(*network, model, Grid3::cube(8), inputs);
-        expect_same_values(*network, model, Grid3::cube(16), inputs);
-        expect_same_values(*network, model, box(8, 16, 12), inputs);
+        for (auto const& grid : {Grid3::cube(8), Grid3::cube(16), box(8, 16, 12)})
+          expect_same_values(*network, model, grid, inputs);
         if (name == "multigrid") expect_same_values(*network, model, box(32, 24, 24), inputs);
         if (name != "unet") expect_same_values(*network, model, box(12, 8, 8), inputs);
       }
@@ -156,7 +155,7 @@ TEST(Export, NestedGridsAreThoseOfTheNetworkAlsoFrozen) {
       expect_same_values(*network, model, Grid3::cube(8), inputs);
       expect_same_values(*network, model, Grid3::cube(16), inputs);
       expect_same_values(*network, model, box(8, 16, 12), inputs);
-      expect_same_values(*network, model, box(32, 48, 24), inputs);  // above the finest block
+      expect_same_values(*network, model, box(32, 48, 16), inputs);  // above the finest block
       auto frozen = torch::jit::freeze(model);  // takes hours where it can write loops out
       expect_same_values(*network, frozen, Grid3::cube(8), inputs);
     }

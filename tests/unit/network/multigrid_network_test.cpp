@@ -307,8 +307,7 @@ TEST(MultigridNetwork, GridsBetweenLevelsHaveTheBlockOfTheFinerOne) {
     at::NoGradGuard const no_grad;
     for (std::int64_t const factor : {1, options.smoothing > 0 ? 2 : 1}) {
       auto const grid = unit_box({12 * factor, 8 * factor, 4 * factor});
-      at::Tensor const log_nu =
-          at::randn({2, 1, grid.voxels[0], grid.voxels[1], grid.voxels[2]});
+      at::Tensor const log_nu = at::randn({2, 1, grid.voxels[0], grid.voxels[1], grid.voxels[2]});
       EXPECT_TRUE(at::equal(network->forward(context, grid, {log_nu})[0],
                             own->forward(context, grid, {log_nu})[0]))
           << grid.name();
