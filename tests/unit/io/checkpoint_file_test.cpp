@@ -3,12 +3,14 @@
 
 #include "voxcycle/core/error.hpp"
 
+#include <array>
 #include <atomic>
 #include <exception>
 #include <limits>
 #include <numeric>
 #include <thread>
 
+#include "io/hdf5.hpp"
 #include "shard_files.hpp"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -169,6 +171,19 @@ TEST(CheckpointFile, AFlippedBitAnywhereIsNoticed) {
     }
     EXPECT_TRUE(right_or_refused) << "byte " << place;
   }
+}
+
+/// A file of 2 KB may say that it holds 8 GB.
+TEST(CheckpointFile, AShapeWithoutItsNumbersTakesNoMemory) {
+  std::string const path = fresh_directory("hollow") + "/a.h5";
+  hdf5::File file = hdf5::File::create(path, path);
+  file.write_attribute("format", ArchiveFormat{}.name);
+  file.write_attribute<std::int64_t>("version", std::array{ArchiveFormat{}.version});
+  file.create_dataset("weight", hdf5::Number::float64, {std::int64_t{1} << 30})
+      .write_attribute("crc32", 0U);
+  file.close();
+  EXPECT_THAT([&] { ArchiveReader(path).read_double("weight"); },
+              throws(path, "weight: holds 0 bytes, too few for its shape"));
 }
 
 TEST(CheckpointFile, AFullDiskKeepsTheOldFile) {
