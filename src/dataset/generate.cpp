@@ -351,6 +351,9 @@ GenerateResult generate_shards(DatasetOptions const& options, Communicator const
   auto const family = make_family(options.family);
   auto const jobs = plan_jobs(options, *family);
   require_no_other_sets(jobs);
+  comm.together([&] {
+    if (comm.rank() == 0) require_room_on_disk(jobs);
+  });
   auto const owner = share_jobs(jobs, comm.size());
   StopSignal const stop;
   ShardMaker maker(options, *family, device, memory);
