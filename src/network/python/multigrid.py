@@ -73,9 +73,10 @@ class MultigridNetwork(Module):
                 return level if level < 2 * n else 0
         return 0
 
-    def scale_of(self, level: MultigridLevel, x: Tensor) -> float:
+    def scale_of(self, scale: float, of: int, x: Tensor) -> float:
+        """Of a level's correction on the grid of x."""
         n = self.longest(x)
-        return level.scale if level.n == n else level.scale * level.n / n
+        return scale if of == n else scale * of / n
 
     def require_fits(self, nx: int, ny: int, nz: int) -> None:
         n = max(max(nx, ny), nz)
@@ -127,7 +128,7 @@ class MultigridNetwork(Module):
                     g = level.dec.forward(torch.cat([h, g], 1))
                 if hasattr(level, "head"):
                     u = self.corrected(prepared, grids, k, u, level.head.forward(g),
-                                       self.scale_of(level, grids[k]))
+                                       self.scale_of(level.scale, level.n, grids[k]))
                 else:
                     u = self.smoothed(prepared, grids, k, u)
         while k > 0:
