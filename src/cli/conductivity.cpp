@@ -67,6 +67,7 @@ ConductivityCall conductivity_call(Invocation const& call) {
   ConductivityCall options;
   auto& image = options.image;
   image.field.axes = call.text("axes", "xyz");
+  if (call.has("external")) image.field.external = External::allowed;
   if (call.has("spacing")) {
     image.field.spacing = parse_spacing("--spacing", call.text("spacing"));
   }
@@ -218,6 +219,7 @@ Command conductivity_command() {
        {"axes", "xyz",
         "what the axes of stored arrays are, first index first; of TIFF the first is the page, the "
         "second the row"},
+       {"external", "", "HDF5 files may take values from other files (links, virtual datasets)"},
        {"spacing", "HX,HY,HZ", "edges of a voxel (default: the file's, else cubes)"},
        {"axis", "x,y,z", "directions to solve for (default: all three)"},
        {"periodic", "",

@@ -68,6 +68,7 @@ bool is_formula_of_source(std::string const& text) {
 /// so.
 VoxelFieldOptions field_options(Invocation const& call, std::string const& location) {
   VoxelFieldOptions options{.axes = call.text("axes", "xyz")};
+  if (call.has("external")) options.external = External::allowed;
   auto const source = source_text(call);
   bool const is_file =
       !source.empty() && !parse_number<double>(source) && !is_formula_of_source(source);
@@ -306,6 +307,7 @@ Command solve_command() {
           {{"nu", "FILE",
             "FILE.h5:/path[k], FILE.vtkhdf[:name], FILE.npy, FILE.npz[:name], FILE.tif or "
             "FILE:a,b,c:type (shape as stored)"},
+           {"external", "", "HDF5 may take values from other files (links, virtual datasets)"},
            {"axes", "xyz", "what the axes of stored arrays are, first index first, e.g. zyx"},
            {"phases", "LABEL:VALUE,...",
             "what the labels of an image conduct; self: its numbers are the values"},

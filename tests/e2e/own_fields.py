@@ -3,6 +3,10 @@
 """Training on one's own files: stacks of TIFF, arrays of numpy, raw numbers, lists, patterns and
 folders of them, labels and their values."""
 
+import base64
+import struct
+import zlib
+
 import harness
 from conductivity import numpy_file, tiff_file
 
@@ -20,6 +24,12 @@ def labels(index):
 
 def values(index):
     return [PHASES[label] for plane in labels(index) for label in plane]
+
+# An HDF5 file whose dataset nu, float64 [2, 2, 2], takes its numbers from numbers.raw.
+EXTERNAL = zlib.decompress(base64.b64decode(
+    "eNrr9HBx4+WS4mLi4GCAgf9QwM4E4RtAxUvCD1n7e7gEMSk0vuDORsYVTELIGmGAi4mBkYGBjZcBSDHllR6GWeDOQC0Q"
+    "Fqe+FewkRgZGRhMGBiZmRkaoqxmIpZlFGBgFFewZIAHgwGDCzWDyn5mBgRXoemYudg2gyQwgHzAynGeE6OBAc4UDlOYA"
+    "hgIzI8z3MFGGFAa6gGtKB+Z7uDoGgNgSUDGogxneM6KqzSvNTUotKtYrSiwH8wHfoj9T"))
 
 
 class OwnFields(harness.Case):
@@ -137,6 +147,19 @@ class OwnFields(harness.Case):
         told = self.succeed("generate", "--config", "small.cfg").err
         self.assertRegex(told, r"s0.tif: the whole numbers 1 .* look like labels.*"
                                r"data.phases = 1:VALUE,2:VALUE, or say data.phases = self")
+
+
+class OtherFiles(harness.Refusal):
+    def test_values_in_them_are_read_where_that_is_allowed(self):
+        (self.scratch / "e.h5").write_bytes(EXTERNAL)
+        (self.scratch / "numbers.raw").write_bytes(struct.pack("<8d", *range(1, 9)))
+        told = ["e.h5: nu: takes values from another file, numbers.raw", "--external"]
+        for command in (("solve", "--nu", "e.h5:/nu"), ("conductivity", "e.h5:/nu", "--phases", "self")):
+            with self.subTest(command=command):
+                self.refuse(*command, expect=told)
+                self.succeed(*command, "--external")
+        self.config({"data.family": "file", "data.file": "e.h5:/nu"})
+        self.refuse("generate", "--config", "small.cfg", expect=told)
 
 
 if __name__ == "__main__":
