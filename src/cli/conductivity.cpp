@@ -5,6 +5,7 @@
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/log.hpp"
+#include "voxcycle/core/printable.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/usage_error.hpp"
 #include "voxcycle/io/image.hpp"
@@ -124,10 +125,11 @@ ImageReport report_of(std::string const& location, ConductivityCall const& optio
   if (options.periodic) require_positive(location, image);
   at::Tensor const nu = tensor_of(std::move(image.field));
   if (grid.voxel_count() >= kLarge) log_info(location + ": solving on " + grid.name() + " voxels");
-  report.figures = options.periodic
-                       ? periodic_conductivity(grid, nu, *options.periodic)
-                       : image_conductivity(grid, nu, options.axes, options.solver,
-                                            options.network ? &*options.network : nullptr);
+  report.figures = of_field(location, [&] {
+    return options.periodic ? periodic_conductivity(grid, nu, *options.periodic)
+                            : image_conductivity(grid, nu, options.axes, options.solver,
+                                                 options.network ? &*options.network : nullptr);
+  });
   return report;
 }
 
@@ -147,7 +149,7 @@ std::vector<ImageReport> report_all(Invocation const& call, ConductivityCall con
   for (auto const& location : call.operands) {
     try {
       reports.push_back(report_of(location, options));
-      std::fputs(conductivity_text(reports.back()).c_str(), stdout);
+      print("%s", conductivity_text(reports.back()).c_str());
       std::fflush(stdout);
     } catch (Error const& problem) {
       if (call.operands.size() == 1) throw;
@@ -196,7 +198,7 @@ int conductivity(Invocation const& call) {
   };
   write("json", conductivity_json(reports, options.solver.tolerance));
   write("csv", conductivity_csv(reports));
-  if (!written.empty()) std::printf("%-14s %s\n", "written", join(written).c_str());
+  if (!written.empty()) print("%-14s %s\n", "written", join(written).c_str());
   std::fflush(stdout);
   VOXCYCLE_REQUIRE(failed == 0, counted(failed, "image", "images")
                                     << " of " << reports.size()

@@ -7,6 +7,7 @@
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
+#include "voxcycle/core/printable.hpp"
 #include "voxcycle/core/status_line.hpp"
 #include "voxcycle/core/tensor_values.hpp"
 #include "voxcycle/core/text.hpp"
@@ -261,17 +262,19 @@ int solve(Invocation const& call) {
   auto const f = source_field(call, grid);
   line.show([&] { return "solving on " + grid.name() + " voxels"; });
 
-  SolveReport report{
-      .nu = location,
-      .method = options.method,
-      .model = model_file(call),
-      .network = solver.model(),
-      .boundary = to_string(solver.boundary()),
-      .fill = options.fill,
-      .max_iterations = options.max_iterations,
-      .tolerance = options.tolerance,
-      .origin = origin,
-      .solution = call.has("certify") ? solver.certify(nu, grid, f) : solver.solve(nu, grid, f)};
+  SolveReport report{.nu = location,
+                     .method = options.method,
+                     .model = model_file(call),
+                     .network = solver.model(),
+                     .boundary = to_string(solver.boundary()),
+                     .fill = options.fill,
+                     .max_iterations = options.max_iterations,
+                     .tolerance = options.tolerance,
+                     .origin = origin,
+                     .solution = of_field(location, [&] {
+                       return call.has("certify") ? solver.certify(nu, grid, f)
+                                                  : solver.solve(nu, grid, f);
+                     })};
   if (call.has("compare")) report.from_lift = solve_from_lift(options, solver, nu, grid, f);
   if (call.has("conductivity")) {
     report.conductivity = image_conductivity(
@@ -282,7 +285,7 @@ int solve(Invocation const& call) {
          .known = known_solution(report.solution, solver.boundary(), f.has_value())});
   }
   line.erase();
-  std::fputs(solve_text(report).c_str(), stdout);
+  print("%s", solve_text(report).c_str());
   write_files(call, report, nu);
   std::fflush(stdout);
 

@@ -6,6 +6,7 @@
 #include "voxcycle/core/exit_status.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/parallel.hpp"
+#include "voxcycle/core/printable.hpp"
 #include "voxcycle/core/status_line.hpp"
 #include "voxcycle/core/stop_signal.hpp"
 #include "voxcycle/core/tensor_values.hpp"
@@ -144,7 +145,14 @@ std::vector<ShardSample> ShardMaker::make_group(ShardJob const& job, std::int64_
   std::vector<ShardSample> samples(static_cast<std::size_t>(end - begin));
   std::vector<SolveResult> results(info.has_reference ? samples.size() : 0);
   auto const solve = [&](std::size_t k) {
-    results[k] = this->solve(info, samples[k], method_, SolveOptions{}.max_iterations);
+    try {
+      results[k] = this->solve(info, samples[k], method_, SolveOptions{}.max_iterations);
+    } catch (Error& problem) {
+      auto const index = info.first_index + begin + static_cast<std::int64_t>(k);
+      problem.prepend(info.split + " sample " + std::to_string(index) + " of " +
+                      family_.signature() + " at " + info.grid.label() + ": ");
+      throw;
+    }
     auto const values = values_of(results[k].u);
     samples[k].u_ref.assign(values.begin(), values.end());
     results[k].u.reset();
@@ -339,8 +347,7 @@ int status_of(GenerateResult const& result, std::string const& directory,
     return 1;
   }
   if (speaks) {
-    std::printf("stopped; the same command goes on, finished shards in %s are kept\n",
-                directory.c_str());
+    print("stopped; the same command goes on, finished shards in %s are kept\n", directory.c_str());
   }
   return kStopped;
 }

@@ -2,6 +2,7 @@
 #include "dataset/shard_jobs.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/is_there.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/per_level.hpp"
 #include "voxcycle/core/text.hpp"
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <numeric>
 #include <set>
@@ -24,7 +26,8 @@ ShardReader open_shard(std::string const& path) {
     return ShardReader(path);
   } catch (Error const& problem) {
     std::string text = problem.what();
-    if (!text.ends_with("makes it anew.")) {
+    bool const readable = std::ifstream(path).good();
+    if (readable && !text.ends_with("makes it anew.")) {
       text += " Remove the file, then voxcycle generate makes it anew.";
     }
     throw Error(text);
@@ -167,7 +170,7 @@ std::vector<int> share_jobs(std::vector<ShardJob> const& jobs, int ranks) {
 }
 
 bool is_done(CoefficientFamily const& family, ShardJob const& job, StopSignal const& stop) {
-  if (!std::filesystem::exists(job.path)) return false;
+  if (!is_there(job.path)) return false;
   ShardReader const shard = open_shard(job.path);
   require_same_data(family, shard.info(), job);
   // Any of the arrays of a user's file may have been replaced under the same name.

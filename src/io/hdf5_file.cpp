@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/is_there.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -72,7 +73,7 @@ File File::open(std::string const& path, std::string const& advice, External ext
   auto const lock = enter();
   std::error_code code;
   auto const status = std::filesystem::status(path, code);
-  if (!std::filesystem::exists(status)) {
+  if (!is_there(path)) {
     auto const target = std::filesystem::read_symlink(path, code);
     VOXCYCLE_REQUIRE(code, path << ": is a link to " << target.string()
                                 << ", where there is no such file. Correct the link.");

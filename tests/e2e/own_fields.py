@@ -162,5 +162,34 @@ class OtherFiles(harness.Refusal):
         self.refuse("generate", "--config", "small.cfg", expect=told)
 
 
+class Names(harness.Refusal):
+    def test_names_are_shown_as_text(self):
+        """Whatever a terminal would make of them."""
+        name = "a\x1b[2J\udcff.npy"  # a byte that is no UTF-8
+        error = self.refuse("solve", "--nu", name, expect="a\\x1b[2J\\xff.npy: there is no such file")
+        self.assertNotIn("\x1b", error)
+        self.refuse("solve", "--nu", "small.cfg/nu.npy", expect="small.cfg/nu.npy: cannot be reached (Not a directory)")
+        self.refuse("train", "--config", "small.cfg/x.cfg", expect="small.cfg/x.cfg (Not a directory)")
+
+
+class Contrasts(harness.Refusal):
+    """That no solver can bear: what it says names the field."""
+
+    def test_solves(self):
+        values = [1e-300 if k // 64 % 2 else 1.0 for k in range(8 ** 3)]
+        (self.scratch / "d.npy").write_bytes(numpy_file(values, (8, 8, 8), "<f8", "d"))
+        for command in (("solve", "--nu", "d.npy"), ("conductivity", "d.npy", "--phases", "self")):
+            with self.subTest(command=command):
+                self.refuse(*command, expect="d.npy: coarsest matrix")
+
+    def test_references(self):
+        values = [1e-38 if k // 512 % 2 else 1e38 for k in range(N ** 3)]
+        (self.scratch / "g.npy").write_bytes(numpy_file(6 * values, (6, N, N, N), "<f4", "f"))
+        self.config({"data.family": "file", "data.file": "g.npy", "data.train_samples": "4",
+                     "data.held_out_samples": "2"})
+        self.refuse("generate", "--config", "small.cfg",
+                    expect=["held_out sample 0 of file(g.npy)", "at 8^3: coarsest matrix"])
+
+
 if __name__ == "__main__":
     harness.main()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dataset/shard_jobs.hpp"
 
+#include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
 
 #include <algorithm>
@@ -9,13 +10,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 namespace voxcycle {
 namespace shard_jobs_test {
 
+using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::ThrowsMessage;
 
 ShardJob job(std::int64_t n, std::int64_t samples, bool has_reference) {
@@ -82,6 +86,32 @@ TEST(ShardJobs, HaveRoomOnTheDisk) {
       ThrowsMessage<Error>(HasSubstr("no/such/directory: the disk has ")));
   large.path = std::filesystem::read_symlink("/proc/self/exe");  // is there already
   EXPECT_NO_THROW(require_room_on_disk({small, large}));
+}
+
+/// Whoever removes a file that is whole, but may not be opened, loses it.
+TEST(ShardJobs, OnlyFilesThatCanBeReadAreToBeRemoved) {
+  auto const path = std::string(VOXCYCLE_TEST_SCRATCH) + "/unread.h5";
+  write_file_atomically(path, "no HDF5");
+  auto one = job(8, 10, true);
+  one.path = path;
+  auto const family = make_family({});
+  StopSignal const stop;
+  auto const told = [&] {
+    try {
+      is_done(*family, one, stop);
+    } catch (Error const& problem) {
+      return std::string(problem.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(told(), HasSubstr("Remove"));
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  rlimit const none{0, before.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &none);
+  auto const text = told();
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_THAT(text, AllOf(HasSubstr("Too many open files"), Not(HasSubstr("Remove"))));
 }
 
 }  // namespace shard_jobs_test
