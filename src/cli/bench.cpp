@@ -7,6 +7,7 @@
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/printable.hpp"
 #include "voxcycle/core/registry.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/usage_error.hpp"
@@ -84,7 +85,7 @@ int bench(Invocation const& call) {
   auto const result = measure(call, subject);
   if (call.comm.rank() == 0) {
     auto const text = line(result.members) + "\n";
-    std::fputs((result.table + text).c_str(), stdout);
+    print("%s", (result.table + text).c_str());
     if (call.has("json")) write_file_atomically(call.flags.at("json"), text);
   }
   call.comm.agree_on_error(result.problem);

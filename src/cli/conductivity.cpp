@@ -5,6 +5,7 @@
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/log.hpp"
+#include "voxcycle/core/printable.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/usage_error.hpp"
 #include "voxcycle/io/image.hpp"
@@ -67,6 +68,7 @@ ConductivityCall conductivity_call(Invocation const& call) {
   ConductivityCall options;
   auto& image = options.image;
   image.field.axes = call.text("axes", "xyz");
+  if (call.has("external")) image.field.external = External::allowed;
   if (call.has("spacing")) {
     image.field.spacing = parse_spacing("--spacing", call.text("spacing"));
   }
@@ -123,10 +125,11 @@ ImageReport report_of(std::string const& location, ConductivityCall const& optio
   if (options.periodic) require_positive(location, image);
   at::Tensor const nu = tensor_of(std::move(image.field));
   if (grid.voxel_count() >= kLarge) log_info(location + ": solving on " + grid.name() + " voxels");
-  report.figures = options.periodic
-                       ? periodic_conductivity(grid, nu, *options.periodic)
-                       : image_conductivity(grid, nu, options.axes, options.solver,
-                                            options.network ? &*options.network : nullptr);
+  report.figures = of_field(location, [&] {
+    return options.periodic ? periodic_conductivity(grid, nu, *options.periodic)
+                            : image_conductivity(grid, nu, options.axes, options.solver,
+                                                 options.network ? &*options.network : nullptr);
+  });
   return report;
 }
 
@@ -146,7 +149,7 @@ std::vector<ImageReport> report_all(Invocation const& call, ConductivityCall con
   for (auto const& location : call.operands) {
     try {
       reports.push_back(report_of(location, options));
-      std::fputs(conductivity_text(reports.back()).c_str(), stdout);
+      print("%s", conductivity_text(reports.back()).c_str());
       std::fflush(stdout);
     } catch (Error const& problem) {
       if (call.operands.size() == 1) throw;
@@ -195,7 +198,7 @@ int conductivity(Invocation const& call) {
   };
   write("json", conductivity_json(reports, options.solver.tolerance));
   write("csv", conductivity_csv(reports));
-  if (!written.empty()) std::printf("%-14s %s\n", "written", join(written).c_str());
+  if (!written.empty()) print("%-14s %s\n", "written", join(written).c_str());
   std::fflush(stdout);
   VOXCYCLE_REQUIRE(failed == 0, counted(failed, "image", "images")
                                     << " of " << reports.size()
@@ -218,6 +221,7 @@ Command conductivity_command() {
        {"axes", "xyz",
         "what the axes of stored arrays are, first index first; of TIFF the first is the page, the "
         "second the row"},
+       {"external", "", "HDF5 files may take values from other files (links, virtual datasets)"},
        {"spacing", "HX,HY,HZ", "edges of a voxel (default: the file's, else cubes)"},
        {"axis", "x,y,z", "directions to solve for (default: all three)"},
        {"periodic", "",

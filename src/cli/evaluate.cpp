@@ -9,6 +9,7 @@
 #include "voxcycle/core/build_info.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
+#include "voxcycle/core/printable.hpp"
 #include "voxcycle/core/status_line.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/evaluate/compare.hpp"
@@ -109,7 +110,7 @@ void write_results(Outputs const& out, Evaluation const& evaluation, std::string
   if (!out.report.empty()) write_file_atomically(out.report, report);
   std::vector<std::string> files;
   for (auto const& file : out.all()) files.push_back(file.second);
-  std::printf("written: %s\n", join(files).c_str());
+  print("written: %s\n", join(files).c_str());
 }
 
 int evaluate(Invocation const& call) {
@@ -151,14 +152,13 @@ int evaluate(Invocation const& call) {
   if (call.comm.rank() != 0) return 0;
 
   warn_of_divergence(evaluation);
-  std::printf("%s at %s, averaged weights, %s on %s\n%s", samples_of(split).c_str(),
-              grid.label().c_str(), evaluation.precision.c_str(), place.name().c_str(),
-              evaluation_table(evaluation, kRowsOnTerminal).c_str());
+  print("%s at %s, averaged weights, %s on %s\n%s", samples_of(split).c_str(), grid.label().c_str(),
+        evaluation.precision.c_str(), place.name().c_str(),
+        evaluation_table(evaluation, kRowsOnTerminal).c_str());
   if (evaluation.untrained) {
     auto const gain = gain_of(evaluation.grid, evaluation.untrained->energy_norm_error,
                               evaluation.energy_norm_error_mean);
-    gain.gained ? static_cast<void>(std::printf("%s\n", gain.text.c_str()))
-                : log_warning(gain.text);
+    gain.gained ? static_cast<void>(print("%s\n", gain.text.c_str())) : log_warning(gain.text);
   }
   if (call.has("compare")) {
     ShareLine line(visible, "comparing");
@@ -170,7 +170,7 @@ int evaluate(Invocation const& call) {
                          .device = place.name(),
                          .after_share = [&](double share) { line.show(share); }});
     line.erase();
-    std::printf("\n%s\n", comparison_table(*evaluation.comparison).c_str());
+    print("\n%s\n", comparison_table(*evaluation.comparison).c_str());
   }
   std::string report;
   if (!out.report.empty()) {

@@ -6,6 +6,7 @@
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/build_info.hpp"
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/printable.hpp"
 #include "voxcycle/core/status_line.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/usage_error.hpp"
@@ -81,7 +82,7 @@ void write_results(Outputs const& out, EnsembleEvaluation const& evaluation, Con
   }
   std::vector<std::string> files;
   for (auto const& file : out.all()) files.push_back(file.second);
-  std::printf("written: %s\n", join(files).c_str());
+  print("written: %s\n", join(files).c_str());
 }
 
 }  // namespace
@@ -118,9 +119,8 @@ int evaluate_members(Invocation const& call) {
                          .after_share = [&](double share) { line.show(share); }});
   }();
   if (call.comm.rank() != 0) return 0;
-  std::printf("%s, averaged weights, %s on %s\n%s", samples_of(split_of(call)).c_str(),
-              precision_name(dtype).c_str(), place.name().c_str(),
-              ensemble_table(evaluation).c_str());
+  print("%s, averaged weights, %s on %s\n%s", samples_of(split_of(call)).c_str(),
+        precision_name(dtype).c_str(), place.name().c_str(), ensemble_table(evaluation).c_str());
   write_results(out, evaluation, call.config);
   return 0;
 }

@@ -4,6 +4,7 @@
 #include "voxcycle/config/model.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/is_there.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/usage_error.hpp"
 #include "voxcycle/train/agreement.hpp"
@@ -36,7 +37,7 @@ void require_same_model(std::string const& path, Config const& written, Config c
 }
 
 std::string const& existing(std::string const& path) {
-  VOXCYCLE_REQUIRE(std::filesystem::exists(path),
+  VOXCYCLE_REQUIRE(is_there(path),
                    path << " does not exist. Train first (voxcycle train), or name another with "
                            "--checkpoint.");
   return path;

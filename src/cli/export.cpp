@@ -7,6 +7,7 @@
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/printable.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/usage_error.hpp"
 #include "voxcycle/dataset/held_out.hpp"
@@ -40,8 +41,8 @@ void write_sample(std::string const& path, Invocation const& call, Model const& 
                                        "data. Set data.directory to these.");
   at::Tensor const u = predict(call.comm, *model.network, grid, set.nu, set.f, at::kFloat);
   write_file_atomically(path, export_sample(set.nu, set.f, u));
-  std::printf("written: %s, %ld held-out samples at %s\n", path.c_str(),
-              static_cast<long>(set.nu.size(0)), grid.label().c_str());
+  print("written: %s, %ld held-out samples at %s\n", path.c_str(),
+        static_cast<long>(set.nu.size(0)), grid.label().c_str());
 }
 
 int export_model(Invocation const& call) {
@@ -56,9 +57,9 @@ int export_model(Invocation const& call) {
   auto const archive = export_network(*model.network, export_options(model));
   auto const& out = call.flags.at("out");
   write_file_atomically(out, archive);
-  std::printf("written: %s (%s), TorchScript: u = model(%s)\n", out.c_str(),
-              format_bytes(static_cast<double>(archive.size())).c_str(),
-              model.source.varies() ? "nu, f" : "nu");
+  print("written: %s (%s), TorchScript: u = model(%s)\n", out.c_str(),
+        format_bytes(static_cast<double>(archive.size())).c_str(),
+        model.source.varies() ? "nu, f" : "nu");
   if (call.has("sample")) write_sample(call.flags.at("sample"), call, model);
   return 0;
 }

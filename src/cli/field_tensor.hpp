@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/core/error.hpp"
 #include "voxcycle/io/field_file.hpp"
 
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -17,6 +19,17 @@ inline at::Tensor tensor_of(VoxelField&& field) {
   return at::from_blob(
       holder->data(), at::IntArrayRef(field.grid.voxels.data(), 3), [holder](void*) {},
       at::kDouble);
+}
+
+/// Does work on a field, whose errors then name it.
+template <class Work>
+auto of_field(std::string const& location, Work const& work) {
+  try {
+    return work();
+  } catch (Error& problem) {
+    problem.prepend(location + ": ");
+    throw;
+  }
 }
 
 }  // namespace voxcycle

@@ -7,6 +7,7 @@
 #include "voxcycle/core/build_info.hpp"
 #include "voxcycle/core/device.hpp"
 #include "voxcycle/core/log.hpp"
+#include "voxcycle/core/printable.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/io/versions.hpp"
 #include "voxcycle/solver/versions.hpp"
@@ -30,7 +31,7 @@ std::string onednn_version() {
 }
 
 void line(std::string const& name, std::string const& value) {
-  std::printf("%-12s %s\n", name.c_str(), value.c_str());
+  print("%-12s %s\n", name.c_str(), value.c_str());
 }
 
 std::string version_or_none(int version, std::string (*text)(int)) {

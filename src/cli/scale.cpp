@@ -6,6 +6,7 @@
 #include "voxcycle/comm/threads.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/printable.hpp"
 #include "voxcycle/core/usage_error.hpp"
 #include "voxcycle/study/child_process.hpp"
 
@@ -41,7 +42,7 @@ int run_scale(Invocation const& call) {
   if (call.has("model")) options.network = call.text("model");
   if (call.has("launcher")) options.launcher = call.text("launcher");
   auto const report = scale(call.config, options);
-  std::fputs(report.text.c_str(), stdout);
+  print("%s", report.text.c_str());
   if (call.has("json")) write_file_atomically(call.text("json"), report.json);
   return 0;
 }

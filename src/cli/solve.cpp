@@ -8,6 +8,7 @@
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
+#include "voxcycle/core/printable.hpp"
 #include "voxcycle/core/status_line.hpp"
 #include "voxcycle/core/tensor_values.hpp"
 #include "voxcycle/core/text.hpp"
@@ -69,6 +70,7 @@ bool is_formula_of_source(std::string const& text) {
 /// so.
 VoxelFieldOptions field_options(Invocation const& call, std::string const& location) {
   VoxelFieldOptions options{.axes = call.text("axes", "xyz")};
+  if (call.has("external")) options.external = External::allowed;
   auto const source = source_text(call);
   bool const is_file =
       !source.empty() && !parse_number<double>(source) && !is_formula_of_source(source);
@@ -274,17 +276,19 @@ int solve(Invocation const& call) {
   }
   line.show([&] { return "solving on " + grid.name() + " voxels"; });
 
-  SolveReport report{
-      .nu = location,
-      .method = options.method,
-      .model = model_file(call),
-      .network = solver.model(),
-      .boundary = to_string(solver.boundary()),
-      .fill = options.fill,
-      .max_iterations = options.max_iterations,
-      .tolerance = options.tolerance,
-      .origin = origin,
-      .solution = call.has("certify") ? solver.certify(nu, grid, f) : solver.solve(nu, grid, f)};
+  SolveReport report{.nu = location,
+                     .method = options.method,
+                     .model = model_file(call),
+                     .network = solver.model(),
+                     .boundary = to_string(solver.boundary()),
+                     .fill = options.fill,
+                     .max_iterations = options.max_iterations,
+                     .tolerance = options.tolerance,
+                     .origin = origin,
+                     .solution = of_field(location, [&] {
+                       return call.has("certify") ? solver.certify(nu, grid, f)
+                                                  : solver.solve(nu, grid, f);
+                     })};
   if (call.has("compare")) report.from_lift = solve_from_lift(options, solver, nu, grid, f);
   if (call.has("conductivity")) {
     report.conductivity = image_conductivity(
@@ -295,7 +299,7 @@ int solve(Invocation const& call) {
          .known = known_solution(report.solution, solver.boundary(), f.has_value())});
   }
   line.erase();
-  std::fputs(solve_text(report).c_str(), stdout);
+  print("%s", solve_text(report).c_str());
   write_files(call, report, nu);
   std::fflush(stdout);
 
@@ -320,6 +324,7 @@ Command solve_command() {
           {{"nu", "FILE",
             "FILE.h5:/path[k], FILE.vtkhdf[:name], FILE.npy, FILE.npz[:name], FILE.tif or "
             "FILE:a,b,c:type (shape as stored)"},
+           {"external", "", "HDF5 may take values from other files (links, virtual datasets)"},
            {"axes", "xyz", "what the axes of stored arrays are, first index first, e.g. zyx"},
            {"phases", "LABEL:VALUE,...",
             "what the labels of an image conduct; self: its numbers are the values"},

@@ -2,6 +2,7 @@
 #include "cli/solve_files.hpp"
 
 #include "voxcycle/core/atomic_file.hpp"
+#include "voxcycle/core/printable.hpp"
 #include "voxcycle/core/tensor_values.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/io/solution_file.hpp"
@@ -46,7 +47,7 @@ void write_files(Invocation const& call, SolveReport& report, at::Tensor const& 
     write_file_atomically(call.flags.at("json"), solve_json(report));
     written.push_back(call.flags.at("json"));
   }
-  if (!written.empty()) std::printf("%-14s %s\n", "written", join(written).c_str());
+  if (!written.empty()) print("%-14s %s\n", "written", join(written).c_str());
 }
 
 }  // namespace voxcycle

@@ -5,6 +5,7 @@
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/exit_status.hpp"
 #include "voxcycle/core/log.hpp"
+#include "voxcycle/core/printable.hpp"
 #include "voxcycle/study/ensemble_plan.hpp"
 #include "voxcycle/train/slow_precision.hpp"
 
@@ -22,9 +23,8 @@ namespace {
 int status_of(TrainEnd const& end, Invocation const& call) {
   if (end.finished) return 0;
   if (call.comm.rank() == 0 && end.gained) {
-    std::printf("stopped; the same command%s goes on from the checkpoint in %s\n",
-                call.has("fresh") ? " without --fresh" : "",
-                call.config.text("run.directory").c_str());
+    print("stopped; the same command%s goes on from the checkpoint in %s\n",
+          call.has("fresh") ? " without --fresh" : "", call.config.text("run.directory").c_str());
   } else if (call.comm.rank() == 0) {
     log_error(kNothingGained);
   }
@@ -40,7 +40,7 @@ int run_train(Invocation const& call) {
   warn_of_slow_precision(training.options, call.comm);
   if (call.has("dry-run")) {  // of a chain, too, whose train.start is not trained yet
     auto const text = dry_run(training, training.config, place, place.comm());
-    if (call.comm.rank() == 0) std::fputs(text.c_str(), stdout);
+    if (call.comm.rank() == 0) print("%s", text.c_str());
     return 0;
   }
   require_sound(training, training.config, place, call.comm);

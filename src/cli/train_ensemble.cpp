@@ -8,6 +8,7 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/memory.hpp"
+#include "voxcycle/core/printable.hpp"
 #include "voxcycle/core/stop_signal.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/train/run_directory.hpp"
@@ -148,7 +149,7 @@ void dry_runs(Invocation const& call, std::vector<PlannedRun const*> const& memb
     in_member(*run, [&] {
       auto const training = training_of(run->config, call, place, comm);
       auto const text = dry_run(training, limited(training.config, bytes), place, comm);
-      if (comm.rank() == 0) std::printf("%s\n%s\n", run->label.c_str(), text.c_str());
+      if (comm.rank() == 0) print("%s\n%s\n", run->label.c_str(), text.c_str());
     });
   }
 }

@@ -8,6 +8,7 @@
 #include "voxcycle/core/directory_lock.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
+#include "voxcycle/core/printable.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/evaluate/gain.hpp"
 #include "voxcycle/grid/micro_batches.hpp"
@@ -183,12 +184,12 @@ TrainSummary train_within(std::vector<MemoryPlan> const& plans, TrainOptions con
 }
 
 void tell(TrainSummary const& summary, std::string const& directory, std::string const& resources) {
-  std::printf("\n%s%s%s", stage_table(summary.rows).c_str(), time_table(summary).c_str(),
-              waiting_text(summary.waiting).c_str());
+  print("\n%s%s%s", stage_table(summary.rows).c_str(), time_table(summary).c_str(),
+        waiting_text(summary.waiting).c_str());
   if (!summary.finished) return;
   auto const done = directory + "/DONE";
   if (!std::filesystem::exists(done)) write_file_atomically(done, resources + "\n");
-  std::printf(
+  print(
       "trained %s in all, %s with this session's evaluations and checkpoints; run directory "
       "%s\n",
       format_seconds(summary.seconds).c_str(),

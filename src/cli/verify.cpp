@@ -7,6 +7,7 @@
 #include "voxcycle/comm/device_choice.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/printable.hpp"
 #include "voxcycle/core/usage_error.hpp"
 #include "voxcycle/study/child_process.hpp"
 
@@ -45,7 +46,7 @@ int run_verify(Invocation const& call) {
   options.steps = call.text("steps", options.steps);
   options.launcher = call.text("launcher", options.launcher);
   auto const report = verify(call.config, options);
-  std::fputs(report.text.c_str(), stdout);
+  print("%s", report.text.c_str());
   if (call.has("json")) write_file_atomically(call.text("json"), report.json);
   return report.identical ? 0 : 1;
 }

@@ -9,6 +9,8 @@
 #include "voxcycle/core/usage_error.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -101,11 +103,13 @@ void Config::take_defaults_of_network(std::string const& name) {
 
 void Config::read_file(std::string const& path) {
   auto const inside = path + "/config.cfg";
-  VOXCYCLE_REQUIRE(!std::filesystem::is_directory(path),
+  std::error_code code;
+  VOXCYCLE_REQUIRE(!std::filesystem::is_directory(path, code),
                    path << " is a directory, not a config. Name the file"
-                        << (std::filesystem::exists(inside) ? ", " + inside + '.' : "."));
+                        << (std::filesystem::exists(inside, code) ? ", " + inside + '.' : "."));
   std::ifstream in(path);
-  VOXCYCLE_REQUIRE(in, "cannot read the config " << path << ". Check the name.");
+  VOXCYCLE_REQUIRE(in, "cannot read the config " << path << " (" << std::strerror(errno)
+                                                 << "). Check the name and its permissions.");
   std::string text((std::istreambuf_iterator<char>(in)), {});  // once: it may be a pipe
   if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   bool const of_old_macs =

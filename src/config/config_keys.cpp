@@ -323,7 +323,9 @@ std::vector<ConfigKey> all_config_keys() {
       {"ablate.jobs", "1",
        "runs at once, >= 1; they share this process's threads (run.threads: of one process)"},
       {"ablate.processes", "1", "processes per run, >= 1"},
-      {"ablate.launcher", kLauncher, "what starts the {} processes of a run; unused for 1 process"},
+      {"ablate.launcher", kLauncher,
+       "the program that starts the {} processes of a run, with its arguments (no shell reads "
+       "them); unused for 1 process"},
       {"ablate.baseline", "",
        "case that times are compared with; empty: the first (without cases: the first "
        "combination)"},

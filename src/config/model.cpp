@@ -4,6 +4,7 @@
 #include "voxcycle/config/load_model.hpp"
 #include "voxcycle/config/options.hpp"
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/is_there.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/network/network.hpp"
 #include "voxcycle/solver/model.hpp"
@@ -63,7 +64,7 @@ std::string describe_network(Config const& config) {
 
 std::shared_ptr<Model> load_model(std::string const& path) {
   auto const checkpoint = checkpoint_at(path);
-  VOXCYCLE_REQUIRE(std::filesystem::exists(checkpoint),
+  VOXCYCLE_REQUIRE(is_there(checkpoint),
                    checkpoint << " does not exist. Train first (voxcycle train), name another "
                                  "checkpoint, or give none to go without a network.");
   CheckpointReader const reader(checkpoint);

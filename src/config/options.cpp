@@ -21,6 +21,9 @@ namespace voxcycle {
 namespace {
 
 constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
+/// Of samples and steps: beyond any use, and products of two of them are numbers still.
+constexpr std::int64_t kMaxCount = 1'000'000'000;
+constexpr std::int64_t kMaxBatch = 10'000'000;
 
 /// A decay or momentum: 1 would never forget.
 double decay(Config const& config, std::string const& name) {
@@ -53,17 +56,17 @@ LevelPath custom_path(Config const& config) {
 std::vector<LevelPlan> level_plans(Config const& config) {
   auto const grids = level_grids(config);
   std::size_t const count = grids.size();
-  auto const steps = config.integers_a_level("cycle.steps", count, 0);
+  auto const steps = config.integers_a_level("cycle.steps", count, 0, kMaxCount);
   auto const epochs = config.reals_a_level("cycle.epochs", count, 0.0, 1e9);
   auto const seconds = config.reals_a_level("cycle.seconds", count, 0.0, 1e9);
   auto const patience = config.integers_a_level("cycle.patience", count, 0, kMaxInt);
   auto const optimizer = config.texts_a_level("train.optimizer", count);
-  auto const batch = config.integers_a_level("cycle.batch", count, 1);
+  auto const batch = config.integers_a_level("cycle.batch", count, 1, kMaxBatch);
   auto const rate = config.reals_a_level("cycle.rate", count, 0.0, 1e3);
   auto const warm_up = config.reals_a_level("cycle.warm_up", count, 0.0, 1.0);
   auto const old_factor = config.reals_a_level("cycle.old_level_factor", count, 0.0, 1.0);
   bool const recompute = one_of(config, "train.recompute", {"auto", "yes", "no"}) == "yes";
-  auto const evaluations = config.integers_a_level("cycle.evaluations", count, 1, kMaxInt);
+  auto const evaluations = config.integers_a_level("cycle.evaluations", count, 1, kMaxCount);
   std::vector<LevelPlan> plans;
   for (std::size_t k = 0; k < count; ++k) {
     plans.push_back({.grid = grids[k],
@@ -82,16 +85,16 @@ std::vector<LevelPlan> level_plans(Config const& config) {
 
 Slabs slabs_of(Config const& config) {
   return {.count = static_cast<int>(config.integer("run.spatial_processes", 1, 1 << 16)),
-          .above = config.integer("run.spatial_above", 1)};
+          .above = config.integer("run.spatial_above", 1, kMaxCount)};
 }
 
 LbfgsStageOptions lbfgs_options(Config const& config) {
   LbfgsStageOptions const options{
-      .samples = config.integer("lbfgs.samples", 0),
+      .samples = config.integer("lbfgs.samples", 0, kMaxCount),
       .pairs = config.integer("lbfgs.pairs", 1, 1 << 20),
       .start = choose(config, "lbfgs.start", kLbfgsStarts),
       .statistics = choose(config, "lbfgs.statistics", kLbfgsStatistics),
-      .batch = config.integer("lbfgs.batch", 0),
+      .batch = config.integer("lbfgs.batch", 0, kMaxCount),
       .overlap = config.real("lbfgs.overlap", 0.0, 1.0)};
   VOXCYCLE_REQUIRE(options.overlap > 0.0 && options.overlap < 1.0,
                    "lbfgs.overlap = '" << config.text("lbfgs.overlap")
@@ -163,9 +166,9 @@ DatasetOptions read_dataset_options(Config const& config) {
           .source = source_of(config),
           .grids = level_grids(config),
           .seed = static_cast<std::uint64_t>(config.integer("data.seed")),
-          .train_samples = config.integers("data.train_samples", 1),
-          .held_out_samples = config.integers("data.held_out_samples", 1),
-          .shard_samples = config.integers("data.shard_samples", 1),
+          .train_samples = config.integers("data.train_samples", 1, kMaxCount),
+          .held_out_samples = config.integers("data.held_out_samples", 1, kMaxCount),
+          .shard_samples = config.integers("data.shard_samples", 1, kMaxCount),
           .on_the_fly = yes_or_no(config, "data.on_the_fly"),
           .train_references = yes_or_no(config, "data.train_references"),
           .reference = choose(config, "data.reference", solve_method_words()),

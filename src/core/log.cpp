@@ -2,6 +2,7 @@
 #include "voxcycle/core/log.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/printable.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -110,13 +111,13 @@ std::string file_of_rank(std::filesystem::path path, int rank) {
 }  // namespace
 
 void log_info(std::string_view text) {
-  logger().info("{}", text);
+  logger().info("{}", printable(text));
 }
 void log_warning(std::string_view text) {
-  logger().warn("{}", text);
+  logger().warn("{}", printable(text));
 }
 void log_error(std::string_view text) {
-  logger().error("{}", text);
+  logger().error("{}", printable(text));
 }
 
 void log_to_file(LogOptions const& options) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/status_line.hpp"
 
+#include "voxcycle/core/printable.hpp"
 #include "voxcycle/core/text.hpp"
 
 #include <cstdio>
@@ -56,9 +57,9 @@ void StatusLine::show(std::function<std::string()> const& text) {
   open_ = !terminal_.empty();
   if (open_) {
     // Erase the line, so that a shorter text leaves no tail; of one that wrapped a row would stay.
-    std::printf("\r\033[2K%s", text().substr(0, columns_of(terminal_) - 1).c_str());
+    std::printf("\r\033[2K%s", printable(text()).substr(0, columns_of(terminal_) - 1).c_str());
   } else {
-    std::printf("%s\n", text().c_str());
+    print("%s\n", text().c_str());
   }
   std::fflush(stdout);
 }

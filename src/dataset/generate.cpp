@@ -6,6 +6,7 @@
 #include "voxcycle/core/exit_status.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/parallel.hpp"
+#include "voxcycle/core/printable.hpp"
 #include "voxcycle/core/status_line.hpp"
 #include "voxcycle/core/stop_signal.hpp"
 #include "voxcycle/core/tensor_values.hpp"
@@ -144,7 +145,14 @@ std::vector<ShardSample> ShardMaker::make_group(ShardJob const& job, std::int64_
   std::vector<ShardSample> samples(static_cast<std::size_t>(end - begin));
   std::vector<SolveResult> results(info.has_reference ? samples.size() : 0);
   auto const solve = [&](std::size_t k) {
-    results[k] = this->solve(info, samples[k], method_, SolveOptions{}.max_iterations);
+    try {
+      results[k] = this->solve(info, samples[k], method_, SolveOptions{}.max_iterations);
+    } catch (Error& problem) {
+      auto const index = info.first_index + begin + static_cast<std::int64_t>(k);
+      problem.prepend(info.split + " sample " + std::to_string(index) + " of " +
+                      family_.signature() + " at " + info.grid.label() + ": ");
+      throw;
+    }
     auto const values = values_of(results[k].u);
     samples[k].u_ref.assign(values.begin(), values.end());
     results[k].u.reset();
@@ -339,8 +347,7 @@ int status_of(GenerateResult const& result, std::string const& directory,
     return 1;
   }
   if (speaks) {
-    std::printf("stopped; the same command goes on, finished shards in %s are kept\n",
-                directory.c_str());
+    print("stopped; the same command goes on, finished shards in %s are kept\n", directory.c_str());
   }
   return kStopped;
 }
@@ -351,6 +358,9 @@ GenerateResult generate_shards(DatasetOptions const& options, Communicator const
   auto const family = make_family(options.family);
   auto const jobs = plan_jobs(options, *family);
   require_no_other_sets(jobs);
+  comm.together([&] {
+    if (comm.rank() == 0) require_room_on_disk(jobs);
+  });
   auto const owner = share_jobs(jobs, comm.size());
   StopSignal const stop;
   ShardMaker maker(options, *family, device, memory);

@@ -2,6 +2,7 @@
 #include "dataset/shard_jobs.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/is_there.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/per_level.hpp"
 #include "voxcycle/core/text.hpp"
@@ -9,8 +10,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <map>
 #include <numeric>
 #include <set>
+
+#include <sys/stat.h>
 
 namespace voxcycle {
 namespace {
@@ -21,7 +26,8 @@ ShardReader open_shard(std::string const& path) {
     return ShardReader(path);
   } catch (Error const& problem) {
     std::string text = problem.what();
-    if (!text.ends_with("makes it anew.")) {
+    bool const readable = std::ifstream(path).good();
+    if (readable && !text.ends_with("makes it anew.")) {
       text += " Remove the file, then voxcycle generate makes it anew.";
     }
     throw Error(text);
@@ -43,6 +49,31 @@ std::int64_t cost(ShardInfo const& info) {
   return info.samples * info.grid.voxel_count() * (info.has_reference ? 1 + of_reference : 1);
 }
 
+namespace {
+
+/// Files of a split and grid: as many as its names have digits for.
+constexpr std::int64_t kMaxShards = 99'999;
+
+/// Of the arrays.
+double bytes_of(ShardInfo const& info) {
+  auto const voxels = static_cast<double>(info.grid.voxel_count());
+  auto const nodes = static_cast<double>(info.grid.node_count());
+  return static_cast<double>(info.samples) * ((info.has_source ? 2 : 1) * sizeof(float) * voxels +
+                                              (info.has_reference ? sizeof(double) * nodes : 0.0));
+}
+
+/// The directory, or the nearest above it that is there.
+std::filesystem::path existing(std::filesystem::path directory) {
+  std::error_code code;
+  directory = std::filesystem::absolute(directory);
+  while (!std::filesystem::exists(directory, code) && directory.has_relative_path()) {
+    directory = directory.parent_path();
+  }
+  return directory;
+}
+
+}  // namespace
+
 std::vector<ShardJob> plan_jobs(DatasetOptions const& options, CoefficientFamily const& family) {
   auto const& grids = options.grids;
   auto const max_samples = one_per_level("data.shard_samples", options.shard_samples, grids.size());
@@ -54,6 +85,10 @@ std::vector<ShardJob> plan_jobs(DatasetOptions const& options, CoefficientFamily
     std::int64_t const samples = info.samples;
     std::int64_t const origin = split_origin(options, family, split);
     std::int64_t const shards = (samples + maximum - 1) / maximum;
+    VOXCYCLE_REQUIRE(shards <= kMaxShards,
+                     samples << " samples (data." << split << "_samples) in shards of " << maximum
+                             << " are " << shards << " files (a directory takes at most "
+                             << kMaxShards << "). Raise data.shard_samples.");
     for (std::int64_t k = 0; k < shards; ++k) {
       info.first_index = samples * k / shards;
       info.samples = samples * (k + 1) / shards - info.first_index;
@@ -89,6 +124,35 @@ void require_no_other_sets(std::vector<ShardJob> const& jobs) {
   }
 }
 
+void require_room_on_disk(std::vector<ShardJob> const& jobs) {
+  namespace fs = std::filesystem;
+  std::map<dev_t, double> needed;
+  std::map<fs::path, dev_t> disks;
+  for (auto const& job : jobs) {
+    std::error_code code;
+    if (fs::exists(job.path, code)) continue;
+    auto const directory = fs::path(job.path).parent_path();
+    if (disks.count(directory) == 0) {
+      struct stat status {};
+      ::stat(existing(directory).c_str(), &status);
+      disks[directory] = status.st_dev;
+    }
+    needed[disks[directory]] += bytes_of(job.info);
+  }
+  for (auto const& [directory, disk] : disks) {
+    std::error_code code;
+    auto const there = fs::space(existing(directory), code);
+    if (code) continue;
+    VOXCYCLE_REQUIRE(needed[disk] <= static_cast<double>(there.free),
+                     directory.string()
+                         << ": the disk has " << format_bytes(static_cast<double>(there.free))
+                         << " of free space, and the shards that are to be made there need "
+                         << format_bytes(needed[disk])
+                         << ". Lower data.train_samples or data.held_out_samples, or choose a "
+                            "data.directory on another disk.");
+  }
+}
+
 std::vector<int> share_jobs(std::vector<ShardJob> const& jobs, int ranks) {
   std::vector<std::size_t> order(jobs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -106,7 +170,7 @@ std::vector<int> share_jobs(std::vector<ShardJob> const& jobs, int ranks) {
 }
 
 bool is_done(CoefficientFamily const& family, ShardJob const& job, StopSignal const& stop) {
-  if (!std::filesystem::exists(job.path)) return false;
+  if (!is_there(job.path)) return false;
   ShardReader const shard = open_shard(job.path);
   require_same_data(family, shard.info(), job);
   // Any of the arrays of a user's file may have been replaced under the same name.

@@ -20,11 +20,15 @@ struct ShardJob {
   std::int64_t origin = 0;  ///< index in the family of the split's first sample
 };
 
-/// All shards of the data set, coarse grids first.
+/// All shards of the data set, coarse grids first. @throws Error for more than a directory is good
+/// for.
 std::vector<ShardJob> plan_jobs(DatasetOptions const& options, CoefficientFamily const& family);
 
 /// @throws Error where shards of a set of another number of shards lie: the two could not be read.
 void require_no_other_sets(std::vector<ShardJob> const& jobs);
+
+/// @throws Error where the shards that are not there yet have no room on their disks.
+void require_room_on_disk(std::vector<ShardJob> const& jobs);
 
 /// Seconds of a job in units that only compare jobs: a reference costs some tens of times as much
 /// as the coefficient that it is solved for.

@@ -13,7 +13,6 @@
 #include <tuple>
 
 #include <ATen/ATen.h>
-#include <torch/csrc/jit/serialization/pickle.h>
 #include <torch/script.h>
 
 namespace voxcycle {
@@ -107,7 +106,7 @@ ExportOptions export_options(Model const& model) {
 
 torch::jit::Module script_of(Network const& network, ExportOptions const& options) {
   bool const sampled = options.source.varies();
-  return script_module(
+  auto model = script_module(
       {.name = sampled ? "ModelOfNuAndF" : "ModelOfNu",
        .attributes = {{"network", script_module(network, script_frame(options))._ivalue()},
                       {"levels", options.levels},
@@ -121,7 +120,13 @@ torch::jit::Module script_of(Network const& network, ExportOptions const& option
                       {"network_description", options.network},
                       {"weights", options.weights},
                       {"version", options.version},
-                      {"config_hash", text_hash(options.config)}}});
+                      {"config_hash", text_hash(options.config)},
+                      {"dtypes", c10::List<std::int64_t>{}},
+                      {"checksum", std::int64_t{0}},
+                      {"checked", false}}});
+  model.setattr("dtypes", model.run_method("types_of_weights"));
+  model.setattr("checksum", model.run_method("checksum_of_weights"));
+  return model;
 }
 
 std::string export_network(Network const& network, ExportOptions const& options) {
@@ -129,16 +134,6 @@ std::string export_network(Network const& network, ExportOptions const& options)
   script_of(network, options)
       .save(archive, {{"metadata.json", metadata_of(options)}, {"config.txt", options.config}});
   return archive.str();
-}
-
-std::string export_sample(at::Tensor const& nu, at::Tensor const& f, at::Tensor const& u) {
-  // A dictionary from here would need more than Python's weights_only lets through.
-  std::vector<c10::IValue> tensors;
-  for (auto const& tensor : {nu, f, u}) {
-    if (tensor.defined()) tensors.emplace_back(tensor.contiguous().clone());
-  }
-  auto const bytes = torch::jit::pickle_save(c10::ivalue::Tuple::create(std::move(tensors)));
-  return {bytes.begin(), bytes.end()};
 }
 
 }  // namespace voxcycle

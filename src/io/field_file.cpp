@@ -16,13 +16,19 @@
 namespace voxcycle {
 namespace {
 
+/// Of formats that lead to no other file.
+template <StoredField (*kRead)(std::string const&)>
+StoredField read_own(std::string const& location, External /*external*/) {
+  return kRead(location);
+}
+
 /// One line a format; the first that matches reads.
 std::vector<FieldFormat> const kFormats{
     {"FILE.vtkhdf", is_vtkhdf_location, read_vtkhdf_field, /*has_own_axes=*/true},
-    {"FILE.npy", is_numpy_location, read_numpy_field},
-    {"FILE.npz", is_numpy_archive_location, read_numpy_archive_field},
-    {"FILE.tif", is_tiff_location, read_tiff_field},
-    {"FILE.raw:64,64,64:float32", is_raw_location, read_raw_field},
+    {"FILE.npy", is_numpy_location, read_own<read_numpy_field>},
+    {"FILE.npz", is_numpy_archive_location, read_own<read_numpy_archive_field>},
+    {"FILE.tif", is_tiff_location, read_own<read_tiff_field>},
+    {"FILE.raw:64,64,64:float32", is_raw_location, read_own<read_raw_field>},
     {"FILE.h5:/path", is_hdf5_location, read_hdf5_field},
 };
 
@@ -139,7 +145,7 @@ VoxelField read_voxel_field(std::string const& location, VoxelFieldOptions const
   VOXCYCLE_REQUIRE(!format.has_own_axes || options.axes == "xyz",
                    location << ": the format says which axis is which. Leave out the axes ("
                             << options.axes << ").");
-  StoredField stored = format.read(location);
+  StoredField stored = format.read(location, options.external);
   VOXCYCLE_REQUIRE(
       stored.shape.size() == 3 && *std::min_element(stored.shape.begin(), stored.shape.end()) > 0,
       location << ": has the shape " << hdf5::to_string(stored.shape)

@@ -2,6 +2,8 @@
 // The formats that read_voxel_field knows.
 #pragma once
 
+#include "voxcycle/io/field_file.hpp"
+
 #include <array>
 #include <optional>
 #include <string>
@@ -25,7 +27,7 @@ struct StoredField {
 struct FieldFormat {
   std::string example;                           ///< of a location, for messages
   bool (*matches)(std::string const& location);  ///< by the location's form alone
-  StoredField (*read)(std::string const& location);
+  StoredField (*read)(std::string const& location, External external);
   bool has_own_axes = false;  ///< the format says which axis is which
 };
 
@@ -35,9 +37,9 @@ std::pair<std::string, std::optional<std::int64_t>> split_entry(std::string cons
 std::int64_t leading_count(hdf5::Shape const& shape);
 
 bool is_vtkhdf_location(std::string const& location);
-StoredField read_vtkhdf_field(std::string const& location);
+StoredField read_vtkhdf_field(std::string const& location, External external);
 bool is_hdf5_location(std::string const& location);
-StoredField read_hdf5_field(std::string const& location);
+StoredField read_hdf5_field(std::string const& location, External external);
 bool is_numpy_location(std::string const& location);
 StoredField read_numpy_field(std::string const& location);
 /// How many fields FILE.npy holds, 1 for FILE.npy[k].

@@ -13,11 +13,11 @@ bool is_hdf5_location(std::string const& location) {
   return hdf5::parse_location(location).has_value();
 }
 
-StoredField read_hdf5_field(std::string const& location) {
+StoredField read_hdf5_field(std::string const& location, External external) {
   auto const [array_location, sample] = split_entry(location);
   auto const where = *hdf5::parse_location(array_location);
   auto const& path = where.path;
-  auto const file = hdf5::File::open(path);
+  auto const file = hdf5::File::open(path, hdf5::kMakeAgain, external);
   auto const dataset = hdf5::dataset_of(file, where);
   auto const array = file.open_numbers(dataset);
   StoredField field;

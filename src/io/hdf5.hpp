@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/io/field_file.hpp"
+
 #include <cstdint>
 #include <span>
 #include <string>
@@ -124,6 +126,8 @@ class Group {
   std::string label_;  ///< "<path>: <name>"
 };
 
+inline constexpr char const* kMakeAgain = "Make it again.";
+
 /// One HDF5 file: attributes of its root group, and arrays below it. Metadata carry HDF5's own
 /// checksums (format of 1.8 and later). Every failure throws Error with the path and HDF5's text.
 class File {
@@ -131,8 +135,11 @@ class File {
   /// Makes or overwrites `path`; errors call it `label`.
   static File create(std::string const& path, std::string const& label);
   /// Opens for reading. The error tells missing, truncated and foreign files apart.
-  /// @param advice  for the latter
-  static File open(std::string const& path, std::string const& advice = "Make it again.");
+  /// @param advice    for the latter
+  /// @param external  allowed: arrays and groups may lead into other files; else opening them
+  /// throws
+  static File open(std::string const& path, std::string const& advice = kMakeAgain,
+                   External external = External::refused);
   /// Flushes and closes; needed after writing, as a full disk may show only here.
   void close();
 
@@ -176,9 +183,12 @@ class File {
  private:
   void make_groups(std::string const& name);
   Handle open_array(std::string const& name, Array& array) const;
+  /// @throws Error where that is refused and a link on the way to `name` leads into another file.
+  void require_inside(std::string const& name) const;
   Owner root() const { return {handle_.get(), label_}; }
 
   std::string label_;  ///< its path, for messages
+  External external_ = External::allowed;
   WriteStatus written_;
   Handle handle_;
 };

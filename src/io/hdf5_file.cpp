@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/is_there.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -19,19 +20,6 @@ herr_t collect_dataset(hid_t, char const* name, H5O_info_t const* info, void* na
   if (info->type == H5O_TYPE_DATASET)
     static_cast<std::vector<std::string>*>(names)->push_back(name);
   return 0;
-}
-
-/// File access options: the file goes with all that is open in it.
-Handle file_access(std::string const& path) {
-  Handle access = checked(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, path, "cannot set options", "");
-  bool set = H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG) >= 0;
-#if H5_VERSION_GE(1, 10, 7)
-  // flock fails on some cluster file systems; our files are renamed into place whole and never
-  // changed, so that there is nothing to lock.
-  set = set && H5Pset_file_locking(access.get(), 0, 1) >= 0;
-#endif
-  if (!set) fail(path, "cannot set options", "");
-  return access;
 }
 
 /// @throws Error if the system does not let it be opened, whatever is in it.
@@ -81,11 +69,11 @@ File File::create(std::string const& path, std::string const& label) {
   return file;
 }
 
-File File::open(std::string const& path, std::string const& advice) {
+File File::open(std::string const& path, std::string const& advice, External external) {
   auto const lock = enter();
   std::error_code code;
   auto const status = std::filesystem::status(path, code);
-  if (!std::filesystem::exists(status)) {
+  if (!is_there(path)) {
     auto const target = std::filesystem::read_symlink(path, code);
     VOXCYCLE_REQUIRE(code, path << ": is a link to " << target.string()
                                 << ", where there is no such file. Correct the link.");
@@ -95,6 +83,7 @@ File File::open(std::string const& path, std::string const& advice) {
   Handle const access = file_access(path);
   File file;
   file.label_ = path;
+  file.external_ = external;
   auto const id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get());
   if (id < 0) require_openable(path);
   file.handle_ =
@@ -165,8 +154,13 @@ std::string File::dead_link(std::string const& name) const {
   }
 }
 
+void File::require_inside(std::string const& name) const {
+  if (external_ == External::refused) require_no_external_link(handle_.get(), name, label_);
+}
+
 bool File::has_dataset(std::string const& name) const {
   auto const lock = enter();
+  require_inside(name);
   // The link, and what it leads to.
   if (H5Lexists(handle_.get(), name.c_str(), H5P_DEFAULT) <= 0 ||
       H5Oexists_by_name(handle_.get(), name.c_str(), H5P_DEFAULT) <= 0) {
@@ -185,7 +179,10 @@ Handle File::open_array(std::string const& name, Array& array) const {
   auto const owned = [&](hid_t id, Handle::Close closer) {
     return checked(id, closer, array.label_, action, kDamageAdvice);
   };
+  require_inside(name);
   array.handle_ = owned(H5Dopen2(handle_.get(), name.c_str(), H5P_DEFAULT), H5Dclose);
+  require_sources(array.handle_.get(), path_of(array.handle_.get(), label_), array.label_,
+                  external_);
   Handle type = owned(H5Dget_type(array.handle_.get()), H5Tclose);
   Handle const spatial = owned(H5Dget_space(array.handle_.get()), H5Sclose);
   int const rank = H5Sget_simple_extent_ndims(spatial.get());
@@ -212,7 +209,6 @@ NumberArray File::open_numbers(std::string const& name) const {
   VOXCYCLE_REQUIRE(kind == H5T_INTEGER || kind == H5T_FLOAT,
                    opened.label_ << ": holds no plain numbers (but texts, compounds or others). "
                                     "Store integers or floating-point numbers.");
-  require_sources(opened.handle_.get(), path_of(opened.handle_.get(), label_), opened.label_);
   return opened;
 }
 
@@ -226,6 +222,7 @@ Group File::open_group(std::string const& name) const {
   auto const lock = enter();
   Group group;
   group.label_ = label_ + ": " + name;
+  require_inside(name);
   group.handle_ = checked(H5Gopen2(handle_.get(), name.c_str(), H5P_DEFAULT), H5Gclose,
                           group.label_, "cannot open the group", kDamageAdvice);
   return group;

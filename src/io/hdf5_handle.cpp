@@ -61,6 +61,18 @@ Handle checked(hid_t id, Handle::Close close, std::string const& label, std::str
   return {id, close};
 }
 
+Handle file_access(std::string const& path) {
+  Handle access = checked(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, path, "cannot set options", "");
+  bool set = H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG) >= 0;
+#if H5_VERSION_GE(1, 10, 7)
+  // flock fails on some cluster file systems; our files are renamed into place whole and never
+  // changed, so that there is nothing to lock.
+  set = set && H5Pset_file_locking(access.get(), 0, 1) >= 0;
+#endif
+  if (!set) fail(path, "cannot set options", "");
+  return access;
+}
+
 Handle::~Handle() {
   static_cast<void>(close());
 }

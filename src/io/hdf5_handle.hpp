@@ -44,6 +44,10 @@ using Lock = std::unique_lock<std::recursive_mutex>;
 Handle checked(hid_t id, Handle::Close close, std::string const& label, std::string const& action,
                std::string const& advice);
 
+/// File access options: the file goes with all that is open in it. HDF5 opens a file again only
+/// with the same ones.
+Handle file_access(std::string const& path);
+
 inline constexpr char const* kSpatialAdvice = "Check the free space and the permissions.";
 inline constexpr char const* kDamageAdvice = "The file may be damaged; make it again.";
 

@@ -56,7 +56,28 @@ std::string name_of(Get const& get, hid_t properties, std::size_t index) {
   return name;
 }
 
-void require_whole(hid_t dataset, fs::path const& path, std::string const& label, int depth);
+/// What is known of a dataset beside itself.
+struct Place {
+  fs::path path;  ///< of the file that holds it
+  std::string label;
+  External external;
+  int depth;  ///< how many datasets were made of others on the way
+};
+
+void require_whole(hid_t dataset, Place const& place);
+
+[[noreturn]] void fail_external(std::string const& label, std::string const& source) {
+  throw Error(label + ": takes values from another file, " + source +
+              " (whoever made it could have chosen any of yours). Copy the values into the file; "
+              "solve and conductivity take them with --external.");
+}
+
+/// A callback of HDF5 for links into other files, which it then does not follow.
+herr_t keep_target(char const*, char const*, char const* file, char const* object, unsigned*, hid_t,
+                   void* target) {
+  *static_cast<std::string*>(target) = std::string(file) + ":" + object;
+  return -1;
+}
 
 [[noreturn]] void fail_source(std::string const& label, std::string const& source,
                               std::string const& problem) {
@@ -66,26 +87,30 @@ void require_whole(hid_t dataset, fs::path const& path, std::string const& label
 }
 
 void require_source(std::string const& file_name, std::string const& dataset_name,
-                    fs::path const& path, std::string const& label, int depth) {
+                    Place const& place) {
+  auto const& [path, label, external, depth] = place;
+  if (external == External::refused && file_name != ".") {
+    fail_external(label, file_name + ":/" + dataset_name);
+  }
   std::error_code none;
   auto places = directories_in("HDF5_VDS_PREFIX", fs::absolute(path).parent_path());
   places.insert(places.end(), {path.parent_path(), ".", fs::canonical(path, none).parent_path()});
   auto const source = file_name == "." ? path : find_file(file_name, places);
   if (source.empty()) fail_source(label, file_name, "a file that is missing");
-  // As files are opened elsewhere, or HDF5 refuses those that are open already.
-  Handle const access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG);
+  Handle const access = file_access(label);
   Handle const file(H5Fopen(source.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
   if (file.get() < 0) fail_source(label, file_name, "a file that does not open as HDF5");
+  if (external == External::refused) require_no_external_link(file.get(), dataset_name, label);
   Handle const dataset(H5Dopen2(file.get(), dataset_name.c_str(), H5P_DEFAULT), H5Dclose);
   auto const text = file_name == "." ? dataset_name : file_name + ":/" + dataset_name;
   if (dataset.get() < 0) fail_source(label, text, "a dataset that is missing");
-  require_whole(dataset.get(), source, label, depth + 1);
+  require_whole(dataset.get(), {source, label, external, depth + 1});
 }
 
-void require_external(hid_t properties, fs::path const& path, std::string const& label) {
+void require_external(hid_t properties, Place const& place) {
+  auto const& label = place.label;
   std::error_code none;
-  auto places = directories_in("HDF5_EXTFILE_PREFIX", fs::absolute(path).parent_path());
+  auto places = directories_in("HDF5_EXTFILE_PREFIX", fs::absolute(place.path).parent_path());
   if (places.empty()) places.emplace_back(".");
   int const count = H5Pget_external_count(properties);
   for (int k = 0; k < count; ++k) {
@@ -95,6 +120,7 @@ void require_external(hid_t properties, fs::path const& path, std::string const&
     H5Pget_external(properties, static_cast<unsigned>(k), name.size() - 1, name.data(), &offset,
                     &size);
     name.resize(name.find('\0'));
+    if (place.external == External::refused) fail_external(label, name);
     auto const file = find_file(name, places);
     if (file.empty()) fail_source(label, name, "a file that is missing");
     auto const bytes = fs::file_size(file, none);
@@ -103,12 +129,13 @@ void require_external(hid_t properties, fs::path const& path, std::string const&
   }
 }
 
-void require_whole(hid_t dataset, fs::path const& path, std::string const& label, int depth) {
-  VOXCYCLE_REQUIRE(depth < kMostDepth, label << ": is made of datasets that are made of others, "
-                                             << kMostDepth << " deep. Store it as it is.");
+void require_whole(hid_t dataset, Place const& place) {
+  VOXCYCLE_REQUIRE(place.depth < kMostDepth,
+                   place.label << ": is made of datasets that are made of others, " << kMostDepth
+                               << " deep. Store it as it is.");
   Handle const made(H5Dget_create_plist(dataset), H5Pclose);
   auto const layout = H5Pget_layout(made.get());
-  if (layout == H5D_CONTIGUOUS) require_external(made.get(), path, label);
+  if (layout == H5D_CONTIGUOUS) require_external(made.get(), place);
   if (layout != H5D_VIRTUAL) return;
   std::size_t mappings = 0;
   H5Pget_virtual_count(made.get(), &mappings);
@@ -117,16 +144,28 @@ void require_whole(hid_t dataset, fs::path const& path, std::string const& label
   for (std::size_t k = 0; k < mappings; ++k) {
     auto const file = name_of(H5Pget_virtual_filename, made.get(), k);
     auto const name = name_of(H5Pget_virtual_dsetname, made.get(), k);
-    if (std::regex_search(file + name, numbered)) continue;
-    require_source(file, name, path, label, depth);
+    bool const known = !std::regex_search(file + name, numbered);
+    if (!known && place.external == External::refused)
+      fail_external(place.label, file + ":/" + name);
+    if (known) require_source(file, name, place);
   }
 }
 
 }  // namespace
 
-void require_sources(hid_t dataset, std::string const& path, std::string const& label) {
+void require_sources(hid_t dataset, std::string const& path, std::string const& label,
+                     External external) {
   auto const lock = enter();
-  require_whole(dataset, path, label, 0);
+  require_whole(dataset, {path, label, external, 0});
+}
+
+void require_no_external_link(hid_t file, std::string const& name, std::string const& label) {
+  auto const lock = enter();
+  std::string target;
+  Handle const access(H5Pcreate(H5P_LINK_ACCESS), H5Pclose);
+  H5Pset_elink_cb(access.get(), keep_target, &target);
+  H5Oexists_by_name(file, name.c_str(), access.get());
+  if (!target.empty()) fail_external(label + ": " + name, target);
 }
 
 }  // namespace voxcycle::hdf5

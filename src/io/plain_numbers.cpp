@@ -2,11 +2,13 @@
 #include "io/plain_numbers.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/is_there.hpp"
 #include "voxcycle/core/memory.hpp"
 #include "voxcycle/core/text.hpp"
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -80,7 +82,7 @@ std::vector<PlainNumber> const& plain_numbers() {
 void require_regular_file(std::string const& path) {
   std::error_code code;
   auto const status = std::filesystem::status(path, code);
-  if (!std::filesystem::exists(status)) {
+  if (!is_there(path)) {
     auto const target = std::filesystem::read_symlink(path, code);
     VOXCYCLE_REQUIRE(code, path << ": is a link to " << target.string()
                                 << ", where there is no such file. Correct the link.");
@@ -92,7 +94,8 @@ void require_regular_file(std::string const& path) {
 PlainFile::PlainFile(std::string const& path) {
   require_regular_file(path);
   in.open(path, std::ios::binary);
-  VOXCYCLE_REQUIRE(in, path << ": cannot be opened. Check its permissions.");
+  VOXCYCLE_REQUIRE(
+      in, path << ": cannot be opened (" << std::strerror(errno) << "). Check its permissions.");
   bytes = std::filesystem::file_size(path);
 }
 

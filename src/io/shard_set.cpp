@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/is_there.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/io/shard.hpp"
 
@@ -11,14 +12,20 @@
 #include <regex>
 #include <utility>
 
+#include <sys/resource.h>
+
 namespace voxcycle {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// Files that all sets of the process hold open at a time, well below the usual limit of 1024.
-/// Where they do, a set that needs another closes its own.
-constexpr int kMaxOpen = 128;
+/// Files that all sets of the process hold open at a time, well below the limit, which usually is
+/// 1024. Where they do, a set that needs another closes its own.
+int max_open() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  return static_cast<int>(std::clamp<rlim_t>(limit.rlim_cur / 4, 1, 128));
+}
 
 struct ShardNumber {
   std::int64_t number, count;
@@ -34,11 +41,14 @@ std::optional<ShardNumber> match_shard_name(std::string const& name) {
 /// The shards of a directory in order; checks that all of one count are there.
 std::vector<std::string> list_shards(std::string const& directory) {
   std::error_code code;
-  VOXCYCLE_REQUIRE(fs::is_directory(directory, code),
+  VOXCYCLE_REQUIRE(is_there(directory) && fs::is_directory(directory, code),
                    directory << ": there is no such directory of shards. Run voxcycle generate.");
   std::map<std::int64_t, std::string> found;
   std::optional<std::int64_t> count;
-  for (auto const& entry : fs::directory_iterator(directory)) {
+  fs::directory_iterator const entries(directory, code);
+  VOXCYCLE_REQUIRE(
+      !code, directory << ": cannot be read (" << code.message() << "). Check its permissions.");
+  for (auto const& entry : entries) {
     std::string const name = entry.path().filename().string();
     auto const match = match_shard_name(name);
     if (!match) continue;
@@ -146,7 +156,7 @@ struct ShardSet::Impl {
   ShardReader const& reader(std::size_t shard) {
     auto& chosen = readers[shard];
     if (!chosen) {
-      if (open_files >= kMaxOpen) close_all();
+      if (open_files >= max_open()) close_all();
       chosen.emplace(list.impl_->shards[shard].path);
       ++open;
       ++open_files;

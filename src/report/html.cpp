@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/report/html.hpp"
 
-#include "voxcycle/core/text.hpp"
+#include "voxcycle/core/printable.hpp"
 
 namespace voxcycle::html {
 
 std::string escape(std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  for (char const c : text) {
+  for (char const c : printable(text)) {
     switch (c) {
       case '&':
         out += "&amp;";
@@ -25,18 +25,8 @@ std::string escape(std::string_view text) {
       case '\'':
         out += "&#39;";
         break;
-      case '\n':
-      case '\t':
+      default:
         out += c;
-        break;
-      default: {
-        auto const code = static_cast<unsigned char>(c);
-        if (code < 0x20 || code == 0x7f) {
-          out += "\xef\xbf\xbd";
-        } else {
-          out += c;
-        }
-      }
     }
   }
   return out;

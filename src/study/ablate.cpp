@@ -8,6 +8,7 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/exit_status.hpp"
 #include "voxcycle/core/log.hpp"
+#include "voxcycle/core/printable.hpp"
 #include "voxcycle/core/stop_signal.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/dataset/generate.hpp"
@@ -109,8 +110,8 @@ void print_list(std::vector<PlannedRun> const& runs) {
   std::size_t longest = 0;
   for (auto const& run : runs) longest = std::max(longest, run.directory.size());
   for (auto const& run : runs) {
-    std::printf("%4d  %-18s %-*s  %s\n", run.number, read_run(run).state.c_str(),
-                static_cast<int>(longest), run.directory.c_str(), run.label.c_str());
+    print("%4d  %-18s %-*s  %s\n", run.number, read_run(run).state.c_str(),
+          static_cast<int>(longest), run.directory.c_str(), run.label.c_str());
   }
 }
 
@@ -161,8 +162,8 @@ int ablate(Config const& config, AblatePart part, std::string const& run,
     return 1;
   }
   if (result.stopped) {
-    std::printf("stopped; the same command goes on from the checkpoints in %s\n",
-                config.text("ablate.directory").c_str());
+    print("stopped; the same command goes on from the checkpoints in %s\n",
+          config.text("ablate.directory").c_str());
     return kStopped;
   }
   if (!only_run) write_study_report(config, runs, self);

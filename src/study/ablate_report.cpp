@@ -5,6 +5,7 @@
 #include "voxcycle/core/build_info.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
+#include "voxcycle/core/printable.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/study/study.hpp"
 
@@ -129,17 +130,17 @@ void write_study_report(Config const& config, std::vector<PlannedRun> const& run
   write_file_atomically(directory + "/ablation.json", study_json(study));
   write_file_atomically(directory + "/ablation.csv", study_csv(study));
   auto const groups = groups_of(study);
-  std::printf("%s", group_table(groups).c_str());
+  print("%s", group_table(groups).c_str());
   for (auto const& run : study.runs) {
     if (run.finished) continue;
-    std::printf("missing: run %d, %s: %s%s\n", run.number, run.label.c_str(), run.state.c_str(),
-                run.failure.empty() ? "" : (": " + run.failure).c_str());
+    print("missing: run %d, %s: %s%s\n", run.number, run.label.c_str(), run.state.c_str(),
+          run.failure.empty() ? "" : (": " + run.failure).c_str());
   }
   for (auto const& doubt : doubts_of(study, groups)) log_warning(doubt);
   auto const findings = findings_of(study, groups);
-  for (auto const& finding : findings) std::printf("%s\n", finding.c_str());
-  if (findings.size() > 1) std::printf("%s\n", result_of(study, groups).c_str());
-  std::printf("written: %s/study.html, ablation.json, ablation.csv\n", directory.c_str());
+  for (auto const& finding : findings) print("%s\n", finding.c_str());
+  if (findings.size() > 1) print("%s\n", result_of(study, groups).c_str());
+  print("written: %s/study.html, ablation.json, ablation.csv\n", directory.c_str());
 }
 
 }  // namespace voxcycle

@@ -7,6 +7,7 @@
 #include "voxcycle/core/text.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -31,7 +32,7 @@ constexpr std::int64_t kMinOfProcess = std::int64_t{128} << 20;
 
 /// Options of env for variables by which a launcher tells this process which of its processes it
 /// is: what it starts itself must not take itself for that. Settings stay.
-std::string without_identity() {
+std::vector<std::string> without_identity() {
   using Prefixes = std::vector<std::string_view>;
   Prefixes tell{"WORLD_SIZE", "SLURM_STEP_NUM_TASKS"};
   if (has_launcher()) {
@@ -39,7 +40,7 @@ std::string without_identity() {
                              "OMPI_MCA_orte_", "OMPI_MCA_ess", "OMPI_MCA_pmix"});
   }
   Prefixes const set{"PMIX_LIBDIR", "PMIX_MCA_"};
-  std::string options;
+  std::vector<std::string> options;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     std::string_view const variable(*entry);
     auto const name = variable.substr(0, variable.find('='));
@@ -47,18 +48,18 @@ std::string without_identity() {
       return std::any_of(prefixes.begin(), prefixes.end(),
                          [&](auto const prefix) { return name.starts_with(prefix); });
     };
-    if (is_among(tell) && !is_among(set)) options.append(" -u ").append(name);
+    if (is_among(tell) && !is_among(set)) options.insert(options.end(), {"-u", std::string(name)});
   }
   return options;
 }
 
-/// What a shell reports for a command that it cannot start.
+/// What env and shells report for a command that they cannot start.
 constexpr int kNotStarted = 127;
 /// Between two looks at a child that is waited for; a signal handler's work is seen as fast.
 constexpr std::chrono::milliseconds kPollInterval{20};
 
 /// The child's side of the fork: only calls that are safe there.
-[[noreturn]] void become_command(char const* command, int log, pid_t parent) {
+[[noreturn]] void become_command(char* const* words, int log, pid_t parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGUSR1);
   if (::getppid() != parent) ::_exit(kNotStarted);  // it died before it could be watched
@@ -67,20 +68,23 @@ constexpr std::chrono::milliseconds kPollInterval{20};
   ::dup2(empty, STDIN_FILENO);
   ::dup2(log, STDOUT_FILENO);
   ::dup2(log, STDERR_FILENO);
-  ::execl("/bin/sh", "sh", "-c", command, static_cast<char*>(nullptr));
+  ::execvp(words[0], words);
   ::_exit(kNotStarted);
 }
 
 }  // namespace
 
-ChildProcess::ChildProcess(std::string const& command, std::string const& log) {
+ChildProcess::ChildProcess(std::vector<std::string> command, std::string const& log) {
+  std::vector<char*> words;
+  for (auto& word : command) words.push_back(word.data());
+  words.push_back(nullptr);
   int const file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   VOXCYCLE_REQUIRE(file >= 0, "cannot write " << log << " (" << std::strerror(errno)
                                               << "). Choose another directory.");
   pid_t const parent = ::getpid();
   pid_ = ::fork();
   int const problem = errno;
-  if (pid_ == 0) become_command(command.c_str(), file, parent);
+  if (pid_ == 0) become_command(words.data(), file, parent);
   ::close(file);
   VOXCYCLE_REQUIRE(
       pid_ > 0, "no process can be started (" << std::strerror(problem) << "). Run fewer at once.");
@@ -126,10 +130,31 @@ std::vector<std::int64_t> parse_process_counts(std::string const& name, std::str
   return counts;
 }
 
-std::string shell_word(std::string const& text) {
-  std::string result = "'";
-  for (char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return result + "'";
+std::vector<std::string> launcher_words(std::string const& text) {
+  std::vector<std::string> words;
+  char quote = 0;  // the one that is open
+  bool in_word = false;
+  for (std::size_t k = 0; k < text.size(); ++k) {
+    char const c = text[k];
+    if (quote == 0 && std::isspace(static_cast<unsigned char>(c)) != 0) {
+      in_word = false;
+      continue;
+    }
+    if (!in_word) words.emplace_back();
+    in_word = true;
+    if (c == quote) {
+      quote = 0;
+    } else if (quote == 0 && (c == '\'' || c == '"')) {
+      quote = c;
+    } else if (c == '\\' && quote != '\'' && k + 1 < text.size()) {
+      words.back() += text[++k];
+    } else {
+      words.back() += c;
+    }
+  }
+  VOXCYCLE_REQUIRE(quote == 0, "the launcher '" << text << "' has a quote that does not end. Add "
+                                                << quote << " where it should.");
+  return words;
 }
 
 void require_started(std::int64_t started, std::int64_t wanted) {
@@ -150,23 +175,26 @@ void require_room(std::string const& launcher, std::int64_t processes) {
                                 "ablate.launcher), e.g. 'srun --mpi=pmix -n {}'.");
 }
 
-std::string own_command(std::string launcher, std::int64_t processes, int threads,
-                        std::vector<std::string> const& arguments) {
+std::vector<std::string> own_command(std::string launcher, std::int64_t processes, int threads,
+                                     std::vector<std::string> const& arguments) {
   require_room(launcher, processes);
   VOXCYCLE_REQUIRE(
       !launcher.empty() || processes == 1,
       "no launcher is given for " << processes << " processes. Give one, e.g. 'mpirun -n {}'.");
+  std::vector<std::string> command{"env"};
+  auto const add = [&](std::vector<std::string> const& words) {
+    command.insert(command.end(), words.begin(), words.end());
+  };
+  add(without_identity());
+  command.push_back("OMP_NUM_THREADS=" + std::to_string(threads));
   if (!launcher.empty()) {
     auto const place = launcher.find("{}");
     VOXCYCLE_REQUIRE(place != std::string::npos,
                      "the launcher '" << launcher << "' has no {} for the number of processes.");
-    launcher.replace(place, 2, std::to_string(processes));
-    launcher += ' ';
+    add(launcher_words(launcher.replace(place, 2, std::to_string(processes))));
   }
-  std::string command = "exec env" + without_identity() +
-                        " OMP_NUM_THREADS=" + std::to_string(threads) + ' ' + launcher +
-                        shell_word(std::filesystem::read_symlink("/proc/self/exe").string());
-  for (auto const& argument : arguments) command += ' ' + shell_word(argument);
+  command.push_back(std::filesystem::read_symlink("/proc/self/exe").string());
+  add(arguments);
   return command;
 }
 

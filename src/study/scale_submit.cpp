@@ -10,9 +10,9 @@ namespace voxcycle {
 std::string submit_scale(std::string const& directory, std::int64_t processes,
                          std::vector<std::string> const& arguments) {
   auto const said = directory + "/sbatch.log";
-  std::string command =
-      "exec sbatch --parsable --ntasks=" + std::to_string(processes) + " slurm/scale.sbatch";
-  for (auto const& argument : arguments) command += ' ' + shell_word(argument);
+  std::vector<std::string> command{"env", "sbatch", "--parsable",
+                                   "--ntasks=" + std::to_string(processes), "slurm/scale.sbatch"};
+  command.insert(command.end(), arguments.begin(), arguments.end());
   int const status = ChildProcess(command, said).wait();
   VOXCYCLE_REQUIRE(status == 0,
                    "--submit: sbatch failed. Call scale in the project's directory, on a machine "

@@ -286,6 +286,16 @@ class Ablate(harness.Case):
         output = (self.scratch / "study" / NAMES[2] / "output.txt").read_text()
         self.assertIn("training on 2 processes", output)
 
+    def test_no_shell_reads_the_launcher(self):
+        self.assertEqual(self.ablate("--data").status, 0)
+        (self.scratch / "my launcher").write_text('#!/bin/sh\nprintf "%s|" "$@" >words\nexit 3\n')
+        (self.scratch / "my launcher").chmod(0o755)
+        self.ablate("--run", "1", "--ablate.processes", "2",
+                    "--ablate.launcher", "'./my launcher' {} $HOME $(touch made)")
+        self.assertFalse((self.scratch / "made").exists())
+        words = (self.scratch / "words").read_text()
+        self.assertTrue(words.startswith("2|$HOME|$(touch|made)|/"), words)
+
     def test_a_stop_before_anything_was_gained_is_no_place_to_go_on_from(self):
         self.assertEqual(self.ablate("--data").status, 0)
         for status in (1, harness.STOPPED):

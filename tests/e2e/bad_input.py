@@ -33,6 +33,12 @@ class CommandLine(Refusal):
             (("solve", "--nu", "nu.npy", "--png="), "--png is empty"),
             (("verify", "--processes", "1,2"), ["unknown option --processes", "--ranks"]),
             (("generate", "--cycle.levels", "4194304"), ["cycle.levels", "<= 65536"]),
+            (("generate", "--data.held_out_samples", "99999999999"), ["data.held_out_samples", "<= 1e+09"]),
+            (("train", "--dry-run", "--data.held_out_samples", "99999999999"),
+             ["data.held_out_samples", "<= 1e+09"]),
+            (("generate", "--data.train_samples", "1000000000"), ["are 1953125 files", "data.shard_samples"]),
+            (("generate", "--data.train_samples", "1000000000", "--data.shard_samples", "1000000",
+              "--cycle.levels", "64, 128"), ["free space", "data.train_samples"]),
             (("train", "--dry-run", "--data.family", "abc"), ["'abc'", "kl"]),
             (("scale", "--processes", "1000000"), ["memory", "--launcher"]),
         ]

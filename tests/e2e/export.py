@@ -51,7 +51,7 @@ class Export(harness.Case):
         return json.loads(result.stdout)
 
     def check_values(self, found):
-        for name in ("together", "one by one", "float64", "other unit", "after train()"):
+        for name in ("self check", "together", "one by one", "float64", "other unit", "after train()"):
             self.assertLess(found[name], ROUNDING, name)
         self.assertGreater(found["change"], 1e-3, "all samples look alike")
         self.assertEqual(found["shape"], [3, 1, 17, 17, 17])

@@ -15,7 +15,8 @@ def main(cubes):
     torch.set_num_threads(1)
     files = {"metadata.json": "", "config.txt": ""}
     model = torch.jit.load("model.pt", map_location="cpu", _extra_files=files)
-    *arguments, want = torch.load("sample.pt", weights_only=True)
+    sample = torch.load("sample.pt", weights_only=True)
+    *arguments, want, _ = sample
 
     def distance(u):
         return ((u - want).abs().max() / want.abs().max()).item()
@@ -23,6 +24,7 @@ def main(cubes):
     found = {"metadata": json.loads(files["metadata.json"]), "config": files["config.txt"].decode(),
              "levels": model.levels, "training": model.training, "shape": list(want.shape),
              "gradients": any(p.requires_grad for p in model.parameters())}
+    found["self check"] = model.self_check(sample)
     found["together"] = distance(model(*arguments))
     found["one by one"] = distance(torch.cat([model(*[a[k:k + 1] for a in arguments])
                                               for k in range(len(want))]))

@@ -3,6 +3,10 @@
 """Training on one's own files: stacks of TIFF, arrays of numpy, raw numbers, lists, patterns and
 folders of them, labels and their values."""
 
+import base64
+import struct
+import zlib
+
 import harness
 from conductivity import numpy_file, tiff_file
 
@@ -20,6 +24,12 @@ def labels(index):
 
 def values(index):
     return [PHASES[label] for plane in labels(index) for label in plane]
+
+# An HDF5 file whose dataset nu, float64 [2, 2, 2], takes its numbers from numbers.raw.
+EXTERNAL = zlib.decompress(base64.b64decode(
+    "eNrr9HBx4+WS4mLi4GCAgf9QwM4E4RtAxUvCD1n7e7gEMSk0vuDORsYVTELIGmGAi4mBkYGBjZcBSDHllR6GWeDOQC0Q"
+    "Fqe+FewkRgZGRhMGBiZmRkaoqxmIpZlFGBgFFewZIAHgwGDCzWDyn5mBgRXoemYudg2gyQwgHzAynGeE6OBAc4UDlOYA"
+    "hgIzI8z3MFGGFAa6gGtKB+Z7uDoGgNgSUDGogxneM6KqzSvNTUotKtYrSiwH8wHfoj9T"))
 
 
 class OwnFields(harness.Case):
@@ -137,6 +147,48 @@ class OwnFields(harness.Case):
         told = self.succeed("generate", "--config", "small.cfg").err
         self.assertRegex(told, r"s0.tif: the whole numbers 1 .* look like labels.*"
                                r"data.phases = 1:VALUE,2:VALUE, or say data.phases = self")
+
+
+class OtherFiles(harness.Refusal):
+    def test_values_in_them_are_read_where_that_is_allowed(self):
+        (self.scratch / "e.h5").write_bytes(EXTERNAL)
+        (self.scratch / "numbers.raw").write_bytes(struct.pack("<8d", *range(1, 9)))
+        told = ["e.h5: nu: takes values from another file, numbers.raw", "--external"]
+        for command in (("solve", "--nu", "e.h5:/nu"), ("conductivity", "e.h5:/nu", "--phases", "self")):
+            with self.subTest(command=command):
+                self.refuse(*command, expect=told)
+                self.succeed(*command, "--external")
+        self.config({"data.family": "file", "data.file": "e.h5:/nu"})
+        self.refuse("generate", "--config", "small.cfg", expect=told)
+
+
+class Names(harness.Refusal):
+    def test_names_are_shown_as_text(self):
+        """Whatever a terminal would make of them."""
+        name = "a\x1b[2J\udcff.npy"  # a byte that is no UTF-8
+        error = self.refuse("solve", "--nu", name, expect="a\\x1b[2J\\xff.npy: there is no such file")
+        self.assertNotIn("\x1b", error)
+        self.refuse("solve", "--nu", "small.cfg/nu.npy", expect="small.cfg/nu.npy: cannot be reached (Not a directory)")
+        self.refuse("train", "--config", "small.cfg/x.cfg", expect="small.cfg/x.cfg (Not a directory)")
+
+
+class Contrasts(harness.Refusal):
+    """That no solver can bear: what it says names the field."""
+
+    def test_solves(self):
+        values = [1e-300 if k // 64 % 2 else 1.0 for k in range(8 ** 3)]
+        (self.scratch / "d.npy").write_bytes(numpy_file(values, (8, 8, 8), "<f8", "d"))
+        for command in (("solve", "--nu", "d.npy"), ("conductivity", "d.npy", "--phases", "self")):
+            with self.subTest(command=command):
+                self.refuse(*command, expect="d.npy: coarsest matrix")
+
+    def test_references(self):
+        values = [1e-38 if k // 512 % 2 else 1e38 for k in range(N ** 3)]
+        (self.scratch / "g.npy").write_bytes(numpy_file(6 * values, (6, N, N, N), "<f4", "f"))
+        self.config({"data.family": "file", "data.file": "g.npy", "data.train_samples": "4",
+                     "data.held_out_samples": "2"})
+        self.refuse("generate", "--config", "small.cfg",
+                    expect=["held_out sample 0 of file(g.npy)", "at 8^3: coarsest matrix"])
 
 
 if __name__ == "__main__":

@@ -51,12 +51,16 @@ torch::jit::Module script_of(Network const& network, ExportOptions const& option
 /// for nu that is not positive and finite. Parameters keep their names in the checkpoint, after
 /// "network.". Attributes: levels, datum, faces, boundary, source, source_rms (f is divided by it),
 /// network_description, weights, version, config_hash (see text_hash). The same stand in the extra
-/// file metadata.json, and config in config.txt.
+/// file metadata.json, and config in config.txt. At its first call it sums up its parameters and
+/// buffers and raises where the file was damaged, which torch does not see; for weights of one's
+/// own set model.checked = True before.
 /// @return the archive's bytes
 std::string export_network(Network const& network, ExportOptions const& options);
 
 /// What a model takes and gives as Python's torch.load reads it (with weights_only, too): the tuple
-/// (nu, u) or, where f is defined, (nu, f, u). @return the file's bytes
+/// (nu, u, checksum) or, where f is defined, (nu, f, u, checksum). model.self_check(tuple) raises
+/// where the file was damaged, and else says how far the model is from u, relative to it.
+/// @return the file's bytes
 std::string export_sample(at::Tensor const& nu, at::Tensor const& f, at::Tensor const& u);
 
 }  // namespace voxcycle

@@ -19,6 +19,10 @@ struct VoxelField {
   bool told_spacing = false;       ///< the grid's spacing is the file's own
 };
 
+/// Whether an HDF5 file may take values from other files, by external links, external storage or
+/// virtual datasets: whoever made it would choose which of the user's files are read.
+enum class External { refused, allowed };
+
 struct VoxelFieldOptions {
   /// Names of the stored array's axes as its format counts them (the first index first): "xyz" for
   /// array[x, y, z], "zyx" for array[z, y, x].
@@ -26,6 +30,7 @@ struct VoxelFieldOptions {
   /// Edges of a voxel along x, y, z, each > 0. Default: what the file says, else voxels are cubes
   /// and the longest edge of the box is 1.
   std::optional<std::array<double, 3>> spacing{};
+  External external = External::refused;
 };
 
 /// Whether the location has the form of one that read_voxel_field reads.
@@ -48,8 +53,8 @@ bool has_own_axes(std::string const& location);
 ///                                with x fastest: FILE:nz,ny,nx:type and axes zyx); float32, ...,
 ///                                little-endian, or big-endian with "be", e.g. uint16be
 ///
-/// @throws Error naming the file for: another rank, size or type, missing or damaged files, and
-/// axes given for VTKHDF, which has its own.
+/// @throws Error naming the file for: another rank, size or type, missing or damaged files, values
+/// in other files (see External), and axes given for VTKHDF, which has its own.
 VoxelField read_voxel_field(std::string const& location, VoxelFieldOptions const& options = {});
 
 /// @throws Error naming `label`, how many values are negative or not finite, and where the first

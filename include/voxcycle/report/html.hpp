@@ -9,7 +9,7 @@
 namespace voxcycle::html {
 
 /// @return `text` with & < > " ' replaced, so that it shows as it is, in an element or attribute.
-/// Control characters that no HTML text may hold become U+FFFD.
+/// What no HTML text may hold becomes \x1b and the like (see printable).
 std::string escape(std::string_view text);
 
 /// @return `text` escaped, with grids in print: "32^3" as "32³".

@@ -12,15 +12,16 @@
 
 namespace voxcycle {
 
-/// A shell command that runs beside this program, in a process group of its own, so that Ctrl-C
+/// A command that runs beside this program, in a process group of its own, so that Ctrl-C
 /// reaches this program alone. It is asked to stop (SIGUSR1) when this program dies, however that
 /// happens.
 class ChildProcess {
  public:
   /// Starts the command; its standard output and error go to the file `log`, its input is empty.
-  /// The last program of the command should be started with exec, so that signals reach it.
+  /// @param command  the program, by its path or a name in PATH, and its arguments: no shell reads
+  ///                 them. `env PROGRAM` says in the log why a program cannot be started.
   /// @throws Error with the system's text if no process can be made or the log cannot be written.
-  ChildProcess(std::string const& command, std::string const& log);
+  ChildProcess(std::vector<std::string> command, std::string const& log);
   /// Asks a command that still runs to stop and waits for its end.
   ~ChildProcess();
   ChildProcess(ChildProcess&& other) noexcept;
@@ -44,8 +45,11 @@ class ChildProcess {
 /// @throws Error unless there are some, and all are whole numbers from 1.
 std::vector<std::int64_t> parse_process_counts(std::string const& name, std::string const& list);
 
-/// `text` as one word of a shell command.
-std::string shell_word(std::string const& text);
+/// The words of a launcher, as a shell would split them: at blanks outside '...' and "...", of
+/// which the quotes are dropped; after a backslash, but within '...', a character stands for
+/// itself. Nothing else has a meaning: no shell reads them.
+/// @throws Error if a quote does not end.
+std::vector<std::string> launcher_words(std::string const& text);
 
 /// @throws Error unless a launcher started as many processes as it was asked for. One that does not
 /// speak this MPI's language starts processes that each take themselves for the only one.
@@ -55,12 +59,13 @@ void require_started(std::int64_t started, std::int64_t wanted);
 void require_room(std::string const& launcher, std::int64_t processes);
 
 /// A command that becomes this same program with `arguments`.
-/// @param launcher   what starts several processes, with {} for their number, e.g. "mpirun -n {}";
-///                   empty: one process without a launcher
+/// @param launcher   what starts several processes, with {} for their number, e.g. "mpirun -n {}",
+///                   see launcher_words; empty: one process without a launcher
 /// @param threads    of each process (OMP_NUM_THREADS)
-/// @throws Error if the launcher has no {}, or several processes have no launcher; as require_room.
-std::string own_command(std::string launcher, std::int64_t processes, int threads,
-                        std::vector<std::string> const& arguments);
+/// @throws Error if the launcher has no {} or a quote that does not end, or several processes have
+/// no launcher; as require_room.
+std::vector<std::string> own_command(std::string launcher, std::int64_t processes, int threads,
+                                     std::vector<std::string> const& arguments);
 
 /// The last `most` lines of a file, "" if it cannot be read; by default what tells a failure.
 std::string last_lines(std::string const& path, std::size_t maximum = 12);

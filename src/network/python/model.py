@@ -5,20 +5,58 @@ from typing import List, Tuple, Union
 
 import torch
 from torch import Tensor
-from torch.nn import Module
 
+from checksum import Checksum
 from multigrid import MultigridNetwork
 from published import PublishedUnet
 from unet import UnetNetwork
 
 
-class Model(Module):
+class Model(Checksum):
     network: Union[MultigridNetwork, PublishedUnet, UnetNetwork]
     datum: float
     faces: List[Tuple[int, int, float]]  # axis, side, Dirichlet value; the last wins on edges
     source_rms: float
     has_unit: bool  # nu as it stands is what the network knows
     linear: bool  # u is proportional to a source of one value
+    all_tensors: Tuple[Tensor, ...]  # parameters and buffers, of submodules, too
+    dtypes: List[int]  # of all_tensors where they were exported,
+    checksum: int  # and their sum there
+    checked: bool
+
+    def tensors(self) -> List[Tensor]:
+        tensors: List[Tensor] = []
+        for tensor in self.all_tensors:
+            tensors.append(tensor)
+        return tensors
+
+    def types_of_weights(self) -> List[int]:
+        types: List[int] = []
+        for tensor in self.tensors():
+            types.append(tensor.dtype)
+        return types
+
+    def checksum_of_weights(self) -> int:
+        return self.checksum_of(self.tensors())
+
+    def require_weights(self) -> None:
+        """As they were exported; those that were given another type cannot be compared."""
+        if not self.checked:
+            assert self.types_of_weights() != self.dtypes or (
+                self.checksum_of_weights() == self.checksum), (
+                "the weights are not those that were exported: the file is damaged, or they were "
+                "changed. Copy or export the model again; for weights of your own, set "
+                "model.checked = True before the first call.")
+            self.checked = True
+
+    def require_sample(self, sample: List[Tensor]) -> None:
+        """A file of export --sample holds a checksum behind its tensors."""
+        assert int(sample[-1]) == self.checksum_of(sample[:-1]), (
+            "the sample does not fit its checksum: the file is damaged. Copy or export it again.")
+
+    def distance(self, u: Tensor, sample: List[Tensor]) -> float:
+        """Largest difference from the sample's u, relative to its largest value."""
+        return float((u - sample[-2]).abs().max() / sample[-2].abs().max())
 
     def require_field(self, x: Tensor, name: str) -> None:
         assert x.dim() == 5 and x.size(1) == 1 and torch.is_floating_point(x), ("{} has shape {}, "
@@ -54,7 +92,12 @@ class Model(Module):
 
 
 class ModelOfNu(Model):
+    def self_check(self, sample: List[Tensor]) -> float:
+        self.require_sample(sample)
+        return self.distance(self.forward(sample[0]), sample)
+
     def forward(self, nu: Tensor) -> Tensor:
+        self.require_weights()
         values = self.values_of(nu)
         unit = self.unit_of(values)
         u = self.network.forward(torch.log(values / unit))
@@ -62,7 +105,12 @@ class ModelOfNu(Model):
 
 
 class ModelOfNuAndF(Model):
+    def self_check(self, sample: List[Tensor]) -> float:
+        self.require_sample(sample)
+        return self.distance(self.forward(sample[0], sample[1]), sample)
+
     def forward(self, nu: Tensor, f: Tensor) -> Tensor:
+        self.require_weights()
         values = self.values_of(nu)
         unit = self.unit_of(values)
         self.require_field(f, "f")

@@ -60,8 +60,24 @@ std::vector<jit::Def> methods_of(std::string const& name) {
   return all;
 }
 
-/// `self` in a method. Beside the object's attributes it has ascending_x and descending_x: its
-/// submodules x1, x2, ... in the order of their numbers, for loops that are compiled step by step.
+/// Adds the tensors of an object and of its submodules.
+void add_tensors(jit::Value* object, jit::SourceRange const& range, jit::GraphFunction& method,
+                 std::vector<jit::SugaredValuePtr>& tensors) {
+  for (auto const& attribute : object->type()->expectRef<c10::ClassType>().getAttributes()) {
+    auto const& type = attribute.getType();
+    if (!type->isSubtypeOf(*c10::TensorType::get()) && !type->is_module()) continue;
+    auto const value = jit::SimpleValue(object).attr(range, method, attribute.getName());
+    if (type->is_module()) {
+      add_tensors(value->asValue(range, method), range, method, tensors);
+    } else {
+      tensors.push_back(value);
+    }
+  }
+}
+
+/// `self` in a method. Beside the object's attributes it has, for loops that are compiled step by
+/// step, all_tensors, its own and its submodules', and ascending_x and descending_x: its submodules
+/// x1, x2, ... in the order of their numbers.
 class SelfValue : public jit::SugaredValue {
  public:
   explicit SelfValue(jit::Value* value) : value_(value), simple_(value) {}
@@ -75,6 +91,11 @@ class SelfValue : public jit::SugaredValue {
   }
   jit::SugaredValuePtr attr(jit::SourceRange const& range, jit::GraphFunction& method,
                             std::string const& name) override {
+    if (name == "all_tensors") {
+      std::vector<jit::SugaredValuePtr> tensors;
+      add_tensors(value_, range, method, tensors);
+      return std::make_shared<jit::SugaredTupleValue>(tensors);
+    }
     auto const start = name.find('_') + 1;
     auto const order = name.substr(0, start);
     if (order != "ascending_" && order != "descending_") return simple_.attr(range, method, name);
@@ -92,6 +113,10 @@ class SelfValue : public jit::SugaredValue {
     for (auto const& [number, value] : numbered) values.push_back(value);
     if (order == "descending_") std::reverse(values.begin(), values.end());
     return std::make_shared<jit::SugaredTupleValue>(values);
+  }
+  void setAttr(jit::SourceRange const& range, jit::GraphFunction& method, std::string const& name,
+               jit::Value* value) override {
+    simple_.setAttr(range, method, name, value);
   }
 
  private:

@@ -2,6 +2,7 @@
 #include "voxcycle/config/options.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/core/usage_error.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -43,6 +44,18 @@ TEST(Options, ASolverOfReferencesIsOneOfTwo) {
   EXPECT_TRUE(config.fingerprint().entries() == Config{}.fingerprint().entries());
   config.set("data.reference", "direct");
   EXPECT_THROW(dataset_options(config), Error);
+}
+
+TEST(Options, CountsHaveBounds) {
+  for (std::string const key :
+       {"data.train_samples", "data.held_out_samples", "data.shard_samples", "cycle.steps",
+        "cycle.batch", "cycle.evaluations", "lbfgs.samples", "lbfgs.batch", "run.spatial_above"}) {
+    Config config;
+    config.set(key, "10000000");
+    EXPECT_NO_THROW(train_options(config)) << key;
+    config.set(key, "99999999999");
+    EXPECT_THROW(train_options(config), UsageError) << key;
+  }
 }
 
 TEST(Options, OfAnEmptyConfigAreTheDefaultsOfDevices) {

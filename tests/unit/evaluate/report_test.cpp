@@ -178,8 +178,8 @@ TEST(Report, FoldsLongTablesOnly) {
 }
 
 TEST(Report, EscapesEveryText) {
-  char const* const nasty = "<b>&\"'\x01";
-  char const* const shown = "&lt;b&gt;&amp;&quot;&#39;\xef\xbf\xbd";
+  char const* const nasty = "<b>&\"'\x01\xff";
+  char const* const shown = "&lt;b&gt;&amp;&quot;&#39;\\x01\\xff";
   ReportInput input = full_input();
   std::string const before = render_report(input);
   input.title = input.config = nasty;

@@ -260,13 +260,17 @@ TEST(FieldFile, Hdf5DatasetsByLinks) {
       0);
   ASSERT_GE(H5Lcreate_external("none.h5", "/nu", file, "away", H5P_DEFAULT, H5P_DEFAULT), 0);
   H5Fclose(file);
-  for (char const* name : {":/nu", ":/yours/single", ":/twin", ":/elsewhere", ":/mine/single"}) {
+  for (char const* name : {":/nu", ":/yours/single", ":/twin", ":/mine/single"}) {
     expect_field(read_voxel_field(path + name), name);
   }
+  VoxelFieldOptions const external{.external = External::allowed};
+  expect_field(read_voxel_field(path + ":/elsewhere", external), "elsewhere");
+  refuse(path + ":/elsewhere", {"takes values from another file, linked.h5:/mine/single"});
   refuse(path + ":/broken", {"the link /broken leads to /nothing, which is not there"});
   refuse(path + ":/mine", {"there is no dataset /mine."});
   refuse(path + ":/broken/nu", {"the link /broken leads to /nothing, which is not there"});
-  refuse(path + ":/away", {"the link /away leads to /nu in none.h5, which is not there"});
+  refuse(path + ":/away", {"the link /away leads to /nu in none.h5, which is not there"}, external);
+  refuse(path + ":/away", {"takes values from another file, none.h5:/nu"});
 }
 
 // Of numbers that nobody stored, as chunks need no room until they are written.

@@ -18,6 +18,7 @@ namespace voxcycle {
 namespace child_process_test {
 
 using namespace std::chrono_literals;
+using Words = std::vector<std::string>;
 
 /// Far longer than any of these shells takes on a busy machine.
 constexpr auto kPatience = 20s;
@@ -36,23 +37,27 @@ bool appears(std::string const& path) {
   return true;
 }
 
+Words shell(std::string const& script) {
+  return {"sh", "-c", script};
+}
+
 /// Makes `begun`, waits, and makes `stopped` and ends with 5 when asked to stop.
-std::string patient_command(std::string const& begun, std::string const& stopped) {
-  return "trap 'touch " + stopped + "; exit 5' USR1; touch " + begun +
-         "; while true; do sleep 0.05; done";
+Words patient_command(std::string const& begun, std::string const& stopped) {
+  return shell("trap 'touch " + stopped + "; exit 5' USR1; touch " + begun +
+               "; while true; do sleep 0.05; done");
 }
 
 TEST(ChildProcess, OutputGoesToTheLogAndTheStatusComesBack) {
   auto const log = scratch("output.txt");
-  EXPECT_EQ(ChildProcess("echo out; echo err >&2; cat; exit 7", log).wait(), 7);
+  EXPECT_EQ(ChildProcess(shell("echo out; echo err >&2; cat; exit 7"), log).wait(), 7);
   EXPECT_EQ(read_file(log), "out\nerr\n");
-  EXPECT_EQ(ChildProcess("true", log).wait(), 0);
+  EXPECT_EQ(ChildProcess({"true"}, log).wait(), 0);
   EXPECT_EQ(read_file(log), "");
-  EXPECT_EQ(ChildProcess("kill -9 $$", log).wait(), 128 + SIGKILL);
+  EXPECT_EQ(ChildProcess(shell("kill -9 $$"), log).wait(), 128 + SIGKILL);
 }
 
 TEST(ChildProcess, RefusesALogThatCannotBe) {
-  EXPECT_THROW(ChildProcess("true", scratch("nowhere") + "/log"), Error);
+  EXPECT_THROW(ChildProcess({"true"}, scratch("nowhere") + "/log"), Error);
 }
 
 TEST(ChildProcess, StopsWhenAsked) {
@@ -93,22 +98,41 @@ TEST(ChildProcess, StopsWithItsObjectAndWithItsParent) {
 
 TEST(ChildProcess, IsOutOfReachOfSignalsToThisGroup) {
   auto const log = scratch("group.txt");
-  ChildProcess("ps -o pgid= -p $$", log).wait();
+  ChildProcess(shell("ps -o pgid= -p $$"), log).wait();
   EXPECT_NE(std::stoi(read_file(log)), ::getpgrp());
 }
 
-TEST(ShellWord, ComesThroughTheShellAsItIs) {
+TEST(ChildProcess, WordsComeThroughAsTheyAre) {
   auto const log = scratch("word.txt");
   std::string const nasty = "a b  c'd\"e$HOME`ls`\\n*;|&<>()#~";
-  ChildProcess("printf %s " + shell_word(nasty), log).wait();
+  ChildProcess({"printf", "%s", nasty}, log).wait();
   EXPECT_EQ(read_file(log), nasty);
 }
 
+TEST(ChildProcess, WhatCannotBeStartedEndsLikeAShells) {
+  auto const log = scratch("unknown.txt");
+  EXPECT_EQ(ChildProcess({"no-such-program"}, log).wait(), 127);
+  EXPECT_EQ(ChildProcess({"env", "no-such-program"}, log).wait(), 127);
+  EXPECT_NE(read_file(log).find("no-such-program"), std::string::npos);
+}
+
+TEST(LauncherWords, AreThoseOfAShellWithoutItsOtherSigns) {
+  EXPECT_EQ(launcher_words(" srun\t--mpi=pmix  -n 3 "), (Words{"srun", "--mpi=pmix", "-n", "3"}));
+  EXPECT_EQ(launcher_words(R"('a b'c "d 'e' \"f" '' 'g\h' i\ j)"),
+            (Words{"a bc", "d 'e' \"f", "", "g\\h", "i j"}));
+  EXPECT_EQ(launcher_words("a;b $HOME `c` >d|e & *"),
+            (Words{"a;b", "$HOME", "`c`", ">d|e", "&", "*"}));
+  EXPECT_TRUE(launcher_words("  ").empty());
+  EXPECT_THROW(launcher_words("mpirun 'a b"), Error);
+  EXPECT_THROW(launcher_words("mpirun \"a' b"), Error);
+}
+
 TEST(OwnCommand, PutsTheNumberOfProcessesIntoTheLauncher) {
-  auto const command = own_command("mpirun -n {} --x", 3, 2, {"train", "a b"});
-  EXPECT_EQ(command.rfind("exec env OMP_NUM_THREADS=2 mpirun -n 3 --x '/", 0), 0) << command;
-  EXPECT_NE(command.find("' 'train' 'a b'"), std::string::npos) << command;
-  EXPECT_EQ(own_command("", 1, 4, {}).rfind("exec env OMP_NUM_THREADS=4 '/", 0), 0);
+  auto const program = std::filesystem::read_symlink("/proc/self/exe").string();
+  EXPECT_EQ(
+      own_command("mpirun -n {} '-x A'", 3, 2, {"train", "a b"}),
+      (Words{"env", "OMP_NUM_THREADS=2", "mpirun", "-n", "3", "-x A", program, "train", "a b"}));
+  EXPECT_EQ(own_command("", 1, 4, {}), (Words{"env", "OMP_NUM_THREADS=4", program}));
   EXPECT_THROW(own_command("mpirun", 2, 1, {}), Error);
   EXPECT_THROW(own_command(kLauncher, 1 << 20, 1, {}), Error);  // 128 TiB
   EXPECT_NO_THROW(own_command("srun -n {}", 1 << 20, 1, {}));
@@ -120,8 +144,19 @@ TEST(OwnCommand, HidesTheLauncherOfThisProcessFromItsChildren) {
   auto const command = own_command("", 1, 1, {});
   ::unsetenv("SLURM_STEP_NUM_TASKS");
   ::unsetenv("OMPI_MCA_pmix");
-  EXPECT_EQ(command.rfind("exec env -u SLURM_STEP_NUM_TASKS OMP_NUM_THREADS=1 '/", 0), 0)
-      << command;
+  EXPECT_EQ(Words(command.begin(), command.end() - 1),
+            (Words{"env", "-u", "SLURM_STEP_NUM_TASKS", "OMP_NUM_THREADS=1"}));
+}
+
+/// What is no launcher's word reaches the program; a shell would run it.
+TEST(OwnCommand, NoShellReadsTheLauncher) {
+  auto const made = scratch("made-by-a-shell");
+  std::filesystem::remove(made);
+  auto command = own_command("echo {}; touch " + made, 1, 1, {});
+  command.pop_back();
+  EXPECT_EQ(ChildProcess(command, scratch("echo.txt")).wait(), 0);
+  EXPECT_EQ(read_file(scratch("echo.txt")), "1; touch " + made + "\n");
+  EXPECT_FALSE(std::filesystem::exists(made));
 }
 
 TEST(LastLines, AreAllOfAShortFile) {
