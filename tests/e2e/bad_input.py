@@ -100,7 +100,7 @@ class CommandLine(Refusal):
             ("lbfgs.overlap", "1", "< 1"),
             ("network.name", "x", ["network", "multigrid, published, unet"]),
             ("network.norm", "x", ["norm", "sync_batch"]),
-            ("network.channels", "6:8, 12:8", ["8^3", "let them be 4, 8 in network.channels"]),
+            ("network.channels", "16:8, 32:8", ["8^3", "let them be 4, 8 in network.channels"]),
             ("network.channels", "4:8, 16:8", "double"),
             ("network.channels", "8, 16", "voxels:channels"),
             ("network.channels", "4:0, 8:8, 16:8", ">= 1"),

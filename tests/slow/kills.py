@@ -23,6 +23,13 @@ SEED = int(os.environ.get("SEED", "1"))
 STEPS = "120, 12"
 
 
+def is_alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
 class Kills(harness.Case):
     def setUp(self):
         super().setUp()
@@ -62,9 +69,9 @@ class Kills(harness.Case):
         process.wait(60)
         for pid in own:  # those whose launcher is gone stop by themselves
             end = time.monotonic() + 30
-            while Path(f"/proc/{pid}").exists() and time.monotonic() < end:
+            while is_alive(pid) and time.monotonic() < end:
                 time.sleep(0.02)
-            self.assertFalse(Path(f"/proc/{pid}").exists(), "a process outlived its launcher")
+            self.assertFalse(is_alive(pid), "a process outlived its launcher")
 
     def test_kills(self):
         random.seed(SEED)

@@ -152,7 +152,7 @@ void require_level(NetworkOptions const& options, Grid3 const& grid) {
   if (channels.count(n) == 1) return;
   bool const halves = n % (std::int64_t{1} << halvings_to_coarsest(options, grid)) == 0;
   if (halves && block_of(options, n) > 0) return;
-  bool const goes_on = is_above_blocks(options, n);
+  bool const goes_on = halves && is_above_blocks(options, n);
   if (goes_on && options.smoothing > 0) return;
   std::vector<std::string> levels;
   if (goes_on) {
