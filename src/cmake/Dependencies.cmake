@@ -56,6 +56,13 @@ if(VOXCYCLE_SANITIZE)
   add_link_options(-fsanitize=address,undefined)
 endif()
 
+option(VOXCYCLE_FUZZ "Build tests/fuzz alone, with Clang: see ./dev fuzz" OFF)
+if(VOXCYCLE_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=vptr,function
+    -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
 find_program(CCACHE ccache)
 if(CCACHE)
   # Precompiled headers need these relaxations to hit.

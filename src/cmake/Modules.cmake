@@ -7,6 +7,9 @@
 # torch's modules and autograd as well by the network itself. GCC instantiates what a precompiled header
 # left pending again in every file that uses it: for ATen 1 s, with modules 3 s, for <torch/torch.h> 8 s.
 function(voxcycle_precompile name)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    return()
+  endif()
   add_library(voxcycle_pch_${name} OBJECT ${PROJECT_SOURCE_DIR}/src/cmake/pch.cpp)
   target_link_libraries(voxcycle_pch_${name} PUBLIC TorchWheel::torch)
   target_precompile_headers(voxcycle_pch_${name} PRIVATE ${ARGN})
@@ -18,6 +21,9 @@ voxcycle_precompile(network
 
 # voxcycle_use_pch(target module): `module` is the target's or the one that it tests.
 function(voxcycle_use_pch target module)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    return()
+  endif()
   target_compile_options(${target} PRIVATE -fpch-preprocess)
   set(name tensors)
   if(module STREQUAL "network")
@@ -27,6 +33,9 @@ function(voxcycle_use_pch target module)
 endfunction()
 
 function(voxcycle_warnings target)
+  if(VOXCYCLE_FUZZ) # Clang's are others
+    return()
+  endif()
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Werror)
   # GCC 12 misreads "text" + std::string (bugs 105329, 105651).
   target_compile_options(${target} PRIVATE
