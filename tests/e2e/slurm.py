@@ -63,6 +63,7 @@ class Slurm(harness.Case):
     def test_stopped_jobs_come_back_and_others_end(self):
         self.assertEqual(self.job("75"), (0, True))
         self.assertEqual(self.job("137"), (0, True))  # killed amid its checkpoint
+        self.assertEqual(self.job("138"), (138, False))  # asked before it could answer: nothing gained
         self.assertEqual(self.job("1"), (1, False))
         self.assertEqual(self.job("0"), (0, False))
         self.assertEqual(self.job("none"), (0, False))  # finished in its last minute

@@ -136,5 +136,13 @@ TEST(Log, ThatCannotBeWrittenIsNamed) {
                                          HasSubstr("Is a directory"), HasSubstr("log.file"))));
 }
 
+TEST(Log, DoesNotFollowALink) {
+  auto const directory = fresh_directory("linked");
+  fs::create_symlink(directory + "/elsewhere", directory + "/log.txt");
+  EXPECT_THAT([&] { log_to_file({.file = directory + "/log.txt"}); },
+              ThrowsMessage<Error>(HasSubstr("log.txt is a symbolic link")));
+  EXPECT_FALSE(fs::exists(directory + "/elsewhere"));
+}
+
 }  // namespace log_test
 }  // namespace voxcycle
