@@ -102,12 +102,13 @@ void warn_of_divergence(Evaluation const& evaluation) {
 
 /// All of them, or none: files in one directory are of the same weights.
 void write_results(Outputs const& out, Evaluation const& evaluation, std::string const& report) {
+  std::vector<std::pair<std::string, std::string>> contents{{out.json, evaluation_json(evaluation)},
+                                                            {out.csv, evaluation_csv(evaluation)}};
   if (!out.compare.empty()) {
-    write_file_atomically(out.compare, comparison_csv(*evaluation.comparison));
+    contents.emplace_back(out.compare, comparison_csv(*evaluation.comparison));
   }
-  write_file_atomically(out.json, evaluation_json(evaluation));
-  write_file_atomically(out.csv, evaluation_csv(evaluation));
-  if (!out.report.empty()) write_file_atomically(out.report, report);
+  if (!out.report.empty()) contents.emplace_back(out.report, report);
+  write_files_atomically(contents);
   std::vector<std::string> files;
   for (auto const& file : out.all()) files.push_back(file.second);
   print("written: %s\n", join(files).c_str());

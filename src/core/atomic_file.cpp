@@ -100,6 +100,15 @@ class TemporaryFile {
   int file_;
 };
 
+/// @param path  what messages call it
+void write_to(std::string const& temporary, std::string const& path, std::string_view content) {
+  std::ofstream out(temporary, std::ios::binary);
+  out.write(content.data(), static_cast<std::streamsize>(content.size()));
+  out.close();
+  VOXCYCLE_REQUIRE(out, "cannot write " << path << ": " << std::strerror(errno)
+                                        << ". Free some space or choose another directory.");
+}
+
 /// Whether no process writes it any more.
 bool is_leftover(fs::path const& path, std::chrono::nanoseconds age) {
   using namespace std::chrono_literals;
@@ -160,13 +169,20 @@ void remove_leftovers(std::string const& directory) {
 }
 
 void write_file_atomically(std::string const& path, std::string_view content) {
-  write_atomically(path, [&](std::string const& temporary) {
-    std::ofstream out(temporary, std::ios::binary);
-    out.write(content.data(), static_cast<std::streamsize>(content.size()));
-    out.close();
-    VOXCYCLE_REQUIRE(out, "cannot write " << path << ": " << std::strerror(errno)
-                                          << ". Free some space or choose another directory.");
-  });
+  write_atomically(path, [&](std::string const& temporary) { write_to(temporary, path, content); });
+}
+
+void write_files_atomically(std::vector<std::pair<std::string, std::string>> const& files) {
+  // The next ones are written before the first gets its name.
+  std::function<void(std::size_t)> const write_from = [&](std::size_t k) {
+    if (k == files.size()) return;
+    auto const& [path, content] = files[k];
+    write_atomically(path, [&, &path = path, &content = content](std::string const& temporary) {
+      write_to(temporary, path, content);
+      write_from(k + 1);
+    });
+  };
+  write_from(0);
 }
 
 void require_writable(std::string const& path) {

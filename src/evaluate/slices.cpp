@@ -66,8 +66,10 @@ ColorRange range_of(std::vector<Plane> const& planes) {
   return range_of_finite(values_of(at::cat(parts)));
 }
 
-/// Three pictures of a field, in files and in memory.
-SamplePictures draw(std::string const& files, std::string const& name,
+using Files = std::vector<std::pair<std::string, std::string>>;
+
+/// Three pictures of a field. @param paths  what their files' paths begin with
+SamplePictures draw(Files& files, std::string const& paths, std::string const& name,
                     std::vector<Plane> const& planes, ColorRange range) {
   constexpr char const* directions[] = {"y to the right, z upwards", "x to the right, z upwards",
                                         "x to the right, y upwards"};
@@ -76,7 +78,7 @@ SamplePictures draw(std::string const& files, std::string const& name,
     auto const pixels = to_scale(planes[axis]);
     auto const png = slice_to_png(values_of(pixels), pixels.size(0), pixels.size(1), range.low,
                                   range.high, ColorMap::sequential, 1);
-    write_file_atomically(files + "_" + "xyz"[axis] + ".png", png);
+    files.emplace_back(paths + "_" + "xyz"[axis] + ".png", png);
     shown.pictures.push_back({.caption = name + ", across " + "xyz"[axis] + ": " + directions[axis],
                               .png = png,
                               .low = range.low,
@@ -99,12 +101,14 @@ SliceRanges write_slices(std::string const& directory, std::string const& title,
     of_nu.back().values = of_nu.back().values.log10();
   }
   SliceRanges const ranges{range_of(of_u), range_of(of_nu)};
-  auto solution = draw(directory + "/u", "u", of_u, ranges.u);
+  Files files;
+  auto solution = draw(files, directory + "/u", "u", of_u, ranges.u);
   solution.note = format("Middle planes of %s voxels, each %.4g x %.4g x %.4g, to scale.",
                          grid.name().c_str(), grid.spacing(0), grid.spacing(1), grid.spacing(2));
-  auto const coefficient = draw(directory + "/nu", "log10 nu", of_nu, ranges.log10_nu);
-  write_file_atomically(directory + "/slices.html",
-                        render_slices(title, figures, {solution, coefficient}));
+  auto const coefficient = draw(files, directory + "/nu", "log10 nu", of_nu, ranges.log10_nu);
+  files.emplace_back(directory + "/slices.html",
+                     render_slices(title, figures, {solution, coefficient}));
+  write_files_atomically(files);
   return ranges;
 }
 

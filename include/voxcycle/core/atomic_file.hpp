@@ -4,6 +4,8 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace voxcycle {
 
@@ -22,6 +24,10 @@ void remove_leftovers(std::string const& directory);
 
 /// The same as write_atomically for content at hand.
 void write_file_atomically(std::string const& path, std::string_view content);
+
+/// Of files that belong together, none appears before all are whole.
+/// @param files  paths with their contents
+void write_files_atomically(std::vector<std::pair<std::string, std::string>> const& files);
 
 /// For long work whose result is to go to `path`: tries ahead, and leaves nothing behind.
 /// @throws Error if it is what write_atomically refuses, or lies where nothing can be written.

@@ -137,6 +137,18 @@ TEST(AtomicFile, AFullDiskIsReportedByTheSystemsText) {
   EXPECT_EQ(files_in(directory), 0);
 }
 
+TEST(AtomicFile, OfFilesTogetherNoneAppearsWithoutTheOthers) {
+  std::string const directory = fresh_directory("together");
+  std::string const a = directory + "/a", b = directory + "/b";
+  write_files_atomically({{a, "1"}, {b, "2"}});
+  EXPECT_EQ(read_file(a) + read_file(b), "12");
+  fs::remove(b);
+  fs::create_directories(b);  // no file can be there
+  EXPECT_THROW(write_files_atomically({{a, "3"}, {b, "4"}}), Error);
+  EXPECT_EQ(read_file(a), "1");
+  write_files_atomically({});
+}
+
 TEST(AtomicFile, PlacesThatCannotBeAreReported) {
   std::string const directory = fresh_directory("blocked");
   write_file_atomically(directory + "/file", "x");
