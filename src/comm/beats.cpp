@@ -43,12 +43,12 @@ std::vector<BeatTable::Absence> BeatTable::absences(double now, double patience)
   std::vector<Absence> silent, still, waiting;
   bool all_wait = true;
   for (std::size_t rank = 0; rank < rows_.size(); ++rank) {
-    auto const& [last, heard] = rows_[rank];
+    Beat const& last = rows_[rank].last;
     if (last.leaves) continue;
     auto const absence = [&](double seconds, bool is_silent) {
       return Absence{static_cast<int>(rank), seconds, is_silent, last};
     };
-    double const since = now - heard;
+    double const since = now - rows_[rank].heard;
     if (since > patience) silent.push_back(absence(since, true));
     bool const unchanged = last.unchanged > patience;
     if (unchanged && !last.waits && last.idle > patience) {

@@ -40,8 +40,8 @@ TEST(ErrorWords, OurOwnAreComplete) {
 TEST(ErrorWords, TheEndOfMemoryBringsAdvice) {
   auto const advises = [](char const* reason) {
     return AllOf(StartsWith("out of memory on this machine ("), HasSubstr(reason),
-                 HasSubstr("a coarser grid or a smaller batch"), HasSubstr("train --dry-run"),
-                 EndsWith("."));
+                 HasSubstr("a coarser or smaller field, a smaller batch"),
+                 HasSubstr("train --dry-run"), EndsWith("."));
   };
   EXPECT_THAT(words_after([] { throw std::bad_alloc(); }), advises("std::bad_alloc"));
   EXPECT_THAT(words_after([] {

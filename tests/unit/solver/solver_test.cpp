@@ -226,9 +226,9 @@ TEST(Solver, RunsTheNetworkOnTheFinestGridThatItFits) {
   EXPECT_EQ(flat.start.network_grid->name(), "16x8x8");
   EXPECT_THAT(
       [&] {
-        static_cast<void>(solver.solve(at::ones({24, 24, 24})));
+        static_cast<void>(solver.solve(at::ones({20, 20, 20})));
       },
-      ThrowsMessage<Error>(AllOf(HasSubstr(model), HasSubstr("24^3"))));
+      ThrowsMessage<Error>(AllOf(HasSubstr(model), HasSubstr("20^3"))));
 }
 
 TEST(Solver, RunsTheNetworkInThePrecisionOfItsTraining) {
