@@ -146,7 +146,7 @@ void require_whole(hid_t dataset, Place const& place) {
     auto const name = name_of(H5Pget_virtual_dsetname, made.get(), k);
     bool const known = !std::regex_search(file + name, numbered);
     if (!known && place.external == External::refused)
-      fail_external(place.label, file + ":/" + name);
+      fail_external(place.label, std::string(file).append(":/").append(name));
     if (known) require_source(file, name, place);
   }
 }
