@@ -31,15 +31,16 @@ TEST(ExportSample, ReadsBack) {
     EXPECT_TRUE(at::equal(found.front().toTensor(), nu));
     EXPECT_TRUE(at::equal(found[found.size() - 2].toTensor(), u));
     EXPECT_TRUE(!f.defined() || at::equal(found[1].toTensor(), f));
-    std::int64_t sums = 0;
+    std::uint64_t sums = 0;  // modulo 2^64, as TorchScript counts
     for (auto const& one : f.defined() ? std::vector{nu, f, u} : std::vector{nu, u}) {
       at::Tensor const values = one.contiguous();
       auto const* words = static_cast<std::int32_t const*>(values.const_data_ptr());
-      std::int64_t own = 0;
-      for (std::int64_t k = 0; k < values.numel(); ++k) own += (2 * k + 1) * words[k];
+      std::uint64_t own = 0;
+      for (std::int64_t k = 0; k < values.numel(); ++k)
+        own += static_cast<std::uint64_t>((2 * k + 1) * words[k]);
       sums = sums * 1000003 + own;
     }
-    EXPECT_EQ(found.back().toTensor().item<std::int64_t>(), sums);
+    EXPECT_EQ(found.back().toTensor().item<std::int64_t>(), static_cast<std::int64_t>(sums));
   }
 }
 
