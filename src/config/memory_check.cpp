@@ -86,8 +86,8 @@ MemoryFrame memory_frame(Config const& config, Communicator const& comm, std::in
 }
 
 void require_field_memory(Config const& config, Communicator const& comm, std::string const& what,
-                          double bytes, std::int64_t gpu_bytes) {
-  auto const frame = memory_frame(config, comm, gpu_bytes);
+                          double bytes) {
+  auto const frame = memory_frame(config, comm);
   double const needed = static_cast<double>(frame.program) + bytes;
   auto const limit = static_cast<double>(frame.limit);
   VOXCYCLE_REQUIRE(frame.limit == 0 || needed <= limit,

@@ -5,6 +5,8 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "core/vformat.hpp"
+
 namespace voxcycle {
 namespace {
 
@@ -57,14 +59,8 @@ std::string printable(std::string_view text) {
 void print(char const* pattern, ...) {
   std::va_list arguments;
   va_start(arguments, pattern);
-  std::va_list copy;
-  va_copy(copy, arguments);
-  int const size = std::vsnprintf(nullptr, 0, pattern, copy);
-  va_end(copy);
-  std::string text(static_cast<std::size_t>(std::max(size, 0)) + 1, '\0');
-  std::vsnprintf(text.data(), text.size(), pattern, arguments);
+  auto const text = vformat(pattern, arguments);
   va_end(arguments);
-  text.pop_back();
   std::fputs(printable(text).c_str(), stdout);
 }
 

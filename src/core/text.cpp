@@ -8,17 +8,24 @@
 #include <cstdio>
 #include <numeric>
 
+#include "core/vformat.hpp"
+
 namespace voxcycle {
 
-std::string format(char const* pattern, ...) {
-  std::va_list arguments;
-  va_start(arguments, pattern);
+std::string vformat(char const* pattern, std::va_list arguments) {
   std::va_list copy;
   va_copy(copy, arguments);
   int const size = std::vsnprintf(nullptr, 0, pattern, copy);
   va_end(copy);
   std::string text(static_cast<std::size_t>(std::max(size, 0)), '\0');
   std::vsnprintf(text.data(), text.size() + 1, pattern, arguments);
+  return text;
+}
+
+std::string format(char const* pattern, ...) {
+  std::va_list arguments;
+  va_start(arguments, pattern);
+  auto text = vformat(pattern, arguments);
   va_end(arguments);
   return text;
 }

@@ -126,9 +126,9 @@ void write_study_report(Config const& config, std::vector<PlannedRun> const& run
                         Communicator const& self) {
   auto const study = read_study(config, runs, self);
   auto const directory = config.text("ablate.directory");
-  write_file_atomically(directory + "/study.html", render_study(study));
-  write_file_atomically(directory + "/ablation.json", study_json(study));
-  write_file_atomically(directory + "/ablation.csv", study_csv(study));
+  write_files_atomically({{directory + "/study.html", render_study(study)},
+                          {directory + "/ablation.json", study_json(study)},
+                          {directory + "/ablation.csv", study_csv(study)}});
   auto const groups = groups_of(study);
   print("%s", group_table(groups).c_str());
   for (auto const& run : study.runs) {

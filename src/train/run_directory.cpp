@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
+#include <vector>
 
 namespace voxcycle {
 
@@ -61,26 +62,27 @@ void shift_checkpoints(std::string const& directory, int keep) {
 
 void use_sound_checkpoint(std::string const& directory) {
   int const count = count_checkpoints(directory);
-  std::string damage;
+  std::vector<std::string> damages;
   for (int age = 0; age < count; ++age) {
     auto const path = path_of_age(directory, age);
     try {
       CheckpointReader(path).require_sound();
     } catch (Error const& problem) {
-      if (damage.empty()) damage = problem.what();
+      damages.emplace_back(problem.what());
       continue;
     }
     for (int k = 0; k < age; ++k) {
       auto const aside = next_damaged(directory);
       fs::rename(path_of_age(directory, k), aside);
-      log_warning(damage + " It is " + aside + " now; going on from the checkpoint before it.");
+      log_warning(damages[static_cast<std::size_t>(k)] + " It is " + aside +
+                  " now; going on from the checkpoint before it.");
     }
     for (int k = age; age > 0 && k < count; ++k) {
       fs::rename(path_of_age(directory, k), path_of_age(directory, k - age));
     }
     return;
   }
-  if (!damage.empty()) throw Error(damage);
+  if (!damages.empty()) throw Error(damages.front());
 }
 
 CheckpointHeader readable_header(std::string const& directory) {

@@ -25,7 +25,7 @@ MemoryFrame memory_frame(Config const& config, Communicator const& comm,
 /// @param what  names it in messages, e.g. "field.npy: to solve 64^3 voxels"
 /// @throws Error if it is more than the limit. **Collective**.
 void require_field_memory(Config const& config, Communicator const& comm, std::string const& what,
-                          double bytes, std::int64_t gpu_bytes = 0);
+                          double bytes);
 
 /// What train keeps besides a step: held-out samples and batches read ahead.
 MemoryOptions training_memory(Config const& config, TrainOptions const& options,

@@ -2,14 +2,13 @@
 #include "voxcycle/train/checkpoint.hpp"
 
 #include "voxcycle/core/error.hpp"
-#include "voxcycle/io/checkpoint_file.hpp"
 
 #include <cstdint>
 #include <filesystem>
-#include <span>
 #include <string>
 #include <vector>
 
+#include "checkpoints.hpp"
 #include <gtest/gtest.h>
 
 namespace voxcycle {
@@ -19,13 +18,7 @@ namespace checkpoint_test {
 CheckpointHeader header_of(std::vector<std::int64_t> const& position) {
   std::filesystem::create_directories(VOXCYCLE_TEST_SCRATCH);
   std::string const path = std::string(VOXCYCLE_TEST_SCRATCH) + "/checkpoint.h5";
-  std::vector<double> const seconds{4.5, 1.5};
-  ArchiveWriter writer;
-  writer.add_text("identity", "test = 1\n");
-  writer.add_text("metrics", "");
-  writer.add("position", std::span(position), {std::ssize(position)});
-  writer.add("seconds", std::span(seconds), {2});
-  writer.save(path);
+  write_position(path, position);
   return CheckpointReader(path).header();
 }
 

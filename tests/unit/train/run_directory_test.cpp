@@ -2,15 +2,14 @@
 #include "voxcycle/train/run_directory.hpp"
 
 #include "voxcycle/core/error.hpp"
-#include "voxcycle/io/checkpoint_file.hpp"
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <span>
 #include <string>
 #include <vector>
 
+#include "checkpoints.hpp"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,14 +29,7 @@ std::string fresh_directory(std::string const& name) {
 }
 
 void write_step(std::string const& path, std::int64_t step) {
-  std::vector<std::int64_t> const position{0, step, step, step, 99, 0, 0};
-  std::vector<double> const seconds{4.5, 1.5};
-  ArchiveWriter writer;
-  writer.add_text("identity", "test = 1\n");
-  writer.add_text("metrics", "");
-  writer.add("position", std::span(position), {std::ssize(position)});
-  writer.add("seconds", std::span(seconds), {2});
-  writer.save(path);
+  write_position(path, {0, step, step, step, 99, 0, 0});
 }
 
 /// As a run writes them, one after the other.
