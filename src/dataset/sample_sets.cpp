@@ -8,7 +8,6 @@
 #include "voxcycle/io/shard.hpp"
 
 #include <algorithm>
-#include <filesystem>
 
 namespace voxcycle {
 namespace {
@@ -164,13 +163,15 @@ void require_training_shards(DatasetOptions const& options, std::vector<Grid3> c
 std::optional<std::string> contents_of(DatasetOptions const& options,
                                        std::vector<Grid3> const& grids) {
   std::uint32_t sum = 0;
-  for (auto const& grid : grids) {
-    for (std::string const split : {"train", "held_out"}) {
-      if (split == "train" && options.on_the_fly) continue;
-      auto const directory = shard_directory(options.directory, split, grid);
-      if (!std::filesystem::is_directory(directory)) return std::nullopt;
-      sum = ShardSet(directory).contents(sum);
+  try {
+    for (auto const& grid : grids) {
+      for (std::string const split : {"train", "held_out"}) {
+        if (split == "train" && options.on_the_fly) continue;
+        sum = ShardSet(shard_directory(options.directory, split, grid)).contents(sum);
+      }
     }
+  } catch (Error const&) {
+    return std::nullopt;  // require_training_shards says why
   }
   return format("%08x", sum);
 }

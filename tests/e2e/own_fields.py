@@ -100,6 +100,14 @@ class OwnFields(harness.Case):
         other = self.run_program("train", "--config", "small.cfg")
         self.assertRegex(other.err, "another config .'contents of the shards = .*--fresh")
 
+    def test_a_dry_run_needs_no_shards(self):
+        self.own_config("fields")
+        self.succeed("generate", "--config", "small.cfg")
+        next(self.scratch.glob("data/train/*/*.h5")).unlink()  # as generate leaves it when killed
+        self.succeed("train", "--config", "small.cfg", "--dry-run")
+        refused = self.run_program("train", "--config", "small.cfg")
+        self.assertIn("Run voxcycle generate", refused.err)
+
     def test_grids_between_levels(self):
         self.config({"cycle.levels": "6, 12", "cycle.steps": "4, 4"})
         self.succeed("generate", "--config", "small.cfg")

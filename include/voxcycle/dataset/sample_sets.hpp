@@ -61,7 +61,7 @@ void require_shards(DatasetOptions const& options, std::string const& split, Gri
 /// The same for all that a training on these grids reads.
 void require_training_shards(DatasetOptions const& options, std::vector<Grid3> const& grids);
 /// What tells a training's shards from those of other data: ShardSet::contents of all that it
-/// reads, as hexadecimal digits; nothing if some are not there.
+/// reads, as hexadecimal digits; nothing if some are not there, or not whole.
 std::optional<std::string> contents_of(DatasetOptions const& options,
                                        std::vector<Grid3> const& grids);
 
