@@ -113,6 +113,8 @@ void convert_row(PageForm const& form, char const* row, std::int64_t columns, do
   }
 }
 
+constexpr std::uint64_t kMaxTileBytes = std::uint64_t{1} << 28;
+
 bool read_rows(TIFF* file, PageForm const& form, double* to) {
   std::vector<char> row(static_cast<std::size_t>(TIFFScanlineSize64(file)));
   for (std::int64_t k = 0; k < form.rows; ++k) {
@@ -122,10 +124,15 @@ bool read_rows(TIFF* file, PageForm const& form, double* to) {
   return true;
 }
 
-bool read_tiles(TIFF* file, PageForm const& form, double* to) {
+bool read_tiles(TIFF* file, PageForm const& form, double* to, std::string const& label) {
   std::int64_t const height = tiff_field<std::uint32_t>(file, TIFFTAG_TILELENGTH);
   std::int64_t const width = tiff_field<std::uint32_t>(file, TIFFTAG_TILEWIDTH);
-  std::vector<char> tile(static_cast<std::size_t>(TIFFTileSize64(file)));
+  auto const bytes = TIFFTileSize64(file);
+  VOXCYCLE_REQUIRE(bytes <= kMaxTileBytes, label << ": has tiles of " << height << " x " << width
+                                                 << " pixels, out of range ("
+                                                 << format_bytes(kMaxTileBytes)
+                                                 << " at most). Store smaller tiles, or rows.");
+  std::vector<char> tile(static_cast<std::size_t>(bytes));
   auto const row_bytes = TIFFTileRowSize64(file);
   if (height <= 0 || width <= 0 || tile.empty()) return false;
   for (std::int64_t row = 0; row < form.rows; row += height) {
@@ -196,7 +203,7 @@ struct Stack {
     values.resize(values.size() + size);
     double* const to = values.data() + values.size() - size;
     bool const done =
-        TIFFIsTiled(file) != 0 ? read_tiles(file, form, to) : read_rows(file, form, to);
+        TIFFIsTiled(file) != 0 ? read_tiles(file, form, to, label) : read_rows(file, form, to);
     VOXCYCLE_REQUIRE(done, label << ": cannot be read to its end (" << tiff_words()
                                  << "). The file may be truncated or damaged: write it again.");
     ++pages;

@@ -80,6 +80,7 @@ File File::open(std::string const& path, std::string const& advice, External ext
     throw Error(path + ": there is no such file. Check the path, or make it first.");
   }
   VOXCYCLE_REQUIRE(std::filesystem::is_regular_file(status), path << ": is not a regular file.");
+  name_in_crash(path);
   Handle const access = file_access(path);
   File file;
   file.label_ = path;

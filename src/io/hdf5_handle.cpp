@@ -34,10 +34,10 @@ std::string reason() {
 
 Lock enter() {
   static std::recursive_mutex mutex;  // functions that hold it call each other
-  Lock lock(mutex);
+  std::unique_lock held(mutex);
   thread_local bool const silenced = H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
   static_cast<void>(silenced);
-  return lock;
+  return {std::move(held), {}};
 }
 
 void fail(std::string const& label, std::string const& action, std::string const& advice) {

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <string>
 
+#include "io/hdf5_crash.hpp"
 #include <hdf5.h>
 
 namespace voxcycle::hdf5 {
@@ -27,7 +28,10 @@ class Handle {
 };
 
 /// Held while a thread calls into HDF5 and asks it for its reasons.
-using Lock = std::unique_lock<std::recursive_mutex>;
+struct Lock {
+  std::unique_lock<std::recursive_mutex> held;
+  InLibrary here;
+};
 
 /// Waits until no other thread is in HDF5: shards are read on another thread than checkpoints are
 /// written, and many builds of HDF5 bear one thread only (libhdf5-openmpi of Debian; those that

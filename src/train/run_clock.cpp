@@ -42,9 +42,20 @@ double SizedTimes::expected(std::int64_t size) const {
   return scaled(above, std::clamp(growth, 0.0, 1.0));  // coarse grids wait for more than voxels
 }
 
+void RunClock::add_step(std::size_t stage, double seconds) {
+  auto const& planned = stages_[stage];
+  steps_.add(size_of(planned), seconds);
+  if (planned.step_seconds == 0.0) return;
+  told_ += planned.step_seconds;
+  taken_ += seconds;
+}
+
+/// What was told before training is scaled by what it was off by since: a machine that is shared
+/// may have been busier, or less so, when it was timed.
 double RunClock::step_seconds(Stage const& planned) const {
   bool const is_told = planned.step_seconds > 0.0 && !steps_.knows(size_of(planned));
-  return is_told ? planned.step_seconds : or_zero(steps_.expected(size_of(planned)));
+  if (!is_told) return or_zero(steps_.expected(size_of(planned)));
+  return planned.step_seconds * (told_ > 0.0 ? taken_ / told_ : 1.0);
 }
 
 double RunClock::left(std::size_t stage, std::int64_t step, double stage_seconds) const {

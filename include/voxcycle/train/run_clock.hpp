@@ -44,7 +44,7 @@ class RunClock {
 
   explicit RunClock(std::vector<Stage> stages) : stages_(std::move(stages)) {}
 
-  void add_step(std::size_t stage, double seconds) { steps_.add(size_of(stages_[stage]), seconds); }
+  void add_step(std::size_t stage, double seconds);
   /// @param voxels  of the grid
   void add_evaluation(std::int64_t voxels, std::int64_t samples, double seconds) {
     evaluations_.add(voxels, seconds / static_cast<double>(samples));
@@ -61,6 +61,8 @@ class RunClock {
   double step_seconds(Stage const& planned) const;
 
   std::vector<Stage> stages_;
+  double told_ = 0.0;       ///< seconds that the steps so far were expected to take
+  double taken_ = 0.0;      ///< that they took
   SizedTimes steps_;        ///< of a batch's voxels
   SizedTimes evaluations_;  ///< a sample
   SizedTimes checkpoints_;  ///< of size 1
