@@ -6,6 +6,7 @@ folders of them, labels and their values."""
 import base64
 import struct
 import zlib
+from pathlib import Path
 
 import harness
 from conductivity import numpy_file, tiff_file
@@ -168,6 +169,17 @@ class OtherFiles(harness.Refusal):
                 self.succeed(*command, "--external")
         self.config({"data.family": "file", "data.file": "e.h5:/nu"})
         self.refuse("generate", "--config", "small.cfg", expect=told)
+
+
+class Damaged(harness.Case):
+    def test_a_file_that_ends_hdf5_itself_is_named(self):
+        corpus = Path(__file__).resolve().parents[1] / "fuzz/corpus"
+        content = bytearray((corpus / "hdf5/virtual.h5").read_bytes())
+        content[1417] = 10  # an index at an address that is undefined, but for this byte
+        (self.scratch / "index.h5").write_bytes(content)
+        result = self.run_program("solve", "--nu", "index.h5")
+        self.assertNotEqual(result.status, 0, result.text)
+        self.assertIn("index.h5", result.err)
 
 
 class Names(harness.Refusal):
