@@ -358,6 +358,19 @@ TEST_F(TrainerTest, RefusesTheRunOfAnotherConfig) {
   EXPECT_NO_THROW(train(options, *comm_));
 }
 
+TEST_F(TrainerTest, RefusesACheckpointWithStepsButWithoutMetrics) {
+  auto options = options_for(root_, "no-metrics" + std::to_string(comm_->rank()));
+  options.stop_after_steps = 2;
+  train(options, *self_);
+  auto const path = checkpoint_path(options.directory);
+  auto header = CheckpointReader(path).header();
+  header.metrics.clear();
+  auto const network = make_network(options.network, options.boundary, options.source);
+  write_checkpoint(path, header, *network, *network, {}, {});
+  EXPECT_THAT([&] { train(options, *self_); },
+              ::testing::ThrowsMessage<Error>(::testing::HasSubstr("do not fit each other")));
+}
+
 TEST_F(TrainerTest, TellsOfRanksWhoseWeightsDrift) {
   auto options = options_for(root_, "drift");
   options.after_step = [&](StepView const& view) {
