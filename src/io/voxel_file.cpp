@@ -9,6 +9,7 @@
 
 #include "io/field_formats.hpp"
 #include "io/hdf5_location.hpp"
+#include "io/plain_numbers.hpp"
 
 namespace voxcycle {
 namespace {
@@ -75,6 +76,7 @@ std::vector<float> VoxelFile::read(std::int64_t index, std::int64_t first,
   VOXCYCLE_REQUIRE(index >= 0 && index < samples(), impl_->file.path()
                                                         << ": there is no sample " << index
                                                         << ", it holds " << samples() << '.');
+  require_possible({count, ny, nz}, impl_->file.path());
   std::vector<float> values(static_cast<std::size_t>(count * ny * nz));
   hdf5::Shape start(impl_->axis_count, 0), extents(impl_->axis_count, 1);
   auto const box = impl_->axis_count - 3;
