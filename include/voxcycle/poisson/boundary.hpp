@@ -2,6 +2,7 @@
 #pragma once
 
 #include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/grid/slab.hpp"
 
 #include <array>
 #include <string>
@@ -38,6 +39,10 @@ struct Boundary {
   bool has_steps() const;
   bool operator==(Boundary const&) const = default;
 };
+
+/// Of a part of a grid: faces that cut it have no condition of their own (zero flux), and nodes on
+/// them are others'.
+Boundary of_part(Boundary boundary, Slab const& slab);
 
 /// Parses six entries in face order, each a Dirichlet value or "flux", e.g. "1, 0, flux, flux,
 /// flux, flux". @throws Error naming the entry.

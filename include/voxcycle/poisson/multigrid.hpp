@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/comm/space.hpp"
 #include "voxcycle/poisson/boundary.hpp"
 
 #include <memory>
@@ -44,17 +44,23 @@ struct Couplings {
 /// grids such as 25^3 below 200^3, by a fixed polynomial in K. One cycle from zero is a symmetric
 /// positive definite approximation of K^-1: a preconditioner, and what energy_multigrid takes.
 ///
+/// A grid that processes share out (Space) is coarsened by each in its part, until grids are small
+/// enough to be whole on every process. Smoothing exchanges planes once, not at each step: parts
+/// overlap by as many planes as steps make wrong. All members are then **collective**.
+///
 /// Chebyshev's interval needs the largest eigenvalue of D^-1 K, which never exceeds that of a
 /// single voxel's matrix, whatever nu is (1.5 for cubic voxels).
 class Multigrid {
  public:
-  /// @param nu  voxels [B, 1, nx, ny, nz], float32 or float64, > 0
+  /// @param space  or the Grid3 that this process has whole
+  /// @param nu  voxels [B, 1, nx, ny, nz] of the part, float32 or float64, > 0; of one sample where
+  ///            it is a part
   /// @throws Error on shapes or options that do not fit.
-  Multigrid(Grid3 const& grid, Boundary const& boundary, at::Tensor const& nu,
+  Multigrid(Space const& space, Boundary const& boundary, at::Tensor const& nu,
             MultigridOptions const& options = {});
   /// For the seven-point matrix of finite volumes: black box coarse grids, whatever the options.
   /// Fields of its cycles are on the points.
-  Multigrid(Grid3 const& points, Boundary const& boundary, Couplings const& couplings,
+  Multigrid(Space const& points, Boundary const& boundary, Couplings const& couplings,
             MultigridOptions const& options = {});
   ~Multigrid();
   Multigrid(Multigrid&&) noexcept;

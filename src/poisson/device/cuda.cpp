@@ -143,7 +143,7 @@ void lanczos_step(LanczosSums const& sums, at::Tensor const& scale, at::Tensor c
 void fill_noise(at::Tensor const& x) {
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "noise", [&] {
     run("noise", x, x.numel(),
-        NoiseJob<scalar_t>{static_cast<std::uint32_t>(x[0].numel()),
+        NoiseJob<scalar_t>{static_cast<std::uint32_t>(x[0].numel()), 0,
                            x.mutable_data_ptr<scalar_t>()});
   });
 }

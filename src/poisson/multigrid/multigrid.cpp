@@ -50,8 +50,37 @@ void require_sound(MultigridOptions const& options) {
 struct Level {
   std::unique_ptr<LevelOperator> op;
   std::unique_ptr<Transfer> transfer;  // between the grid below and this one; none on the last
+  std::optional<Space> halved;         // what the transfer leads to: the part below is wider
   at::Tensor jacobi_weights;           // of free nodes, zero on Dirichlet nodes: [B, 1, nodes]
 };
+
+/// What a grid below one that is shared out, with half its halo, is computed on.
+Space space_below(Space const& halved, std::int64_t halo) {
+  if (halved.is_whole()) return halved;
+  Space const wide = halved.with_halo(halo);
+  bool const stays = stays_shared(wide.slab(), {.halo = halo}) && !is_coarsest(wide.slab().whole);
+  return stays ? wide : Space(halved.slab().whole);
+}
+
+/// Planes that smoothing, a residual and its restriction make wrong.
+std::int64_t wrong_planes(MultigridOptions const& options) {
+  return options.smoothing_steps + 2;
+}
+
+void require_can_share(Space const& space, MultigridOptions const& options, std::int64_t samples) {
+  if (space.is_whole()) return;
+  VOXCYCLE_REQUIRE(
+      !is_coarsest(space.slab().whole),
+      "grid " << space.slab().whole.label() << " is too small to be shared out. Take one process.");
+  VOXCYCLE_REQUIRE(samples == 1, "processes share out one sample, not " << samples << '.');
+  VOXCYCLE_REQUIRE(!options.deflate_bodies,
+                   "bodies are those of a whole grid. Leave deflate_bodies out, or take one "
+                   "process.");
+  VOXCYCLE_REQUIRE(wrong_planes(options) <= space.slab().halo,
+                   "a halo of " << space.slab().halo << " planes is too narrow for "
+                                << options.smoothing_steps << " smoothing steps, which need "
+                                << wrong_planes(options) << '.');
+}
 
 /// One kind of cycle: done as it is the first time, and as one launch from then on.
 class RecordedCycle {
@@ -87,9 +116,13 @@ struct Multigrid::Impl {
         of_full_cycle(chebyshev_steps(options.smoothing_steps, smoothed_by_full_cycle)),
         fields(at::TensorOptions(device).dtype(options_in.dtype)) {
     add_level(std::move(finest), boundary);
-    while (!is_coarsest(levels.back().op->grid())) {
-      Coarsening coarse = levels.back().op->coarsened(options.coarse, boundary);
-      levels.back().transfer = std::move(coarse.transfer);
+    while (!is_coarsest(levels.back().op->space().slab().whole)) {
+      Level& fine = levels.back();
+      Coarsening coarse = fine.op->coarsened(options.coarse, boundary);
+      fine.transfer = std::move(coarse.transfer);
+      fine.halved.emplace(coarse.op->space());
+      Space const below = space_below(*fine.halved, fine.op->space().slab().halo);
+      if (!fine.halved->is_whole()) coarse.op = coarse.op->on(below);
       add_level(std::move(coarse.op), boundary);
     }
     LevelOperator const& last = *levels.back().op;
@@ -101,15 +134,33 @@ struct Multigrid::Impl {
   }
 
   void add_level(std::unique_ptr<LevelOperator> op, Boundary const& boundary) {
-    at::Tensor const mask = free_node_mask(op->grid(), boundary, fields);
+    Boundary const here = of_part(boundary, op->space().slab());
+    at::Tensor const mask = free_node_mask(op->grid(), here, fields);
     at::Tensor const weights = jacobi_weights(*op, mask);
-    levels.push_back({std::move(op), nullptr, weights});
+    levels.push_back({std::move(op), nullptr, {}, weights});
+  }
+
+  // P^T r for the grid below, right in its whole part.
+  at::Tensor restricted(std::size_t index, at::Tensor const& r) const {
+    Level const& level = levels[index];
+    return level.halved->nodes_on(levels[index + 1].op->space(), level.transfer->restricted(r));
+  }
+
+  // x += P e, right in the whole part.
+  void add_prolonged(std::size_t index, at::Tensor& x, at::Tensor const& e) const {
+    Level const& level = levels[index];
+    Space const& below = levels[index + 1].op->space();
+    bool const alike = level.halved->is_whole();
+    level.transfer->add_prolonged(x, alike ? e : below.nodes_within(*level.halved, e));
+    level.op->space().refresh_nodes(x);
   }
 
   at::Tensor solve_coarsest(at::Tensor const& b) const {
     return direct ? direct->solve(b) : polynomial->solve(b);
   }
 
+  // b is right in the whole part, and so is the result but for two planes of others at least.
+  //
   // Values of b on Dirichlet nodes never matter: the smoother multiplies them by zero, and no free
   // coarse node's weights reach a Dirichlet node of the finer grid.
   at::Tensor solve(std::size_t index, at::Tensor const& b, ChebyshevSteps const& steps) const {
@@ -121,8 +172,8 @@ struct Multigrid::Impl {
       return chebyshev(*level.op, level.jacobi_weights, x, b, steps);
     };
     at::Tensor x = smooth({});
-    at::Tensor const coarse_b = level.transfer->restricted(level.op->apply(x).neg_().add_(b));
-    level.transfer->add_prolonged(x, solve(index + 1, coarse_b, steps));
+    at::Tensor const coarse_b = restricted(index, level.op->apply(x).neg_().add_(b));
+    add_prolonged(index, x, solve(index + 1, coarse_b, steps));
     return smooth(x);
   }
 
@@ -134,8 +185,9 @@ struct Multigrid::Impl {
     }
     Level const& level = levels[index];
     at::Tensor x = at::zeros_like(b);
-    level.transfer->add_prolonged(x, solve_up(index + 1, level.transfer->restricted(b)));
+    add_prolonged(index, x, solve_up(index + 1, restricted(index, b)));
     at::Tensor const r = level.op->apply(x).neg_().add_(b);
+    level.op->space().refresh_nodes(r);
     return x.add_(solve(index, r, of_full_cycle));
   }
 
@@ -148,7 +200,9 @@ struct Multigrid::Impl {
                      "residual has shape " << r.sizes() << ", expected " << shape.sizes() << ".");
     auto const in_its_type = [&](at::Tensor const& given) {
       at::Tensor const b = given.to(options.dtype).contiguous();
-      bool const records = options.graph && b.is_cuda() && !deflation;
+      Space const& space = levels.front().op->space();
+      space.refresh_nodes(b);
+      bool const records = options.graph && b.is_cuda() && !deflation && space.is_whole();
       return (records ? recorded(b, cycle) : cycle(b)).to(given.scalar_type());
     };
     if (!deflation) return in_its_type(r);
@@ -165,22 +219,26 @@ struct Multigrid::Impl {
   RecordedCycle recorded_cycle, recorded_full_cycle;
 };
 
-Multigrid::Multigrid(Grid3 const& grid, Boundary const& boundary, at::Tensor const& nu,
+Multigrid::Multigrid(Space const& space, Boundary const& boundary, at::Tensor const& nu,
                      MultigridOptions const& options) {
   at::NoGradGuard const no_grad;
-  require_valid(grid);
+  require_valid(space.slab().whole);
   require_sound(options);
+  require_can_share(space, options, nu.size(0));
   VOXCYCLE_REQUIRE(!options.deflate_bodies || nu.size(0) == 1,
                    "multigrid deflates the bodies of one sample, not of " << nu.size(0) << ".");
-  impl_ = std::make_unique<Impl>(make_voxel_operator(grid, nu.to(options.dtype).contiguous()),
+  impl_ = std::make_unique<Impl>(make_voxel_operator(space, nu.to(options.dtype).contiguous()),
                                  boundary, nu.device(), options);
-  if (options.deflate_bodies) impl_->deflation = Deflation::of(grid, boundary, nu);
+  if (options.deflate_bodies) {
+    impl_->deflation = Deflation::of(space.slab().whole, boundary, nu);
+  }
 }
 
-Multigrid::Multigrid(Grid3 const& points, Boundary const& boundary, Couplings const& couplings,
+Multigrid::Multigrid(Space const& points, Boundary const& boundary, Couplings const& couplings,
                      MultigridOptions const& options) {
   at::NoGradGuard const no_grad;
   require_sound(options);
+  require_can_share(points, options, couplings.values.size(0));
   VOXCYCLE_REQUIRE(
       !options.deflate_bodies,
       "bodies are those of voxels, and couplings have none. Leave deflate_bodies out.");

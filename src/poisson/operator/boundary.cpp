@@ -104,6 +104,12 @@ bool Boundary::has_steps() const {
   return false;
 }
 
+Boundary of_part(Boundary boundary, Slab const& slab) {
+  if (!slab.is_first()) boundary.faces[0] = Face{};
+  if (!slab.is_last()) boundary.faces[1] = Face{};
+  return boundary;
+}
+
 Boundary parse_boundary(std::string_view text) {
   auto const entries = split_list(text);
   VOXCYCLE_REQUIRE(entries.size() == 6,

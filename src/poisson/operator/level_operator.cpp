@@ -34,8 +34,8 @@ std::optional<Grid3> averaged_grid(Grid3 const& fine, Boundary const& boundary, 
 
 class VoxelOperator : public LevelOperator {
  public:
-  VoxelOperator(Grid3 const& grid, at::Tensor const& nu, bool finest)
-      : LevelOperator(grid), nu_(nu), finest_(finest) {}
+  VoxelOperator(Space const& space, at::Tensor const& nu, bool finest)
+      : LevelOperator(space), nu_(nu), finest_(finest) {}
 
   at::Tensor apply(at::Tensor const& x) const override { return apply_stiffness(x, nu_, grid()); }
   at::Tensor diagonal() const override { return stiffness_diagonal(nu_, grid()); }
@@ -55,12 +55,15 @@ class VoxelOperator : public LevelOperator {
   std::unique_ptr<StencilSource> entries() const override { return voxel_stencil(grid(), nu_); }
 
   Coarsening coarsened(CoarseOperator kind, Boundary const& boundary) const override {
-    auto const coarse = averaged_grid(grid(), boundary, finest_);
-    if (kind == CoarseOperator::black_box || !coarse) {
-      return coarsen_black_box(*entries(), boundary, axes());
-    }
-    return {std::make_unique<VoxelOperator>(*coarse, average_voxels(nu_, *coarse), false),
-            trilinear_transfer(*coarse)};
+    auto const whole = averaged_grid(space().slab().whole, boundary, finest_);
+    if (kind == CoarseOperator::black_box || !whole) return coarsen_black_box(*this, boundary);
+    Space const coarse = space().coarsened(*whole);
+    Grid3 const grid = coarse.slab().part();
+    return {std::make_unique<VoxelOperator>(coarse, average_voxels(nu_, grid), false),
+            trilinear_transfer(grid)};
+  }
+  std::unique_ptr<LevelOperator> on(Space const& other) const override {
+    return std::make_unique<VoxelOperator>(other, space().voxels_on(other, nu_), finest_);
   }
 
  private:
@@ -76,14 +79,16 @@ PointAxes regular_axes(Grid3 const& grid) {
   return axes;
 }
 
-at::Tensor noise_like(at::Tensor const& field) {
+at::Tensor noise_like(at::Tensor const& field, std::int64_t first) {
   at::Tensor noise = at::empty(field.sizes(), field.options());
   if (noise.is_cuda()) {
+    VOXCYCLE_REQUIRE(first == 0, "parts of grids are computed on CPUs.");
     on_gpu::fill_noise(noise);
     return noise;
   }
   AT_DISPATCH_FLOATING_TYPES(noise.scalar_type(), "noise", [&] {
     NoiseJob<scalar_t> const job{static_cast<std::uint32_t>(noise[0].numel()),
+                                 static_cast<std::uint32_t>(first),
                                  noise.mutable_data_ptr<scalar_t>()};
     parallel_for(noise.numel(), 4, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) job(i);
@@ -92,12 +97,13 @@ at::Tensor noise_like(at::Tensor const& field) {
   return noise;
 }
 
-std::unique_ptr<LevelOperator> make_voxel_operator(Grid3 const& grid, at::Tensor const& nu) {
+std::unique_ptr<LevelOperator> make_voxel_operator(Space const& space, at::Tensor const& nu) {
+  Grid3 const grid = space.slab().part();
   at::IntArrayRef const voxels(grid.voxels.data(), 3);
   VOXCYCLE_REQUIRE(nu.dim() == 5 && nu.size(1) == 1 && nu.sizes().slice(2) == voxels,
                    "nu has shape " << nu.sizes() << ", expected [B, 1, " << grid.name() << "].");
   VOXCYCLE_REQUIRE(nu.is_contiguous(), "nu is not contiguous. Call contiguous() first.");
-  return std::make_unique<VoxelOperator>(grid, nu, true);
+  return std::make_unique<VoxelOperator>(space, nu, true);
 }
 
 }  // namespace voxcycle

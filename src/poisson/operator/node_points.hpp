@@ -112,10 +112,11 @@ struct LanczosJob {
 template <class T>
 struct NoiseJob {
   std::uint32_t count;  ///< nodes of a sample
+  std::uint32_t first;  ///< number of its first one
   T* x;
 
   VOXCYCLE_BOTH void operator()(std::int64_t i) const {
-    x[i] = static_cast<T>(hash_uniform({static_cast<std::uint32_t>(i) % count}) - 0.5);
+    x[i] = static_cast<T>(hash_uniform({static_cast<std::uint32_t>(i) % count + first}) - 0.5);
   }
 };
 

@@ -43,12 +43,12 @@ at::Tensor in_rows_of_27(at::Tensor const& of_axes) {
 
 class StencilOperator : public LevelOperator {
  public:
-  StencilOperator(Grid3 const& grid, PointAxes const& axes, at::Tensor const& couplings)
-      : LevelOperator(grid, axes),
+  StencilOperator(Space const& space, PointAxes const& axes, at::Tensor const& couplings)
+      : LevelOperator(space, axes),
         seven_(couplings.size(1) != coupling_count),
         couplings_(couplings) {
     // Direct solvers and GPUs know rows of 27 entries only.
-    bool const direct = grid.node_count() <= CoarsestSolver::node_limit;
+    bool const direct = grid().node_count() <= CoarsestSolver::node_limit;
     if (seven_ && (direct || couplings.is_cuda())) couplings_ = in_rows_of_27(couplings);
   }
 
@@ -95,7 +95,18 @@ class StencilOperator : public LevelOperator {
     return coupling_stencil(grid(), couplings_);
   }
   Coarsening coarsened(CoarseOperator, Boundary const& boundary) const override {
-    return coarsen_black_box(*entries(), boundary, axes());
+    return coarsen_black_box(*this, boundary);
+  }
+  std::unique_ptr<LevelOperator> on(Space const& other) const override {
+    at::Tensor const couplings = space().nodes_on(other, couplings_);
+    if (!other.slab().is_last()) {  // they leave the part
+      at::Tensor const last = couplings.select(2, couplings.size(2) - 1);
+      for (int t = no_offset + 1; t < offset_count; ++t) {
+        int const slot = coupling_slot(t, static_cast<int>(couplings.size(1)));
+        if (offset_of(t)[0] > 0 && slot >= 0) last.select(1, slot).zero_();
+      }
+    }
+    return std::make_unique<StencilOperator>(other, axes(), couplings);
   }
 
  private:
@@ -140,26 +151,30 @@ class StencilOperator : public LevelOperator {
 
 }  // namespace
 
-std::unique_ptr<LevelOperator> make_coupling_operator(Grid3 const& grid,
+std::unique_ptr<LevelOperator> make_coupling_operator(Space const& space,
                                                       at::Tensor const& couplings) {
-  return std::make_unique<StencilOperator>(grid, regular_axes(grid), couplings);
+  return std::make_unique<StencilOperator>(space, regular_axes(space.slab().whole), couplings);
 }
 
-Coarsening coarsen_black_box(StencilSource const& fine, Boundary const& boundary, PointAxes axes) {
+Coarsening coarsen_black_box(LevelOperator const& fine, Boundary const& boundary) {
+  PointAxes axes = fine.axes();
   for (int axis = 0; axis < 3; ++axis) {
     axes[axis].held = boundary.face(axis, 1).kind == FaceKind::dirichlet;
   }
-  GridCoarsening const coarsening = coarsening_of(axes);
+  GridCoarsening coarsening = coarsening_of(axes);
   PointAxes coarse_axes;
-  Grid3 coarse = fine.grid();
+  Grid3 whole = fine.space().slab().whole;
   for (int axis = 0; axis < 3; ++axis) {
     coarse_axes[axis] = coarsened(axes[axis], coarsening[axis]);
-    coarse.voxels[axis] = coarse_axes[axis].points - 1;
+    whole.voxels[axis] = coarse_axes[axis].points - 1;
   }
-  at::Tensor const weights = black_box_weights(fine, coarsening);
-  return {
-      std::make_unique<StencilOperator>(coarse, coarse_axes, black_box_couplings(fine, weights)),
-      black_box_transfer(fine.grid(), weights)};
+  // A part begins and, unless it is the last, ends at even points of x.
+  coarsening.axes[0].points = static_cast<int>(fine.grid().nodes(0));
+  auto const source = fine.entries();
+  at::Tensor const weights = black_box_weights(*source, coarsening);
+  return {std::make_unique<StencilOperator>(fine.space().coarsened(whole), coarse_axes,
+                                            black_box_couplings(*source, weights)),
+          black_box_transfer(fine.grid(), weights)};
 }
 
 }  // namespace voxcycle

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/comm/communicator.hpp"
+#include "voxcycle/grid/slab.hpp"
+
+#include <ATen/core/Tensor.h>
+
+namespace voxcycle {
+
+/// A process' part of a grid, and the others that have the rest. Fields are those of Slab::part,
+/// [B, C, planes, ...] on its voxels or nodes, contiguous. What a process computes there is wrong
+/// where it would need what lies beyond the part; `refresh` takes the neighbours' values for their
+/// planes. One process that has the whole grid is the case of no neighbours: nothing is done.
+class Space {
+ public:
+  /// The whole grid, on this process alone.
+  Space(Grid3 const& grid) : slab_(whole_slab(grid)) {}
+  /// @param comm  its rank r has slab r; it must outlive this, or be null for a whole grid
+  Space(Communicator const* comm, Slab slab);
+
+  Slab const& slab() const { return slab_; }
+  Communicator const* comm() const { return comm_; }
+  bool is_whole() const { return slab_.is_whole(); }
+
+  /// As Slab::coarsened.
+  Space coarsened(Grid3 const& coarse_whole) const {
+    return {comm_, slab_.coarsened(coarse_whole)};
+  }
+  Space with_halo(std::int64_t planes) const { return {comm_, slab_.with_halo(planes)}; }
+
+  /// The planes of voxels or nodes that this process owns: a view.
+  at::Tensor own_voxels(at::Tensor const& field) const;
+  at::Tensor own_nodes(at::Tensor const& field) const;
+
+  /// Sets the planes of others to their values. **Collective**.
+  void refresh_voxels(at::Tensor const& field) const;
+  void refresh_nodes(at::Tensor const& field) const;
+
+  /// The planes of a part that lies within this one.
+  at::Tensor voxels_within(Space const& part, at::Tensor const& field) const;
+  at::Tensor nodes_within(Space const& part, at::Tensor const& field) const;
+
+  /// Own planes laid out for the same slab with another halo or, where `other` is whole, those of
+  /// all processes one behind the other. **Collective**.
+  at::Tensor voxels_on(Space const& other, at::Tensor const& field) const;
+  at::Tensor nodes_on(Space const& other, at::Tensor const& field) const;
+
+  /// Over all processes. **Collective**. The sums depend on the number of processes, by rounding.
+  double sum(double value) const;
+  double max(double value) const;
+  double min(double value) const;
+  at::Tensor sum(at::Tensor const& values) const;
+
+ private:
+  void refresh(at::Tensor const& field, Planes const& own, std::int64_t behind) const;
+  at::Tensor laid_out(at::Tensor const& own, Space const& other, std::int64_t extra) const;
+  at::Tensor within(Space const& part, at::Tensor const& field, std::int64_t extra) const;
+
+  Communicator const* comm_ = nullptr;
+  Slab slab_;
+};
+
+}  // namespace voxcycle

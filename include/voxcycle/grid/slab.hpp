@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "voxcycle/grid/grid3.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace voxcycle {
+
+/// Planes [begin, begin + count) along x.
+struct Planes {
+  std::int64_t begin = 0, count = 0;
+  bool operator==(Planes const&) const = default;
+};
+
+/// What one process has of a grid that several share out along x: the voxel planes that it owns,
+/// and copies of `halo` planes of its neighbours on either side, where there are such. It owns the
+/// nodes of its first plane and those between its planes; the last process those of the last face
+/// as well.
+///
+///     whole grid   0 1 2 3 4 5 6 7 8 9 10 11      ends {0, 4, 8, 12}, rank 1, halo 2
+///     this part        2 3 4 5 6 7 8 9            own_voxels() {2, 4} of the part's planes
+struct Slab {
+  Grid3 whole;
+  std::vector<std::int64_t> ends;  ///< slab r begins at ends[r]; one more than there are processes
+  int rank = 0;
+  std::int64_t halo = 0;  ///< even
+
+  int processes() const { return static_cast<int>(ends.size()) - 1; }
+  bool is_whole() const { return processes() == 1; }
+  bool is_first() const { return rank == 0; }
+  bool is_last() const { return rank + 1 == processes(); }
+  /// The voxel plane of the whole grid that is this part's first one, and the one behind its last.
+  std::int64_t first() const;
+  std::int64_t behind() const;
+  /// The grid as this process has it, with the whole grid's spacing.
+  Grid3 part() const;
+  Planes own_voxels() const;  ///< counted in this part
+  Planes own_nodes() const;
+  /// Fewest planes that a process owns.
+  std::int64_t thinnest() const;
+  /// The same share of the grid that halves this one, with half the halo.
+  /// @param planes  of the coarser grid; of an odd number of planes the last slab has the rest
+  Slab coarsened(Grid3 const& coarse_whole) const;
+  Slab with_halo(std::int64_t planes) const;
+};
+
+/// How grids are shared out.
+struct SlabOptions {
+  std::int64_t halo = 4;    ///< even, > 0
+  std::int64_t above = 32;  ///< grids of no more voxels along their longest edge are whole
+};
+
+/// One process has it all.
+Slab whole_slab(Grid3 const& grid);
+
+/// Slabs of about one thickness for the grid and the coarser ones that keep its planes: as many
+/// halvings as leave grids longer than `above` with slabs of more than `halo` planes. All slabs but
+/// the last begin at multiples of two to the power of those.
+/// @throws Error, naming what fits, if slabs would be too thin.
+Slab slab_of(Grid3 const& grid, int processes, int rank, SlabOptions const& options = {});
+
+/// Whether a grid that is shared out so stays so; else every process is to have it whole.
+bool stays_shared(Slab const& slab, SlabOptions const& options = {});
+
+}  // namespace voxcycle

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/grid/slab.hpp"
+
+#include "voxcycle/core/error.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace voxcycle {
+namespace {
+
+/// Ends of slabs of about one thickness; all but the last are multiples of `step`.
+std::vector<std::int64_t> even_ends(std::int64_t planes, int processes, std::int64_t step) {
+  std::vector<std::int64_t> ends;
+  std::int64_t const steps = planes / step;
+  for (int rank = 0; rank < processes; ++rank) ends.push_back(rank * steps / processes * step);
+  ends.push_back(planes);
+  return ends;
+}
+
+}  // namespace
+
+std::int64_t Slab::first() const {
+  return is_first() ? 0 : ends[rank] - halo;
+}
+
+std::int64_t Slab::behind() const {
+  return is_last() ? ends[rank + 1] : ends[rank + 1] + halo;
+}
+
+Grid3 Slab::part() const {
+  if (is_whole()) return whole;
+  Grid3 grid = whole;
+  grid.voxels[0] = behind() - first();
+  grid.lengths[0] = whole.spacing(0) * static_cast<double>(grid.voxels[0]);
+  return grid;
+}
+
+Planes Slab::own_voxels() const {
+  return {ends[rank] - first(), ends[rank + 1] - ends[rank]};
+}
+
+Planes Slab::own_nodes() const {
+  Planes planes = own_voxels();
+  if (is_last()) ++planes.count;
+  return planes;
+}
+
+std::int64_t Slab::thinnest() const {
+  std::int64_t planes = std::numeric_limits<std::int64_t>::max();
+  for (int r = 0; r < processes(); ++r) planes = std::min(planes, ends[r + 1] - ends[r]);
+  return planes;
+}
+
+Slab Slab::coarsened(Grid3 const& coarse_whole) const {
+  Slab coarse{coarse_whole, ends, rank, halo / 2};
+  for (auto& end : coarse.ends) end /= 2;
+  coarse.ends.back() = coarse_whole.voxels[0];
+  return coarse;
+}
+
+Slab Slab::with_halo(std::int64_t planes) const {
+  Slab slab = *this;
+  slab.halo = planes;
+  return slab;
+}
+
+Slab whole_slab(Grid3 const& grid) {
+  return {grid, {0, grid.voxels[0]}, 0, 0};
+}
+
+Slab slab_of(Grid3 const& grid, int processes, int rank, SlabOptions const& options) {
+  VOXCYCLE_REQUIRE(
+      processes >= 1 && rank >= 0 && rank < processes && options.halo > 0 && options.halo % 2 == 0,
+      "slabs: rank " << rank << " of " << processes << " with a halo of " << options.halo << '.');
+  require_valid(grid);
+  if (processes == 1) return whole_slab(grid);
+  std::int64_t const planes = grid.voxels[0];
+  auto const thinnest = [&](std::int64_t step) {
+    return Slab{grid, even_ends(planes, processes, step), rank, options.halo}.thinnest();
+  };
+  std::int64_t const least = options.halo + 1;
+  std::int64_t const most = planes / (least + least % 2);  // slabs begin at even planes
+  VOXCYCLE_REQUIRE(thinnest(2) >= least,
+                   "grid " << grid.label() << " has " << planes << " planes along x, and "
+                           << processes << " processes need at least " << least
+                           << " each. Take no more than " << std::max<std::int64_t>(1, most)
+                           << (most > 1 ? " processes." : " process."));
+  std::int64_t step = 2;
+  // The grid that step halvings lead to is shared out as well.
+  while (grid.level() / step > options.above && thinnest(2 * step) / step >= least) step *= 2;
+  return {grid, even_ends(planes, processes, step), rank, options.halo};
+}
+
+bool stays_shared(Slab const& slab, SlabOptions const& options) {
+  bool const even = std::all_of(slab.ends.begin(), slab.ends.end() - 1,
+                                [](std::int64_t end) { return end % 2 == 0; });
+  return even && slab.whole.level() > options.above && slab.thinnest() > options.halo;
+}
+
+}  // namespace voxcycle

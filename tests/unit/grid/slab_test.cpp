@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "voxcycle/grid/slab.hpp"
+
+#include "voxcycle/core/error.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace voxcycle {
+namespace slab_test {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+Grid3 box(std::int64_t nx) {
+  return {{nx, 40, 24}, {2.0, 1.0, 1.0}};
+}
+
+TEST(Slab, EveryPlaneHasOneOwner) {
+  for (std::int64_t const nx : {48, 51, 64, 97, 255, 256}) {
+    for (int processes = 1; processes <= 7; ++processes) {
+      std::int64_t voxels = 0, nodes = 0;
+      for (int rank = 0; rank < processes; ++rank) {
+        Slab const slab = slab_of(box(nx), processes, rank);
+        EXPECT_EQ(slab.first() + slab.own_voxels().begin, voxels);
+        EXPECT_EQ(slab.first() + slab.own_nodes().begin, nodes);
+        voxels += slab.own_voxels().count;
+        nodes += slab.own_nodes().count;
+        EXPECT_EQ(slab.part().voxels[0], slab.behind() - slab.first());
+        EXPECT_DOUBLE_EQ(slab.part().spacing(0), box(nx).spacing(0));
+        EXPECT_EQ(slab.is_first() ? slab.first() : slab.first() + 4, slab.ends[rank]);
+      }
+      EXPECT_EQ(voxels, nx);
+      EXPECT_EQ(nodes, nx + 1);
+    }
+  }
+}
+
+TEST(Slab, CoarserGridsAreSharedOutAlike) {
+  for (std::int64_t const nx : {64, 97, 256, 511}) {
+    for (int processes = 2; processes <= 6; ++processes) {
+      Slab slab = slab_of(box(nx), processes, processes - 1);
+      int shared = 1;
+      for (;; ++shared) {
+        for (int rank = 0; rank < processes; ++rank) EXPECT_EQ(slab.ends[rank] % 2, 0);
+        EXPECT_GT(slab.thinnest(), slab.halo);
+        Grid3 coarse = slab.whole;
+        for (auto& n : coarse.voxels) n = (n + 1) / 2;
+        Slab const half = slab.coarsened(coarse);
+        EXPECT_EQ(half.first(), slab.first() / 2);
+        EXPECT_EQ(half.part().voxels[0], (slab.part().voxels[0] + 1) / 2);
+        slab = half.with_halo(4);
+        if (!stays_shared(slab)) break;
+      }
+      bool const is_small = slab.whole.level() <= 32 || nx / (2 << shared) / processes < 5;
+      EXPECT_TRUE(is_small) << nx << " on " << processes << ": " << slab.whole.name();
+    }
+  }
+}
+
+TEST(Slab, RefusesSlabsThatAreTooThin) {
+  EXPECT_NO_THROW(slab_of(box(48), 8, 0));
+  EXPECT_THAT([] { slab_of(box(48), 9, 0); },
+              ThrowsMessage<Error>(HasSubstr("Take no more than 8 processes")));
+}
+
+}  // namespace slab_test
+}  // namespace voxcycle
