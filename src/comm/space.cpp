@@ -121,10 +121,6 @@ at::Tensor Space::nodes_on(Space const& other, at::Tensor const& field) const {
   return laid;
 }
 
-double Space::sum(double value) const {
-  return reduced(comm_, value, ReduceOperation::sum).item<double>();
-}
-
 double Space::max(double value) const {
   return reduced(comm_, value, ReduceOperation::max).item<double>();
 }
@@ -133,11 +129,21 @@ double Space::min(double value) const {
   return reduced(comm_, value, ReduceOperation::min).item<double>();
 }
 
-at::Tensor Space::sum(at::Tensor const& values) const {
-  if (is_whole()) return values;
-  at::Tensor total = values.clone();
-  comm_->all_reduce(total, ReduceOperation::sum);
-  return total;
+at::Tensor Space::sum_of_planes(at::Tensor const& terms) const {
+  at::Tensor all = terms;
+  if (!is_whole()) {
+    // As nodes of a grid of one node across.
+    at::Tensor const field = terms.reshape({terms.size(0), 1, terms.size(1), 1, 1});
+    Space const whole(slab_.whole);
+    all = laid_out(field, whole, 1).flatten(1);
+  }
+  at::Tensor sums = at::zeros({all.size(0)}, all.options());
+  auto const from = all.accessor<double, 2>();
+  auto to = sums.accessor<double, 1>();
+  for (std::int64_t n = 0; n < all.size(0); ++n) {
+    for (std::int64_t plane = 0; plane < all.size(1); ++plane) to[n] += from[n][plane];
+  }
+  return sums;
 }
 
 }  // namespace voxcycle

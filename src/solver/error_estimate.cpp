@@ -9,7 +9,6 @@
 #include <cmath>
 #include <vector>
 
-#include "solver/field_sums.hpp"
 #include "solver/system.hpp"
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -29,7 +28,7 @@ class Descent {
   Descent(System const& system, Multigrid const& multigrid, at::Tensor r)
       : system_(system), multigrid_(multigrid), r_(std::move(r)) {
     d_ = multigrid_.cycle(r_);
-    first_rz_ = rz_ = positive(field_dot(r_, d_));
+    first_rz_ = rz_ = positive(system_.dot(r_, d_));
   }
 
   // (r, B r)
@@ -40,14 +39,14 @@ class Descent {
   void step(at::Tensor& sum) {
     if (rz_ <= rounding * first_rz_) return;
     at::Tensor q = system_.apply(d_);
-    double const dr = field_dot(d_, r_), dq = positive(field_dot(d_, q));
+    double const dr = system_.dot(d_, r_), dq = positive(system_.dot(d_, q));
     double const length = dr / dq;
     if (sum.defined()) sum.add_(d_, length);
     decrease_ += dr * length;
     r_.sub_(q, length);
     q.reset();
     at::Tensor const z = multigrid_.cycle(r_);
-    double const rz = positive(field_dot(r_, z)), ratio = rz / rz_;
+    double const rz = positive(system_.dot(r_, z)), ratio = rz / rz_;
     d_.mul_(ratio).add_(z);
     lengths_.push_back(length);
     ratios_.push_back(ratio);
@@ -102,10 +101,6 @@ at::Tensor random_residual(System const& system) {
   return r;
 }
 
-double squared_norm(at::Tensor const& r) {
-  return field_dot(r, r);
-}
-
 // The least eigenvalue of B K that some steps from a random residual see.
 double min_ritz_value_seen(System const& system, Multigrid const& multigrid, int steps) {
   Descent probe(system, multigrid, random_residual(system));
@@ -128,7 +123,8 @@ ErrorEstimate estimate_error(Problem const& problem, at::Tensor const& nu, at::T
   at::Tensor const field = system.shifted(u);
   system.require_fits("u", field, system.lifted());
   ErrorEstimate result;
-  double const square = squared_norm(system.residual(field));
+  at::Tensor const of_u = system.residual(field);
+  double const square = system.dot(of_u, of_u);
   VOXCYCLE_REQUIRE(std::isfinite(square), "u has values that are not finite.");
   // Before the fields of the descent are made: the probe has its own.
   double minimum =

@@ -3,7 +3,6 @@
 
 #include <cmath>
 
-#include "solver/field_sums.hpp"
 #include "solver/system.hpp"
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -16,7 +15,7 @@ FmgResult full_multigrid(Problem const& problem, at::Tensor const& nu, Multigrid
   System const system(problem, nu.contiguous(), b);
   FmgResult result{system.lifted(), 0.0};
   at::Tensor r = system.residual(result.u);
-  double const scale = std::sqrt(field_dot(r, r));
+  double const scale = std::sqrt(system.dot(r, r));
   if (system.is_rounding(scale, result.u)) {
     system.unshift(result.u);
     return result;  // the lift solves the system
@@ -26,7 +25,7 @@ FmgResult full_multigrid(Problem const& problem, at::Tensor const& nu, Multigrid
     system.centre(result.u);
   }
   r = system.residual(result.u);
-  result.relative_residual = std::sqrt(field_dot(r, r)) / scale;
+  result.relative_residual = std::sqrt(system.dot(r, r)) / scale;
   system.unshift(result.u);
   return result;
 }

@@ -26,7 +26,7 @@ constexpr double min_plain = 0x1p-40;
 
 // Whether nu jumps in two voxels that share a face, by more than smooth_jump. A few planes at a
 // time: on CPUs three fields of them stay in a core's cache, on GPUs they are little memory.
-bool jumps(at::Tensor const& nu) {
+bool jumps_here(at::Tensor const& nu) {
   std::int64_t const nx = nu.size(2);
   std::int64_t const voxels = std::int64_t{1} << (nu.is_cuda() ? 24 : 16);
   std::int64_t const thickness = std::max(std::int64_t{1}, voxels * nx / nu.numel());
@@ -45,10 +45,15 @@ bool jumps(at::Tensor const& nu) {
   return false;
 }
 
+// The same for all processes, of which each has a part.
+bool jumps(Space const& space, at::Tensor const& nu) {
+  return space.max(jumps_here(nu) ? 1.0 : 0.0) > 0.0;
+}
+
 }  // namespace
 
-void fit_float32(at::Tensor& nu, std::optional<at::Tensor>& b) {
-  double const largest = nu.max().item<double>();
+void fit_float32(Space const& space, at::Tensor& nu, std::optional<at::Tensor>& b) {
+  double const largest = space.max(nu.max().item<double>());
   bool const sound = largest > 0.0 && std::isfinite(largest);  // others are refused later
   if (!sound || (largest > min_plain && largest < 1.0 / min_plain)) return;
   double const scale = std::exp2(std::floor(std::log2(largest)));
@@ -70,7 +75,7 @@ Multigrid multigrid_for(Problem const& problem, at::Tensor const& nu,
                    "multigrid knows no periodic faces. Take solve_fft_pcg.");
   at::Tensor const filled = without_zeros(nu);
   if (problem.scheme == Scheme::q1) {
-    return Multigrid(problem.grid, problem.boundary, filled, options);
+    return Multigrid(problem.here(), problem.boundary, filled, options);
   }
   MultigridOptions without_bodies = options;
   without_bodies.deflate_bodies = false;
@@ -79,11 +84,12 @@ Multigrid multigrid_for(Problem const& problem, at::Tensor const& nu,
                    without_bodies);
 }
 
-MultigridOptions multigrid_options_for(Grid3 const& grid, at::Tensor const& given) {
+MultigridOptions multigrid_options_for(Space const& space, at::Tensor const& given) {
+  Grid3 const& grid = space.slab().whole;
   at::Tensor const nu = without_zeros(given);
   MultigridOptions options;
   auto const [minimum, maximum] = nu.aminmax();
-  double const contrast = maximum.item<double>() / minimum.item<double>();
+  double const contrast = space.max(maximum.item<double>()) / space.min(minimum.item<double>());
   double shortest = grid.spacing(0), longest = shortest;
   for (int axis = 1; axis < 3; ++axis) {
     shortest = std::min(shortest, grid.spacing(axis));
@@ -91,9 +97,9 @@ MultigridOptions multigrid_options_for(Grid3 const& grid, at::Tensor const& give
   }
   double const stretch = longest / shortest;
   options.dtype = contrast * stretch * stretch < float32_contrast ? at::kFloat : at::kDouble;
-  if (jumps(nu)) {
+  if (jumps(space, nu)) {
     options.coarse = CoarseOperator::black_box;
-    options.deflate_bodies = nu.size(0) == 1;
+    options.deflate_bodies = nu.size(0) == 1 && space.is_whole();
   }
   return options;
 }
@@ -105,9 +111,10 @@ SolveResult solve_multigrid_pcg(Problem const& problem, at::Tensor const& nu,
                                 std::optional<at::Tensor> const& start) {
   at::Tensor scaled = nu;
   std::optional<at::Tensor> load = b;
-  fit_float32(scaled, load);
-  Multigrid const hierarchy = multigrid_for(
-      problem, scaled, multigrid ? *multigrid : multigrid_options_for(problem.grid, scaled));
+  Space const space = problem.space ? *problem.space : Space(problem.grid);
+  fit_float32(space, scaled, load);
+  Multigrid const hierarchy =
+      multigrid_for(problem, scaled, multigrid ? *multigrid : multigrid_options_for(space, scaled));
   auto precondition = [&](at::Tensor const& r) { return hierarchy.cycle(r); };
   return solve_pcg(problem, scaled, precondition, options, load, start);
 }

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <utility>
 
-#include "solver/field_sums.hpp"
 #include "solver/system.hpp"
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -33,7 +32,7 @@ SolveResult solve_pcg(Problem const& problem, at::Tensor const& nu,
   System const system(problem, nu.contiguous(), b);
   SolveResult result{.u = system.lifted(), .converged = true};
   at::Tensor r = system.residual(result.u);
-  double const scale = std::sqrt(field_dot(r, r));
+  double const scale = std::sqrt(system.dot(r, r));
   bool const wants_bound = std::isfinite(options.energy_error);
   std::optional<System::ErrorBound> bound;  // of the u at hand
   auto finish = [&](double residual_norm) {
@@ -45,7 +44,7 @@ SolveResult solve_pcg(Problem const& problem, at::Tensor const& nu,
     if (wants_bound && system.has_datum()) {  // which rounds u
       at::Tensor const rounded = system.shifted(result.u);
       r = system.residual(rounded);
-      double const norm = std::sqrt(field_dot(r, r));
+      double const norm = std::sqrt(system.dot(r, r));
       result.error_bound = system.error_bound(r, rounded).at(norm);
     }
   };
@@ -63,7 +62,7 @@ SolveResult solve_pcg(Problem const& problem, at::Tensor const& nu,
     result.u = field_of_its_own(std::move(from));
     r = system.residual(result.u);
   }
-  auto relative_norm = [&] { return std::sqrt(field_dot(r, r)) / scale; };
+  auto relative_norm = [&] { return std::sqrt(system.dot(r, r)) / scale; };
   // Where a residual at the tolerance leaves too much to chance, a lower one is asked for. What
   // comes after may have larger ones, but smaller errors: the steps minimise these.
   bool met = false;
@@ -75,7 +74,7 @@ SolveResult solve_pcg(Problem const& problem, at::Tensor const& nu,
     if (bound->at(now * scale) <= options.energy_error) return true;
     if (!met) {
       at::Tensor const exact = system.residual(result.u);
-      met = std::sqrt(field_dot(exact, exact)) <= options.tolerance * scale;
+      met = std::sqrt(system.dot(exact, exact)) <= options.tolerance * scale;
     }
     target = std::max(min_target, bound->residual_at(options.energy_error) / scale);
     bound.reset();  // u may change by much until then
@@ -90,11 +89,11 @@ SolveResult solve_pcg(Problem const& problem, at::Tensor const& nu,
     double const at_round_start = result.relative_residual;
     bound.reset();
     at::Tensor p = precondition(r).clone();
-    double rz = field_dot(r, p);
+    double rz = system.dot(r, p);
     bool broken = !(rz > 0.0 && std::isfinite(rz));
     while (!broken && result.iterations < options.max_iterations) {
       at::Tensor q = system.apply(p);
-      double const step = rz / field_dot(p, q);
+      double const step = rz / system.dot(p, q);
       if (!(step > 0.0 && std::isfinite(step))) {
         broken = true;
         break;
@@ -106,7 +105,7 @@ SolveResult solve_pcg(Problem const& problem, at::Tensor const& nu,
       double const now = relative_norm();
       if (!std::isfinite(now) || reached(now)) break;
       at::Tensor const z = precondition(r);
-      double const rz_new = field_dot(r, z);
+      double const rz_new = system.dot(r, z);
       broken = !(rz_new > 0.0 && std::isfinite(rz_new));
       p.mul_(rz_new / rz).add_(z);
       rz = rz_new;

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "solver/field_sums.hpp"
 #include "solver/system.hpp"
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -21,7 +20,7 @@ double quick_error_estimate(Problem const& problem, at::Tensor const& nu, at::Te
   system.require_fits("u", field, system.lifted());
   double const square = 2.0 * system.energy(field);
   at::Tensor const r = system.residual(field);
-  double const squared_error = field_dot(r, precondition(r));
+  double const squared_error = system.dot(r, precondition(r));
   if (squared_error <= 0.0) return 0.0;  // by rounding
   double const estimate = std::sqrt(squared_error / square);
   return std::isnan(estimate) ? std::numeric_limits<double>::infinity() : estimate;

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "solver/field_sums.hpp"
 #include "solver/system.hpp"
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -17,7 +16,7 @@ double relative_residual(Problem const& problem, at::Tensor const& nu, at::Tenso
   System const system(problem, nu.contiguous(), b);
   auto const norm = [&](at::Tensor const& field) {
     at::Tensor const r = system.residual(field);
-    return std::sqrt(field_dot(r, r));
+    return std::sqrt(system.dot(r, r));
   };
   at::Tensor const lifted = system.lifted(), field = system.shifted(u);
   system.require_fits("u", field, lifted);

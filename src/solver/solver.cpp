@@ -232,7 +232,7 @@ Solution Solver::Impl::run(Task task, Equation const& given) const {
     finish(given, s);
     return s;
   }
-  fit_float32(e.nu, e.b);
+  fit_float32(e.problem.grid, e.nu, e.b);
   if (from) s.start.relative_residual = relative_residual(e.problem, e.nu, *from, e.b);
   {
     DeviceTimer const timer(e.nu.device().index());

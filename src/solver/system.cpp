@@ -130,31 +130,38 @@ Problem periodic_problem(Grid3 const& grid) {
 }
 
 System::System(Problem const& problem, at::Tensor const& nu, std::optional<at::Tensor> const& b)
-    : boundary_(problem.boundary),
-      datum_(datum_of(boundary_)),
-      problem_{problem.grid, from_datum(boundary_), problem.scheme, problem.opposite},
-      unknowns_(problem.unknowns()),
+    : space_(problem.here()),
+      datum_(datum_of(problem.boundary)),
+      boundary_(of_part(problem.boundary, space_.slab())),
+      whole_{problem.grid, from_datum(problem.boundary), problem.scheme, problem.opposite},
+      problem_(whole_),
+      unknowns_(space_.slab().part()),
       nu_(nu),
       floating_(!problem.boundary.has_dirichlet()) {
   require_valid(problem.grid);
+  if (!space_.is_whole()) problem_.grid = unknowns_;
   require_voxels();
   auto const [minimum, maximum] = nu_.aminmax();
-  min_nu_ = minimum.item<double>();
-  require_elliptic(min_nu_, maximum.item<double>());
+  min_nu_ = space_.min(minimum.item<double>());
+  double const max_nu = space_.max(maximum.item<double>());
+  require_elliptic(min_nu_, max_nu);
   if (periodic()) require_periodic();
+  require_can_share();
   if (problem_.scheme == Scheme::finite_volume) {
     couplings_ = finite_volume_couplings(problem_.grid, boundary_, nu_);
     diagonal_bound_ = diagonal().max().item<double>();
   } else {
-    diagonal_bound_ = diagonal_bound(problem_.grid, maximum.item<double>());
+    diagonal_bound_ = diagonal_bound(problem_.grid, max_nu);
   }
   if (min_nu_ == 0.0) live_ = diagonal().gt(0.0).to(at::kDouble);
   if (b) set_load(*b);
-  double const of_load = b ? largest_magnitude(load_) : 0.0;
-  unit_ = unit_near(std::max(of_load, diagonal_bound_ * largest_value(problem_.boundary)));
-  if (unit_ == 1.0) return;
-  if (b) load_ = load_ / unit_;
-  for (Face& face : problem_.boundary.faces) face.value /= unit_;
+  double const of_load = b ? space_.max(largest_magnitude(load_)) : 0.0;
+  unit_ = unit_near(std::max(of_load, diagonal_bound_ * largest_value(whole_.boundary)));
+  if (unit_ != 1.0) {
+    if (b) load_ = load_ / unit_;
+    for (Face& face : whole_.boundary.faces) face.value /= unit_;
+  }
+  problem_.boundary = of_part(whole_.boundary, space_.slab());
 }
 
 void System::set_load(at::Tensor const& b) {
@@ -164,8 +171,8 @@ void System::set_load(at::Tensor const& b) {
                                      << ", expected " << at::IntArrayRef(shape)
                                      << " in float64. Make it with load_of_source.");
   load_ = b.to(nu_.device()).contiguous();
-  double const total = field_sum(load_);
-  double const magnitude = field_sum(load_.abs());
+  double const total = sum(load_);
+  double const magnitude = sum(load_.abs());
   VOXCYCLE_REQUIRE(std::isfinite(magnitude),
                    "load has values that are not finite. Check the source.");
   VOXCYCLE_REQUIRE(!floating_ || std::abs(total) <= compatibility_tolerance * magnitude,
@@ -179,7 +186,7 @@ at::Tensor System::in_units(at::Tensor const& u) const {
 }
 
 at::Tensor System::shifted(at::Tensor const& u) const {
-  return in_units(from_datum(u, boundary_));
+  return in_units(datum_ == 0.0 ? u : u - datum_);
 }
 
 void System::unshift(at::Tensor& u) const {
@@ -201,7 +208,7 @@ at::Tensor System::diagonal() const {
 }
 
 double System::energy(at::Tensor const& u) const {
-  if (couplings_.defined() || periodic()) return 0.5 * field_dot(u, product(u));
+  if (couplings_.defined() || periodic() || !space_.is_whole()) return 0.5 * dot(u, product(u));
   return energy_and_gradient(u, nu_, problem_.grid).energy.item<double>();
 }
 
@@ -223,10 +230,10 @@ at::Tensor System::residual(at::Tensor const& u) const {
 // A row of K has 27 entries, whose magnitudes sum to about twice the diagonal. The diagonal is only
 // made if its bound does not do: fields are dear.
 double System::norm_of_terms(at::Tensor const& u, double enough) const {
-  double const bound = diagonal_bound_ * std::sqrt(field_dot(u, u));
+  double const bound = diagonal_bound_ * std::sqrt(dot(u, u));
   if (bound < enough) return bound;
   at::Tensor const terms = diagonal().mul_(u);
-  return std::sqrt(field_dot(terms, terms));
+  return std::sqrt(dot(terms, terms));
 }
 
 bool System::is_rounding(double residual_norm, at::Tensor const& u) const {
@@ -245,9 +252,9 @@ double System::ErrorBound::residual_at(double error) const {
 
 System::ErrorBound System::error_bound(at::Tensor const& r, at::Tensor const& u) const {
   if (needs_tree()) return tree_bound(r, u);
-  double const residual_norm = std::sqrt(field_dot(r, r));
+  double const residual_norm = std::sqrt(dot(r, r));
   double const rounding = rounding_share * norm_of_terms(u, 0.1 * residual_norm / rounding_share);
-  double const minimum = min_nu_ * min_eigenvalue(problem_);
+  double const minimum = min_nu_ * min_eigenvalue(whole_);
   if (std::isinf(minimum) || residual_norm + rounding == 0.0) return {};
   return {rounding, 1.0 / std::sqrt(2.0 * energy(u) * minimum)};
 }
@@ -287,7 +294,7 @@ at::Tensor System::network() const {
 
 // sqrt(r^T K^-1 r) is a norm: of what was computed and of its rounding it is at most the sum.
 System::ErrorBound System::tree_bound(at::Tensor const& r, at::Tensor const& u) const {
-  double const residual_norm = std::sqrt(field_dot(r, r));
+  double const residual_norm = std::sqrt(dot(r, r));
   if (residual_norm == 0.0) return {};
   double const of_residual = std::sqrt(tree().bound(r));
   at::Tensor terms = diagonal().mul_(u).abs_().mul_(rounding_share);
@@ -304,14 +311,17 @@ void System::project(at::Tensor& r) const {
 }
 
 void System::centre(at::Tensor& field) const {
-  if (!live_.defined()) return remove_mean(field);
+  if (!live_.defined()) {
+    field.sub_(sum(field) / static_cast<double>(space_.slab().whole.node_count()));
+    return;
+  }
   field.mul_(live_);
-  field.sub_(live_, field_sum(field) / field_sum(live_));
+  field.sub_(live_, sum(field) / sum(live_));
 }
 
 at::Tensor System::lifted() const {
   if (floating_) return at::zeros(unknowns_.node_shape(), nu_.options());
-  return lift(unknowns_, problem_.boundary, nu_.options());
+  return lift(space_.slab(), whole_.boundary, nu_.options());
 }
 
 void System::require_fits(char const* name, at::Tensor const& start,
@@ -334,6 +344,13 @@ void System::require_voxels() const {
                    "nu has shape " << nu_.sizes() << " and type " << nu_.scalar_type()
                                    << ", expected [1, 1, " << grid.name()
                                    << "] in float64. Reference solves take one sample.");
+}
+
+void System::require_can_share() const {
+  bool const plain = min_nu_ > 0.0 && problem_.scheme == Scheme::q1 && !periodic();
+  VOXCYCLE_REQUIRE(space_.is_whole() || plain,
+                   "processes share out problems of trilinear elements (q1) with nu > 0. Take one "
+                   "process for zeros in nu, finite volumes and periodic faces.");
 }
 
 bool System::periodic() const {

@@ -5,16 +5,18 @@
 
 #include <optional>
 
+#include "solver/field_sums.hpp"
 #include "solver/spanning_tree.hpp"
 #include <ATen/core/Tensor.h>
 
 namespace voxcycle {
 
 /// The linear system of one sample on its free nodes, in float64: K(nu) p, loads and residuals with
-/// zeros on Dirichlet nodes. Holds nu and the load. Its fields u are measured from the boundary's
-/// datum, so that large constants in the boundary values cost no digits, and in units that bring
-/// residuals of any size to where squares and float32 have room: `shifted` and `unshift` lead from
-/// the caller's fields to these and back.
+/// zeros on Dirichlet nodes. Holds nu and the load. Of a grid that processes share out it has this
+/// process' part: products of fields that are right one plane beyond the own ones are right there.
+/// Its fields u are measured from the boundary's datum, so that large constants in the boundary
+/// values cost no digits, and in units that bring residuals of any size to where squares and
+/// float32 have room: `shifted` and `unshift` lead from the caller's fields to these and back.
 class System {
  public:
   /// @param nu  [1, 1, nx, ny, nz], float64, contiguous, >= 0
@@ -22,6 +24,12 @@ class System {
   /// @throws Error if shapes do not fit, nu is negative or not finite (0 if periodic), or a pure
   ///         zero-flux problem's load does not sum to zero (no solution exists).
   System(Problem const& problem, at::Tensor const& nu, std::optional<at::Tensor> const& b);
+
+  /// a . b and the sum of a over the nodes of all processes.
+  double dot(at::Tensor const& a, at::Tensor const& b) const { return field_dot(space_, a, b); }
+  double sum(at::Tensor const& a) const { return field_sum(space_, a); }
+  /// What this process has.
+  Space const& space() const { return space_; }
 
   /// Whether all faces are zero-flux: constants are then in K's null space.
   bool floating() const { return floating_; }
@@ -85,6 +93,7 @@ class System {
 
  private:
   void require_voxels() const;
+  void require_can_share() const;
   void require_periodic() const;
   bool periodic() const;
   /// |diag K u|, or a bound of it that is below `enough`.
@@ -93,9 +102,11 @@ class System {
   void clear_dirichlet(at::Tensor& field) const;
   ErrorBound tree_bound(at::Tensor const& r, at::Tensor const& u) const;
 
-  Boundary boundary_;  ///< as given
+  Space space_;
   double datum_;
-  Problem problem_;  ///< measured from it, in units
+  Boundary boundary_;  ///< as given, of this process' part
+  Problem whole_;      ///< measured from the datum, in units
+  Problem problem_;    ///< of this process' part
   Grid3 unknowns_;
   at::Tensor nu_;
   at::Tensor couplings_;  ///< of finite volumes

@@ -46,11 +46,12 @@ class Space {
   at::Tensor voxels_on(Space const& other, at::Tensor const& field) const;
   at::Tensor nodes_on(Space const& other, at::Tensor const& field) const;
 
-  /// Over all processes. **Collective**. The sums depend on the number of processes, by rounding.
-  double sum(double value) const;
-  double max(double value) const;
+  double max(double value) const;  ///< over all processes. **Collective**
   double min(double value) const;
-  at::Tensor sum(at::Tensor const& values) const;
+  /// The sum of what each plane of nodes gives, in the order of planes: the same bits for any
+  /// number of processes. **Collective**.
+  /// @param terms  [n, own planes], float64, on the CPU. @return [n]
+  at::Tensor sum_of_planes(at::Tensor const& terms) const;
 
  private:
   void refresh(at::Tensor const& field, Planes const& own, std::int64_t behind) const;

@@ -23,8 +23,10 @@ double ordered_sum(T const* a, std::int64_t count);
 template <class T>
 double ordered_dot(T const* a, T const* b, std::int64_t count);
 
-/// sum_i a_i b_i of one chunk, in the calling thread.
+/// sum_i a_i b_i and sum_i a_i of one chunk, in the calling thread.
 template <class T>
 double lane_dot(T const* a, T const* b, std::int64_t count);
+template <class T>
+double lane_sum(T const* a, std::int64_t count);
 
 }  // namespace voxcycle

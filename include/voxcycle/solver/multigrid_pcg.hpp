@@ -15,7 +15,7 @@ namespace voxcycle {
 /// where nu jumps by more than a factor of two between neighbouring voxels, and with the bodies of
 /// one sample deflated there.
 /// @param nu  [B, 1, nx, ny, nz], float32 or float64, >= 0
-MultigridOptions multigrid_options_for(Grid3 const& grid, at::Tensor const& nu);
+MultigridOptions multigrid_options_for(Space const& space, at::Tensor const& nu);
 
 /// nu with something small, of no weight in a preconditioner, in place of zeros: cycles need an
 /// equation on every node.
@@ -27,7 +27,7 @@ Multigrid multigrid_for(Problem const& problem, at::Tensor const& nu,
 
 /// Divides nu and the load by a power of two where cycles in float32 would overflow or vanish
 /// otherwise. The solution stays the same.
-void fit_float32(at::Tensor& nu, std::optional<at::Tensor>& b);
+void fit_float32(Space const& space, at::Tensor& nu, std::optional<at::Tensor>& b);
 
 /// Reference solution by conjugate gradients in float64 with one multigrid V-cycle as
 /// preconditioner: the classical baseline. Without `multigrid` the cycle works in float32 and fits

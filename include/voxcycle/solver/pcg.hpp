@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/comm/space.hpp"
 #include "voxcycle/grid/grid3.hpp"
 #include "voxcycle/poisson/boundary.hpp"
 #include "voxcycle/poisson/finite_volume.hpp"
@@ -26,10 +27,15 @@ struct Problem {
   Scheme scheme = Scheme::q1;
   /// `one` for Q1, nu > 0, zero flux on all faces (u is then free of conditions), and FFTs only.
   OppositeFaces opposite = OppositeFaces::apart;
+  /// Where processes share out the grid, for Q1 and nu > 0: all fields are then those of a part,
+  /// and what works on them is **collective**.
+  std::optional<Space> space{};
 
   /// Whose nodes the unknowns are: the grid itself for Q1, without the upper faces if periodic,
   /// else FiniteVolumePoints.
   Grid3 unknowns() const;
+  /// What this process has of them.
+  Space here() const { return space ? *space : Space(unknowns()); }
 };
 
 struct SolveOptions {

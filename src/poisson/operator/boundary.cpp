@@ -162,20 +162,27 @@ at::Tensor free_node_mask(Grid3 const& grid, Boundary const& boundary,
 
 at::Tensor lift(Grid3 const& grid, Boundary const& boundary, at::TensorOptions const& options) {
   require_valid(grid);
+  return lift(whole_slab(grid), boundary, options);
+}
+
+at::Tensor lift(Slab const& slab, Boundary const& boundary, at::TensorOptions const& options) {
+  Grid3 const part = slab.part();
   Boundary const measured = from_datum(boundary);  // equal values blend to themselves
   at::Tensor weights, values;
   for (int axis = 0; axis < 3; ++axis) {
     if (!has_dirichlet(boundary, axis)) continue;
-    auto const along = blend_along(axis, grid, measured);
-    auto const on_device = [&](at::Tensor const& x) { return x.to(options.device()); };
+    auto const along = blend_along(axis, slab.whole, measured);
+    auto const on_device = [&](at::Tensor const& x) {
+      return (axis == 0 ? x.narrow(2, slab.first(), part.nodes(0)) : x).to(options.device());
+    };
     weights = weights.defined() ? weights + on_device(along.weights) : on_device(along.weights);
     values = values.defined() ? values + on_device(along.values) : on_device(along.values);
   }
-  if (!weights.defined()) return at::zeros(grid.node_shape(), options);
+  if (!weights.defined()) return at::zeros(part.node_shape(), options);
   values.div_(weights).add_(datum_of(boundary));
   weights.reset();
-  at::Tensor field = values.to(options).expand(grid.node_shape()).contiguous();
-  set_dirichlet_values(field, grid, boundary);
+  at::Tensor field = values.to(options).expand(part.node_shape()).contiguous();
+  set_dirichlet_values(field, part, of_part(boundary, slab));
   return field;
 }
 

@@ -65,11 +65,18 @@ double lane_dot(T const* a, T const* b, std::int64_t count) {
   });
 }
 
+template <class T>
+double lane_sum(T const* a, std::int64_t count) {
+  return sum_lanes(0, count, [=](std::int64_t i) { return static_cast<double>(a[i]); });
+}
+
 template double ordered_sum(float const*, std::int64_t);
 template double ordered_sum(double const*, std::int64_t);
 template double ordered_dot(float const*, float const*, std::int64_t);
 template double ordered_dot(double const*, double const*, std::int64_t);
 template double lane_dot(float const*, float const*, std::int64_t);
 template double lane_dot(double const*, double const*, std::int64_t);
+template double lane_sum(float const*, std::int64_t);
+template double lane_sum(double const*, std::int64_t);
 
 }  // namespace voxcycle

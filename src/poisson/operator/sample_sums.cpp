@@ -7,6 +7,41 @@
 #include <ATen/ATen.h>
 
 namespace voxcycle {
+namespace {
+
+/// @param sum  of so many values from a place on
+template <class Sum>
+at::Tensor sums_of_planes(Space const& space, at::Tensor const& field, Sum const& sum) {
+  Planes const own = space.slab().own_nodes();
+  std::int64_t const planes = field.size(2), length = field.size(3) * field.size(4);
+  at::Tensor terms = at::empty({field.size(0), own.count}, at::kDouble);
+  auto* const term = terms.mutable_data_ptr<double>();
+  parallel_for(terms.numel(), length, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      std::int64_t const plane = i / own.count * planes + own.begin + i % own.count;
+      term[i] = sum(plane * length, length);
+    }
+  });
+  return space.sum_of_planes(terms);
+}
+
+}  // namespace
+
+at::Tensor plane_dots(Space const& space, at::Tensor const& a, at::Tensor const& b) {
+  return AT_DISPATCH_FLOATING_TYPES(a.scalar_type(), "plane_dots", [&] {
+    auto const *const x = a.const_data_ptr<scalar_t>(), *const y = b.const_data_ptr<scalar_t>();
+    return sums_of_planes(
+        space, a, [=](auto from, auto count) { return lane_dot(x + from, y + from, count); });
+  });
+}
+
+at::Tensor plane_sums(Space const& space, at::Tensor const& a) {
+  return AT_DISPATCH_FLOATING_TYPES(a.scalar_type(), "plane_sums", [&] {
+    auto const* const x = a.const_data_ptr<scalar_t>();
+    return sums_of_planes(space, a,
+                          [=](auto from, auto count) { return lane_sum(x + from, count); });
+  });
+}
 
 at::Tensor sample_dots(at::Tensor const& a, at::Tensor const& b) {
   if (a.is_cuda()) return on_gpu::sample_dots(a, b);
