@@ -158,6 +158,7 @@ SolverOptions solver_options(Invocation const& call) {
   VOXCYCLE_REQUIRE_USAGE(maximum == std::floor(maximum),
                          "--iterations " << maximum << " is no whole number.");
   options.max_iterations = static_cast<int>(maximum);
+  options.comm = &call.comm;
   options.scheme = scheme_of(call);
   options.method = method_of(call);
   if (call.has("fill")) {
@@ -178,10 +179,12 @@ SolverOptions solver_options(Invocation const& call) {
 }
 
 void require_usage(Invocation const& call) {
-  VOXCYCLE_REQUIRE(call.comm.size() == 1,
-                   "solve runs on one process with threads (run.threads), "
-                   "not on "
-                       << call.comm.size() << ". Start it without a launcher.");
+  for (char const* flag : {"model", "compare", "conductivity"}) {
+    VOXCYCLE_REQUIRE(call.comm.size() == 1 || !call.has(flag) || call.flags.at(flag) == "none",
+                     "--" << flag << " is for one process, not for " << call.comm.size()
+                          << " that share out the grid. Leave it out, or start solve without a "
+                             "launcher.");
+  }
   VOXCYCLE_REQUIRE(call.has("nu"),
                    "solve needs a coefficient field. Give --nu FILE, e.g. --nu field.h5:/nu.");
   bool const has_model = model_file(call) != "none";
@@ -216,6 +219,15 @@ void require_usage(Invocation const& call) {
     require_solution_format("--out", call.flags.at("out"), call.has("with-nu") || call.has("flux"));
   }
   if (call.has("png")) require_writable(call.flags.at("png") + "/u_x.png");
+}
+
+/// At the peak, of each process: fields are read and written whole.
+constexpr double kBytesOfWhole = 24.0;
+
+/// What this process has of a field [nx, ny, nz] that it has whole.
+at::Tensor part_of(Space const& space, at::Tensor const& field) {
+  Space const whole(space.slab().whole);
+  return whole.voxels_within(space, field.unsqueeze(0).unsqueeze(0))[0][0];
 }
 
 /// Solves again without the model.
@@ -255,7 +267,9 @@ double bytes_per_voxel(Invocation const& call, SolverOptions const& options) {
 int solve(Invocation const& call) {
   as_usage([&] { require_usage(call); });
   auto options = solver_options(call);
-  StatusLine line(StatusLine::Visible::yes, StatusLine::First::after_a_pause);
+  bool const tells = call.comm.rank() == 0;
+  StatusLine line(tells ? StatusLine::Visible::yes : StatusLine::Visible::no,
+                  StatusLine::First::after_a_pause);
   Timer const timer;
   options.before_iteration = [&](int iteration) {
     line.show([&] {
@@ -267,12 +281,16 @@ int solve(Invocation const& call) {
   VoxelField field = coefficient(call, location);
   Grid3 const grid = field.grid;
   auto const origin = field.origin;
-  at::Tensor const nu = tensor_of(std::move(field));
-  auto const f = source_field(call, grid);
+  Space const space = of_field(location, [&] { return part_of_processes(call.comm, grid); });
+  at::Tensor nu = part_of(space, tensor_of(std::move(field)));
+  auto f = source_field(call, grid);
+  if (f && f->dim() > 0) f = part_of(space, *f);
   if (options.device.is_cpu()) {
+    double const own =
+        bytes_per_voxel(call, options) * static_cast<double>(space.slab().part().voxel_count());
+    double const whole = kBytesOfWhole * static_cast<double>(grid.voxel_count());
     require_field_memory(call.config, call.comm,
-                         location + ": to solve " + grid.label() + " voxels",
-                         bytes_per_voxel(call, options) * static_cast<double>(grid.voxel_count()));
+                         location + ": to solve " + grid.label() + " voxels", std::max(own, whole));
   }
   line.show([&] { return "solving on " + grid.name() + " voxels"; });
 
@@ -299,11 +317,17 @@ int solve(Invocation const& call) {
          .known = known_solution(report.solution, solver.boundary(), f.has_value())});
   }
   line.erase();
-  print("%s", solve_text(report).c_str());
-  write_files(call, report, nu);
-  std::fflush(stdout);
-
-  auto const& s = report.solution;
+  auto& s = report.solution;
+  if (call.has("out") || call.has("png")) {  // which hold the whole grid
+    s.u = space.nodes_on(Space(grid), s.u.unsqueeze(0).unsqueeze(0))[0][0];
+    nu = space.voxels_on(Space(grid), nu.unsqueeze(0).unsqueeze(0))[0][0];
+  }
+  call.comm.together([&] {
+    if (!tells) return;
+    print("%s", solve_text(report).c_str());
+    write_files(call, report, nu);
+    std::fflush(stdout);
+  });
   VOXCYCLE_REQUIRE(
       s.bounds || s.converged,
       location << ": reached a relative residual of " << s.relative_residual << " in "

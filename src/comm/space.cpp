@@ -146,4 +146,8 @@ at::Tensor Space::sum_of_planes(at::Tensor const& terms) const {
   return sums;
 }
 
+Space part_of_processes(Communicator const& comm, Grid3 const& grid) {
+  return {&comm, slab_of(grid, comm.size(), comm.rank())};
+}
+
 }  // namespace voxcycle

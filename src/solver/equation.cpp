@@ -51,16 +51,18 @@ void require_no_source_in_dropped(Equation const& e, at::Tensor const& given,
 }  // namespace
 
 Equation make_equation(Boundary const& boundary, Scheme scheme, at::Tensor const& nu,
-                       std::optional<Grid3> const& box, std::optional<at::Tensor> const& f) {
+                       std::optional<Grid3> const& box, std::optional<at::Tensor> const& f,
+                       Communicator const* comm) {
   VOXCYCLE_REQUIRE(nu.dim() == 3, "nu has shape " << nu.sizes() << ". Pass [nx, ny, nz].");
   Equation e;
   e.problem = {box.value_or(unit_box({nu.size(0), nu.size(1), nu.size(2)})), boundary, scheme};
-  Grid3 const& grid = e.problem.grid;
-  require_valid(grid);
+  require_valid(e.problem.grid);
+  if (comm != nullptr) e.problem.space = part_of_processes(*comm, e.problem.grid);
+  Grid3 const grid = e.problem.space ? e.problem.space->slab().part() : e.problem.grid;
   e.nu = voxel_field("nu", nu, grid);
   require_not_negative("nu", grid, values_of(e.nu));
   at::Tensor const given = e.nu;
-  drop_bodies(e);
+  if (comm == nullptr) drop_bodies(e);
   if (!f) return e;
   if (f->numel() == 1) {
     e.constant = f->item<double>();

@@ -26,8 +26,11 @@ struct Equation {
 /// @param f    [nx, ny, nz] or one number; default 0; acts where nu is positive
 /// @throws Error naming what does not fit, values of nu that are negative or not finite, nu without
 ///         a conductor that touches a Dirichlet face, and a source in a body that was dropped.
+/// @param comm  processes that share out the box, which is then given; fields are of a part; or
+/// null
 Equation make_equation(Boundary const& boundary, Scheme scheme, at::Tensor const& nu,
-                       std::optional<Grid3> const& box, std::optional<at::Tensor> const& f);
+                       std::optional<Grid3> const& box, std::optional<at::Tensor> const& f,
+                       Communicator const* comm = nullptr);
 
 /// 1 where a node has an equation or a Dirichlet value beside a conductor, else 0: of u.
 at::Tensor live_unknowns(Equation const& e);

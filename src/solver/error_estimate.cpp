@@ -91,9 +91,10 @@ at::Tensor random_residual(System const& system) {
   auto const device = r.device();
   r = r.cpu();
   auto* const values = r.mutable_data_ptr<double>();
+  std::int64_t const first = system.space().slab().first() * r.stride(2);
   parallel_for(r.numel(), 8, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      values[i] *= 2.0 * hash_uniform({probe_seed, static_cast<std::uint64_t>(i)}) - 1.0;
+      values[i] *= 2.0 * hash_uniform({probe_seed, static_cast<std::uint64_t>(first + i)}) - 1.0;
     }
   });
   r = r.to(device);

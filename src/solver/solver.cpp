@@ -88,6 +88,12 @@ Solver::Impl::Impl(SolverOptions options_in) : options(std::move(options_in)) {
   VOXCYCLE_REQUIRE(options.method == SolveMethod::multigrid || options.model == nullptr,
                    "the solver fft starts from the lift, without a network. Leave out the model, "
                    "or take the solver multigrid.");
+  if (options.comm != nullptr && options.comm->size() == 1) options.comm = nullptr;
+  bool const can_share = options.method == SolveMethod::multigrid && options.device.is_cpu() &&
+                         options.scheme == Scheme::q1 && options.model == nullptr;
+  VOXCYCLE_REQUIRE(options.comm == nullptr || can_share,
+                   "processes share out solves by multigrid on CPUs, of trilinear elements and "
+                   "without a model. Take one process.");
   Boundary usual;
   VOXCYCLE_REQUIRE(options.model != nullptr || options.more_members.empty(),
                    "members without a model have no mean. Give the first one as the model.");
@@ -114,7 +120,7 @@ Solver::Impl::Impl(SolverOptions options_in) : options(std::move(options_in)) {
 }
 
 at::Tensor Solver::Impl::lifted(Equation const& e) const {
-  return lift(e.problem.unknowns(), boundary, at::device(options.device).dtype(at::kDouble));
+  return lift(e.problem.here().slab(), boundary, at::device(options.device).dtype(at::kDouble));
 }
 
 /// J of u measured from the boundary's datum, which changes J by the same for all u.
@@ -232,11 +238,12 @@ Solution Solver::Impl::run(Task task, Equation const& given) const {
     finish(given, s);
     return s;
   }
-  fit_float32(e.problem.grid, e.nu, e.b);
+  Space const space = e.problem.space ? *e.problem.space : Space(s.grid);
+  fit_float32(space, e.nu, e.b);
   if (from) s.start.relative_residual = relative_residual(e.problem, e.nu, *from, e.b);
   {
     DeviceTimer const timer(e.nu.device().index());
-    MultigridOptions cycles = multigrid_options_for(s.grid, e.nu);
+    MultigridOptions cycles = multigrid_options_for(space, e.nu);
     cycles.graph = options.graph;
     // Bounds take the cycle for symmetric positive definite, whatever the contrast.
     if (task == Task::certify) cycles.dtype = at::kDouble;
@@ -257,7 +264,8 @@ Solution Solver::Impl::run(Task task, Equation const& given) const {
 void Solver::Impl::finish(Equation const& e, Solution& s) const {
   s.u = s.u.cpu();
   if (options.scheme == Scheme::q1) {
-    s.flows = face_flows(s.u, e.nu, s.grid, boundary, e.b);
+    if (e.problem.space) e.problem.space->refresh_nodes(s.u);
+    s.flows = face_flows(s.u, e.nu, e.problem.here(), boundary, e.b);
   } else {
     auto const couplings = finite_volume_couplings(s.grid, boundary, e.nu);
     s.flows = finite_volume_flows(s.grid, boundary, couplings, s.u, e.b);
@@ -275,16 +283,16 @@ Solver& Solver::operator=(Solver&&) noexcept = default;
 
 Solution Solver::solve(at::Tensor const& nu, std::optional<Grid3> const& grid,
                        std::optional<at::Tensor> const& f) const {
-  return impl_->run(Impl::Task::solve,
-                    make_equation(impl_->boundary, impl_->options.scheme, nu, grid, f));
+  return impl_->run(Impl::Task::solve, make_equation(impl_->boundary, impl_->options.scheme, nu,
+                                                     grid, f, impl_->options.comm));
 }
 
 Solution Solver::certify(at::Tensor const& nu, std::optional<Grid3> const& grid,
                          std::optional<at::Tensor> const& f) const {
   VOXCYCLE_REQUIRE(impl_->options.method == SolveMethod::multigrid,
                    "certify bounds errors by multigrid cycles. Take the solver multigrid.");
-  return impl_->run(Impl::Task::certify,
-                    make_equation(impl_->boundary, impl_->options.scheme, nu, grid, f));
+  return impl_->run(Impl::Task::certify, make_equation(impl_->boundary, impl_->options.scheme, nu,
+                                                       grid, f, impl_->options.comm));
 }
 
 Boundary const& Solver::boundary() const {

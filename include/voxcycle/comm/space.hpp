@@ -62,4 +62,7 @@ class Space {
   Slab slab_;
 };
 
+/// What this process has where all of `comm` share out the grid. @throws Error as slab_of does.
+Space part_of_processes(Communicator const& comm, Grid3 const& grid);
+
 }  // namespace voxcycle

@@ -8,6 +8,7 @@
 //     std::cout << solution.u.sizes() << ", error about " << solution.error_estimate << '\n';
 #pragma once
 
+#include "voxcycle/comm/communicator.hpp"
 #include "voxcycle/grid/grid3.hpp"
 #include "voxcycle/poisson/boundary.hpp"
 #include "voxcycle/poisson/face_flow.hpp"
@@ -49,6 +50,10 @@ struct SolverOptions {
   /// was trained (float32 instead of float64, of float16 on CPUs, and of bfloat16 on CPUs without
   /// it; float16 on GPUs without bfloat16).
   std::optional<at::ScalarType> precision{};
+  /// Processes that share out the grid of a solve: fields are those of a part (part_of_processes),
+  /// and solves are **collective**. For multigrid on CPUs, trilinear elements and nu > 0, without a
+  /// model. It must outlive the solver. Default: this process alone.
+  Communicator const* comm = nullptr;
   /// Called before every iteration of a solve with its number, from 1; what it throws ends the
   /// solve.
   std::function<void(int)> before_iteration = [](int) {};
@@ -97,7 +102,9 @@ struct EmptyPart {
 /// A solution and what is known of it.
 struct [[nodiscard]] Solution {
   Grid3 grid;
-  at::Tensor u;  ///< [nx+1, ny+1, nz+1], of finite volumes [nx, ny, nz], float64
+  /// [nx+1, ny+1, nz+1], of finite volumes [nx, ny, nz], float64; of a part where processes share
+  /// out the grid
+  at::Tensor u;
   Scheme scheme = Scheme::q1;
   EmptyPart empty;
   bool converged = false;
@@ -131,7 +138,7 @@ class Solver {
 
   /// @param nu    [nx, ny, nz], float32 or float64, >= 0 and finite; where it is 0 there is no
   ///              equation, and a network sees something small
-  /// @param grid  its box; default: cubic voxels, longest edge 1
+  /// @param grid  its box; default: cubic voxels, longest edge 1; whole where nu is a part
   /// @param f     source, [nx, ny, nz] or one number; default 0
   /// @return also where the tolerance was not reached: look at `converged`
   /// @throws Error naming what does not fit, values of nu that are negative, a problem without
