@@ -16,9 +16,12 @@ set_target_properties(voxcycle PROPERTIES INSTALL_RPATH ${TORCH_WHEEL}/lib)
 set(modules core grid field io report comm poisson network solver dataset optim cycle train evaluate config)
 list(TRANSFORM modules PREPEND voxcycle_)
 set(headers
+  comm/communicator.hpp
+  comm/space.hpp
   config/load_model.hpp
   core/error.hpp
   grid/grid3.hpp
+  grid/slab.hpp
   poisson/boundary.hpp
   poisson/energy.hpp
   poisson/face_flow.hpp

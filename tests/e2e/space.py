@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Processes that compute a sample together (run.spatial_processes)."""
 
+import math
+
 import harness
+from conductivity import numpy_file
 
 NESTED = {"network.coarse": "black_box", "network.smoothing": "4", "cycle.rate": "1e-2"}
 PAIRS = ("--run.spatial_processes", "2", "--run.spatial_above", "8")
@@ -88,6 +91,51 @@ class Refused(harness.Refusal):
         self.refuse_train(*PAIRS, expect=["run.spatial_processes"], ranks=2)
         # Without it nothing depends on which grids would be shared out.
         self.succeed("train", "--config", "small.cfg", "--run.spatial_above", "8", ranks=2)
+
+
+class SharedSolve(harness.Refusal):
+    """mpirun -n N solve: each process has some planes of the grid."""
+    N = 48
+
+    def setUp(self):
+        super().setUp()
+        n = self.N
+        values = [math.exp(math.sin(0.2 * x + 0.1 * y) + 0.5 * math.cos(0.15 * y * z / n))
+                  for x in range(n) for y in range(n) for z in range(n)]
+        (self.scratch / "nu.npy").write_bytes(numpy_file(values, (n, n, n), "<f8", "d"))
+
+    def solve(self, *options, ranks):
+        figures = self.figures("solve", "--nu", "nu.npy", "--out", "u.vti", *options, ranks=ranks)
+        times = [key for key in figures if key.startswith("seconds")]
+        return {key: figures[key] for key in figures if key not in times}, (self.scratch / "u.vti").read_bytes()
+
+    def test_same_bits_on_any_number_of_processes(self):
+        for options in (("--f", "sin(5*x)*y", "--with-nu", "--flux"),
+                        ("--bc", "flux,2,flux,flux,-1,flux", "--spacing", "1,2,1.5")):
+            with self.subTest(options=options):
+                figures, file = self.solve(*options, ranks=0)
+                for ranks in (2, 3):
+                    found, its_file = self.solve(*options, ranks=ranks)
+                    self.assertEqual(its_file, file)
+                    for key in ("iterations", "error_bound", "error_estimate"):
+                        self.assertEqual(found[key], figures[key], key)
+
+    def test_certified_errors(self):
+        one, all_of_them = (self.figures("solve", "--nu", "nu.npy", "--certify", ranks=ranks)
+                            for ranks in (0, 3))
+        for key in ("error_lower", "error_upper"):
+            self.assertAlmostEqual(all_of_them[key] / one[key], 1.0, delta=1e-6)
+
+    def test_what_is_refused(self):
+        self.refuse("solve", "--nu", "nu.npy", ranks=9,
+                    expect="Take no more than 8 processes")
+        self.refuse("solve", "--nu", "nu.npy", "--conductivity", ranks=2,
+                    expect="--conductivity is for one process")
+        self.refuse("solve", "--nu", "nu.npy", "--scheme", "finite_volume", ranks=2,
+                    expect="Take one process")
+        n = self.N
+        (self.scratch / "holes.npy").write_bytes(numpy_file([0.0] + [1.0] * (n ** 3 - 1), (n, n, n), "<f8", "d"))
+        self.refuse("solve", "--nu", "holes.npy", ranks=2, expect="Take one process for zeros in nu")
 
 
 if __name__ == "__main__":
