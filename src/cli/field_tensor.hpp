@@ -13,12 +13,12 @@
 
 namespace voxcycle {
 
-/// The field's values as a tensor [nx, ny, nz] that owns them: no copy.
+/// The field's values as a tensor [planes, ny, nz] that owns them: no copy.
 inline at::Tensor tensor_of(VoxelField&& field) {
   auto const holder = std::make_shared<std::vector<double>>(std::move(field.values));
   return at::from_blob(
-      holder->data(), at::IntArrayRef(field.grid.voxels.data(), 3), [holder](void*) {},
-      at::kDouble);
+      holder->data(), {field.planes.count, field.grid.voxels[1], field.grid.voxels[2]},
+      [holder](void*) {}, at::kDouble);
 }
 
 /// Does work on a field, whose errors then name it.

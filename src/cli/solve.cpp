@@ -71,6 +71,10 @@ bool is_formula_of_source(std::string const& text) {
 VoxelFieldOptions field_options(Invocation const& call, std::string const& location) {
   VoxelFieldOptions options{.axes = call.text("axes", "xyz")};
   if (call.has("external")) options.external = External::allowed;
+  options.planes = [&](Grid3 const& grid) {
+    Slab const slab = part_of_processes(call.comm, grid).slab();
+    return Planes{slab.first(), slab.behind() - slab.first()};
+  };
   auto const source = source_text(call);
   bool const is_file =
       !source.empty() && !parse_number<double>(source) && !is_formula_of_source(source);
@@ -111,7 +115,8 @@ void require_same_spacing(std::string const& location, VoxelField const& f, Grid
 }
 
 /// --f NUMBER|FILE|FORMULA (or problem.source); nothing for 0.
-std::optional<at::Tensor> source_field(Invocation const& call, Grid3 const& grid) {
+std::optional<at::Tensor> source_field(Invocation const& call, Space const& space) {
+  Grid3 const& grid = space.slab().whole;
   auto const text = source_text(call);
   if (text.empty()) return {};
   if (auto const value = parse_number<double>(text)) {
@@ -120,7 +125,8 @@ std::optional<at::Tensor> source_field(Invocation const& call, Grid3 const& grid
   }
   if (is_formula_of_source(text)) {
     auto const values = formula_values(text, grid);
-    return at::tensor(values, at::kDouble).view(at::IntArrayRef(grid.voxels.data(), 3));
+    at::Tensor const whole = at::tensor(values, at::kDouble).view(grid.voxel_shape());
+    return Space(grid).voxels_within(space, whole)[0][0];
   }
   auto const options = field_options(call, text);
   // Without a name it would be nu.
@@ -129,7 +135,7 @@ std::optional<at::Tensor> source_field(Invocation const& call, Grid3 const& grid
                    text << ": the source is on " << field.grid.name() << " voxels, the coefficient "
                         << "on " << grid.name() << ". Give both on the same grid.");
   require_same_spacing(text, field, grid);
-  require_finite(text, grid, field.values);
+  require_finite(text, grid, field.values, field.planes.begin * grid.voxels[1] * grid.voxels[2]);
   return tensor_of(std::move(field));
 }
 
@@ -221,14 +227,8 @@ void require_usage(Invocation const& call) {
   if (call.has("png")) require_writable(call.flags.at("png") + "/u_x.png");
 }
 
-/// At the peak, of each process: fields are read and written whole.
+/// At the peak, of each process: what is written is gathered.
 constexpr double kBytesOfWhole = 24.0;
-
-/// What this process has of a field [nx, ny, nz] that it has whole.
-at::Tensor part_of(Space const& space, at::Tensor const& field) {
-  Space const whole(space.slab().whole);
-  return whole.voxels_within(space, field.unsqueeze(0).unsqueeze(0))[0][0];
-}
 
 /// Solves again without the model.
 Solution solve_from_lift(SolverOptions options, Solver const& solver, at::Tensor const& nu,
@@ -282,13 +282,14 @@ int solve(Invocation const& call) {
   Grid3 const grid = field.grid;
   auto const origin = field.origin;
   Space const space = of_field(location, [&] { return part_of_processes(call.comm, grid); });
-  at::Tensor nu = part_of(space, tensor_of(std::move(field)));
-  auto f = source_field(call, grid);
-  if (f && f->dim() > 0) f = part_of(space, *f);
+  at::Tensor nu = tensor_of(std::move(field));
+  auto const f = source_field(call, space);
   if (options.device.is_cpu()) {
     double const own =
         bytes_per_voxel(call, options) * static_cast<double>(space.slab().part().voxel_count());
-    double const whole = kBytesOfWhole * static_cast<double>(grid.voxel_count());
+    bool const is_gathered = call.has("out") || call.has("png");
+    double const whole =
+        is_gathered ? kBytesOfWhole * static_cast<double>(grid.voxel_count()) : 0.0;
     require_field_memory(call.config, call.comm,
                          location + ": to solve " + grid.label() + " voxels", std::max(own, whole));
   }

@@ -16,19 +16,19 @@
 namespace voxcycle {
 namespace {
 
-/// Of formats that lead to no other file.
+/// Of formats that lead to no other file and are read whole.
 template <StoredField (*kRead)(std::string const&)>
-StoredField read_own(std::string const& location, External /*external*/) {
+StoredField read_own(std::string const& location, StoredRead const& /*how*/) {
   return kRead(location);
 }
 
 /// One line a format; the first that matches reads.
 std::vector<FieldFormat> const kFormats{
     {"FILE.vtkhdf", is_vtkhdf_location, read_vtkhdf_field, /*has_own_axes=*/true},
-    {"FILE.npy", is_numpy_location, read_own<read_numpy_field>},
+    {"FILE.npy", is_numpy_location, read_numpy_field},
     {"FILE.npz", is_numpy_archive_location, read_own<read_numpy_archive_field>},
     {"FILE.tif", is_tiff_location, read_own<read_tiff_field>},
-    {"FILE.raw:64,64,64:float32", is_raw_location, read_own<read_raw_field>},
+    {"FILE.raw:64,64,64:float32", is_raw_location, read_raw_field},
     {"FILE.h5:/path", is_hdf5_location, read_hdf5_field},
 };
 
@@ -50,7 +50,8 @@ std::vector<double> reordered(StoredField& stored, std::string const& axes, Grid
   for (std::size_t k = 3; k-- > 0; step *= stored.shape[k]) {
     stride[static_cast<std::size_t>(axes[k] - 'x')] = step;
   }
-  auto const [nx, ny, nz] = grid.voxels;
+  auto const [all, ny, nz] = grid.voxels;
+  std::int64_t const nx = stored.rows ? stored.rows->count : all;
   std::vector<double> values(stored.values.size());
   double* out = values.data();
   for (std::int64_t x = 0; x < nx; ++x) {
@@ -60,6 +61,15 @@ std::vector<double> reordered(StoredField& stored, std::string const& axes, Grid
     }
   }
   return values;
+}
+
+/// Voxels along x, y and z of an array with these axes.
+Grid3 grid_of(hdf5::Shape const& shape, std::string const& axes) {
+  Grid3 grid;
+  for (std::size_t k = 0; k < 3; ++k) {
+    grid.voxels[static_cast<std::size_t>(axes[k] - 'x')] = shape[k];
+  }
+  return grid;
 }
 
 void require_axes(std::string const& axes) {
@@ -145,7 +155,13 @@ VoxelField read_voxel_field(std::string const& location, VoxelFieldOptions const
   VOXCYCLE_REQUIRE(!format.has_own_axes || options.axes == "xyz",
                    location << ": the format says which axis is which. Leave out the axes ("
                             << options.axes << ").");
-  StoredField stored = format.read(location, options.external);
+  StoredRead how{.external = options.external, .rows = {}};
+  if (options.planes && options.axes.front() == 'x') {
+    how.rows = [&](hdf5::Shape const& shape) {
+      return options.planes(grid_of(shape, options.axes));
+    };
+  }
+  StoredField stored = format.read(location, how);
   VOXCYCLE_REQUIRE(
       stored.shape.size() == 3 && *std::min_element(stored.shape.begin(), stored.shape.end()) > 0,
       location << ": has the shape " << hdf5::to_string(stored.shape)
@@ -153,9 +169,7 @@ VoxelField read_voxel_field(std::string const& location, VoxelFieldOptions const
   std::string axes = options.axes;
   if (stored.reversed) std::reverse(axes.begin(), axes.end());
   VoxelField field;
-  for (std::size_t k = 0; k < 3; ++k) {
-    field.grid.voxels[static_cast<std::size_t>(axes[k] - 'x')] = stored.shape[k];
-  }
+  field.grid = grid_of(stored.shape, axes);
   field.told_spacing = stored.spacing && !options.spacing;
   auto const spacing =
       options.spacing.value_or(stored.spacing.value_or(cubic_spacing(field.grid.voxels)));
@@ -169,25 +183,37 @@ VoxelField read_voxel_field(std::string const& location, VoxelFieldOptions const
     field.origin[k] = stored.origin[k] * (stored.spacing ? spacing[k] / (*stored.spacing)[k] : 1.0);
   }
   field.values = reordered(stored, axes, field.grid);
+  field.planes = stored.rows.value_or(Planes{0, field.grid.voxels[0]});
+  if (options.planes) keep_planes(field, options.planes(field.grid));
   return field;
 }
 
-void require_not_negative(std::string const& label, Grid3 const& grid, std::span<double const> nu) {
+void keep_planes(VoxelField& field, Planes const& planes) {
+  if (planes == field.planes) return;
+  auto const plane = field.grid.voxels[1] * field.grid.voxels[2];
+  auto const begin = field.values.begin() + (planes.begin - field.planes.begin) * plane;
+  field.values = std::vector<double>(begin, begin + planes.count * plane);
+  field.planes = planes;
+}
+
+void require_not_negative(std::string const& label, Grid3 const& grid, std::span<double const> nu,
+                          std::int64_t first) {
   auto const found =
       count_unsound(nu, [](double value) { return value >= 0.0 && std::isfinite(value); });
   VOXCYCLE_REQUIRE(
       found.first < 0,
       label << " has values that are negative or not finite (" << kinds_of(found) << ", of "
-            << nu.size() << "; the first at " << place_text(grid, found.first)
+            << nu.size() << "; the first at " << place_text(grid, first + found.first)
             << "; the equation has no solution with them). Correct the coefficient, or "
                "give its labels values (--phases).");
 }
 
-void require_finite(std::string const& label, Grid3 const& grid, std::span<double const> f) {
+void require_finite(std::string const& label, Grid3 const& grid, std::span<double const> f,
+                    std::int64_t first) {
   auto const found = count_unsound(f, [](double value) { return std::isfinite(value); });
   VOXCYCLE_REQUIRE(found.first < 0, label << " has values that are not finite (" << kinds_of(found)
                                           << ", of " << f.size() << "; the first at "
-                                          << place_text(grid, found.first)
+                                          << place_text(grid, first + found.first)
                                           << "). Correct the field.");
 }
 

@@ -13,11 +13,11 @@ bool is_hdf5_location(std::string const& location) {
   return hdf5::parse_location(location).has_value();
 }
 
-StoredField read_hdf5_field(std::string const& location, External external) {
+StoredField read_hdf5_field(std::string const& location, StoredRead const& how) {
   auto const [array_location, sample] = split_entry(location);
   auto const where = *hdf5::parse_location(array_location);
   auto const& path = where.path;
-  auto const file = hdf5::File::open(path, hdf5::kMakeAgain, external);
+  auto const file = hdf5::File::open(path, hdf5::kMakeAgain, how.external);
   auto const dataset = hdf5::dataset_of(file, where);
   auto const array = file.open_numbers(dataset);
   StoredField field;
@@ -29,13 +29,21 @@ StoredField read_hdf5_field(std::string const& location, External external) {
                                  "e.g. :/"
                               << dataset << "[0].");
   if (sample) field.shape.erase(field.shape.begin());
-  require_possible(field.shape, path + ":/" + dataset);
-  field.values.resize(hdf5::element_count(field.shape));
+  require_possible(field.shape, path + ":/" + dataset, Planes{0, 1});
+  if (how.rows) field.rows = how.rows(field.shape);
+  Planes const rows = field.rows.value_or(Planes{0, field.shape[0]});
+  hdf5::Shape start{rows.begin, 0, 0}, part{rows.count, field.shape[1], field.shape[2]};
+  require_possible(field.shape, path + ":/" + dataset, rows);
+  field.values.resize(hdf5::element_count(part));
   if (sample) {
-    array.read_row(*sample, field.values);
-  } else {
-    array.read(field.values);
+    VOXCYCLE_REQUIRE(*sample < array.shape()[0], path << ":/" << dataset << ": there is no entry "
+                                                      << *sample << " in the shape "
+                                                      << hdf5::to_string(array.shape())
+                                                      << ". Entries count from 0.");
+    start.insert(start.begin(), *sample);
+    part.insert(part.begin(), 1);
   }
+  array.read_box(start, part, field.values);
   return field;
 }
 

@@ -103,7 +103,7 @@ std::int64_t fields_of(Description const& array, std::string const& location) {
 }
 
 StoredField read_numbers(NumberStream file, std::string const& location,
-                         std::optional<std::int64_t> sample = {}) {
+                         std::optional<std::int64_t> sample = {}, StoredRead const& how = {}) {
   auto array = read_description(file, location);
   auto const count = fields_of(array, location);
   VOXCYCLE_REQUIRE(sample || count == 1,
@@ -117,7 +117,9 @@ StoredField read_numbers(NumberStream file, std::string const& location,
   if (field.reversed) std::reverse(field.shape.begin(), field.shape.end());
   auto const order = array.type.starts_with('>') ? ByteOrder::big : ByteOrder::little;
   auto const& number = find_number(array.type, location);
-  require_possible(field.shape, location);
+  require_possible(field.shape, location, Planes{0, 1});
+  if (how.rows && !field.reversed) field.rows = how.rows(field.shape);
+  Planes const rows = field.rows.value_or(Planes{0, field.shape[0]});
   auto const bytes = hdf5::element_count(field.shape) * number.bytes;
   auto const begin = static_cast<std::uint64_t>(file.in.tellg());
   VOXCYCLE_REQUIRE(count == 1 || file.bytes - begin == static_cast<std::uint64_t>(count) * bytes,
@@ -129,7 +131,7 @@ StoredField read_numbers(NumberStream file, std::string const& location,
     file.in.seekg(static_cast<std::streamoff>(from));
     file.bytes = from + bytes;
   }
-  field.values = read_rest(file, location, field.shape, number, order);
+  field.values = read_rest(file, location, field.shape, number, order, rows);
   return field;
 }
 
@@ -169,10 +171,10 @@ bool is_numpy_location(std::string const& location) {
           location.find(std::string(kExtension) + '[') != std::string::npos);
 }
 
-StoredField read_numpy_field(std::string const& location) {
+StoredField read_numpy_field(std::string const& location, StoredRead const& how) {
   auto const [path, sample] = split_entry(location);
   PlainFile file(path);
-  return read_numbers({file.in, file.bytes}, location, sample);
+  return read_numbers({file.in, file.bytes}, location, sample, how);
 }
 
 std::int64_t count_numpy_fields(std::string const& location) {

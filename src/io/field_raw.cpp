@@ -46,7 +46,7 @@ bool is_raw_location(std::string const& location) {
          parts.shape.find_first_not_of("0123456789-, ") == std::string::npos;
 }
 
-StoredField read_raw_field(std::string const& location) {
+StoredField read_raw_field(std::string const& location, StoredRead const& how) {
   auto const parts = split(location);
   StoredField field;
   for (auto const& part : split_list(parts.shape)) {
@@ -62,7 +62,9 @@ StoredField read_raw_field(std::string const& location) {
   auto const& number = find_number(location, parts.type);
   PlainFile file(parts.path);
   auto const order = parts.type.ends_with(kBigEndian) ? ByteOrder::big : ByteOrder::little;
-  field.values = read_rest({file.in, file.bytes}, parts.path, field.shape, number, order);
+  if (how.rows) field.rows = how.rows(field.shape);
+  field.values = read_rest({file.in, file.bytes}, parts.path, field.shape, number, order,
+                           field.rows.value_or(Planes{0, field.shape[0]}));
   return field;
 }
 

@@ -92,10 +92,8 @@ class NumberArray : public Array {
   /// @param values  element_count(shape()) of them
   void read(std::span<double> values) const;
   void read(std::span<float> values) const;
-  /// Entry `row` of the first axis.
-  void read_row(std::int64_t row, std::span<double> values) const;
-  void read_row(std::int64_t row, std::span<float> values) const;
   /// `extents` entries along each axis from `start` on.
+  void read_box(Shape const& start, Shape const& extents, std::span<double> values) const;
   void read_box(Shape const& start, Shape const& extents, std::span<float> values) const;
 };
 

@@ -119,14 +119,13 @@ void NumberArray::read(std::span<float> values) const {
   read_as(H5T_NATIVE_FLOAT, all(values.size()), values.data());
 }
 
-void NumberArray::read_row(std::int64_t row, std::span<double> values) const {
+void NumberArray::read_box(Shape const& start, Shape const& extents,
+                           std::span<double> values) const {
   auto const lock = enter();
-  read_as(H5T_NATIVE_DOUBLE, entry(row, values.size()), values.data());
-}
-
-void NumberArray::read_row(std::int64_t row, std::span<float> values) const {
-  auto const lock = enter();
-  read_as(H5T_NATIVE_FLOAT, entry(row, values.size()), values.data());
+  VOXCYCLE_REQUIRE(values.size() == element_count(extents), label_ << ": " << values.size()
+                                                                   << " values do not fit "
+                                                                   << to_string(extents) << '.');
+  read_as(H5T_NATIVE_DOUBLE, box(start, extents), values.data());
 }
 
 void NumberArray::read_box(Shape const& start, Shape const& extents,

@@ -45,13 +45,15 @@ VoxelField cropped(std::string const& location, VoxelField&& whole, Crop const& 
                      std::to_string(end[k] - 1) + " along " + "xyz"[k] + ", it has " +
                      std::to_string(n) + ". Correct the crop.");
   }
-  VoxelField part{.grid = whole.grid, .values = {}, .told_spacing = whole.told_spacing};
+  VoxelField part{
+      .grid = whole.grid, .values = {}, .planes = {}, .told_spacing = whole.told_spacing};
   for (int k = 0; k < 3; ++k) {
     double const h = whole.grid.spacing(k);
     part.grid.voxels[k] = end[k] - crop.first[k];
     part.grid.lengths[k] = h * static_cast<double>(part.grid.voxels[k]);
     part.origin[k] = whole.origin[k] + h * static_cast<double>(crop.first[k]);
   }
+  part.planes.count = part.grid.voxels[0];
   auto const [nx, ny, nz] = whole.grid.voxels;
   part.values.reserve(static_cast<std::size_t>(part.grid.voxel_count()));
   for (auto x = crop.first[0]; x < end[0]; ++x) {
@@ -196,18 +198,21 @@ Crop parse_crop(std::string const& name, std::string const& text) {
 }
 
 Image read_image(std::string const& location, ImageOptions const& options) {
-  Image image{.field = read_voxel_field(location, options.field), .phases = {}, .doubt = ""};
+  bool const has_labels = options.phases && !options.phases->are_values;
+  auto reading = options.field;
+  if (options.crop || has_labels) reading.planes = {};  // which phases occur, the whole tells
+  Image image{.field = read_voxel_field(location, reading), .phases = {}, .doubt = ""};
   VoxelField& field = image.field;
   if (options.crop) field = cropped(location, std::move(field), *options.crop);
-  require_finite(location, field.grid, field.values);
+  auto const first = field.planes.begin * field.grid.voxels[1] * field.grid.voxels[2];
+  require_finite(location, field.grid, field.values, first);
   if (options.threshold) {
     for (double& value : field.values) value = value < *options.threshold ? 0.0 : 1.0;
   }
-  if (options.phases && !options.phases->are_values) {
-    image.phases = give_values(location, field, *options.phases);
-    return image;
-  }
-  require_not_negative(location, field.grid, field.values);
+  if (has_labels) image.phases = give_values(location, field, *options.phases);
+  if (options.field.planes) keep_planes(field, options.field.planes(field.grid));
+  if (has_labels) return image;
+  require_not_negative(location, field.grid, field.values, first);
   image.phases = few_numbers(field.values);
   if (!options.phases) image.doubt = doubt_of(image.phases, field.grid.voxel_count(), "--phases ");
   return image;

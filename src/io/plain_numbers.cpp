@@ -99,12 +99,15 @@ PlainFile::PlainFile(std::string const& path) {
   bytes = std::filesystem::file_size(path);
 }
 
-void require_possible(hdf5::Shape const& shape, std::string const& label) {
-  for (auto const extent : shape) {
+void require_possible(hdf5::Shape const& whole, std::string const& label,
+                      std::optional<Planes> const& rows) {
+  for (auto const extent : whole) {
     VOXCYCLE_REQUIRE(extent > 0 && extent <= kMaxExtent,
-                     label << ": the shape " << hdf5::to_string(shape) << " is out of range (1 to "
+                     label << ": the shape " << hdf5::to_string(whole) << " is out of range (1 to "
                            << kMaxExtent << " an axis). Check it.");
   }
+  hdf5::Shape shape = whole;
+  if (rows) shape[0] = rows->count;
   VOXCYCLE_REQUIRE(hdf5::element_count(shape) <= kMaxElements,
                    label << ": the shape " << hdf5::to_string(shape) << " has "
                          << hdf5::element_count(shape) << " voxels, out of range (2^31 - 1 at "
@@ -118,14 +121,18 @@ void require_possible(hdf5::Shape const& shape, std::string const& label) {
 }
 
 std::vector<double> read_rest(NumberStream from, std::string const& label, hdf5::Shape const& shape,
-                              PlainNumber const& number, ByteOrder order) {
-  require_possible(shape, label);
-  auto const count = hdf5::element_count(shape);
+                              PlainNumber const& number, ByteOrder order, Planes const& rows) {
+  require_possible(shape, label, rows);
+  auto const all = hdf5::element_count(shape);
+  auto const a_row = all / static_cast<std::uint64_t>(shape[0]);
+  auto const count = static_cast<std::uint64_t>(rows.count) * a_row;
   auto const begin = static_cast<std::uint64_t>(from.in.tellg());
-  VOXCYCLE_REQUIRE(from.bytes - begin == count * number.bytes,
+  VOXCYCLE_REQUIRE(from.bytes - begin == all * number.bytes,
                    label << ": holds " << from.bytes - begin << " bytes of numbers, but "
                          << hdf5::to_string(shape) << " of " << number.name << " are "
-                         << count * number.bytes << ". Check shape, type and file.");
+                         << all * number.bytes << ". Check shape, type and file.");
+  from.in.seekg(static_cast<std::streamoff>(begin + static_cast<std::uint64_t>(rows.begin) * a_row *
+                                                        number.bytes));
   std::vector<double> values(count);
   std::vector<char> block(kBlock);
   std::size_t const maximum = kBlock / number.bytes;

@@ -2,8 +2,11 @@
 // Bare numbers in files: raw binary and what follows the header of a NumPy file.
 #pragma once
 
+#include "voxcycle/grid/slab.hpp"
+
 #include <cstdint>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,12 +42,16 @@ struct NumberStream {
   std::uint64_t bytes;
 };
 
-/// @throws Error unless all extents are positive and there are at most 2^31 - 1 elements.
-void require_possible(hdf5::Shape const& shape, std::string const& label);
+/// @throws Error unless all extents are positive and the elements at most 2^31 - 1, in memory that
+///         this machine has.
+/// @param rows  the entries of the first axis that are read, if not all
+void require_possible(hdf5::Shape const& shape, std::string const& label,
+                      std::optional<Planes> const& rows = {});
 
-/// Reads element_count(shape) numbers from where the stream stands to its end.
-/// @throws Error naming the sizes unless so many bytes are left, neither more nor less.
+/// Reads an array from where the stream stands to its end.
+/// @param rows  the entries of the first axis that are read
+/// @throws Error naming the sizes unless the stream holds it, no more and no less.
 std::vector<double> read_rest(NumberStream from, std::string const& label, hdf5::Shape const& shape,
-                              PlainNumber const& number, ByteOrder order);
+                              PlainNumber const& number, ByteOrder order, Planes const& rows);
 
 }  // namespace voxcycle

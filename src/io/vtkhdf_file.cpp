@@ -95,10 +95,10 @@ bool is_vtkhdf_location(std::string const& location) {
          location.find(std::string(kExtension) + ':') != std::string::npos;
 }
 
-StoredField read_vtkhdf_field(std::string const& location, External external) {
+StoredField read_vtkhdf_field(std::string const& location, StoredRead const& how) {
   std::string const path =
       location.substr(0, location.rfind(kExtension) + std::string(kExtension).size());
-  auto const file = hdf5::File::open(path, hdf5::kMakeAgain, external);
+  auto const file = hdf5::File::open(path, hdf5::kMakeAgain, how.external);
   VOXCYCLE_REQUIRE(file.has(kRoot), path << ": is HDF5, but has no group /VTKHDF. Name a dataset "
                                             "of another kind of file as FILE.h5:/path.");
   auto const root = file.open_group(kRoot);

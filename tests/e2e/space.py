@@ -100,7 +100,7 @@ class SharedSolve(harness.Refusal):
     def setUp(self):
         super().setUp()
         n = self.N
-        values = [math.exp(math.sin(0.2 * x + 0.1 * y) + 0.5 * math.cos(0.15 * y * z / n))
+        self.values = values = [math.exp(math.sin(0.2 * x + 0.1 * y) + 0.5 * math.cos(0.15 * y * z / n))
                   for x in range(n) for y in range(n) for z in range(n)]
         (self.scratch / "nu.npy").write_bytes(numpy_file(values, (n, n, n), "<f8", "d"))
 
@@ -119,6 +119,18 @@ class SharedSolve(harness.Refusal):
                     self.assertEqual(its_file, file)
                     for key in ("iterations", "error_bound", "error_estimate"):
                         self.assertEqual(found[key], figures[key], key)
+
+    def test_files_of_any_order(self):
+        n = self.N
+        one = self.figures("solve", "--nu", "nu.npy", "--out", "made.h5", "--with-nu")
+        values = self.values
+        (self.scratch / "zyx.raw").write_bytes(numpy_file(
+            [values[(x * n + y) * n + z] for z in range(n) for y in range(n) for x in range(n)],
+            (n, n, n), "<f8", "d")[-8 * n ** 3:])
+        for nu in (("made.h5:/nu",), (f"zyx.raw:{n},{n},{n}:float64", "--axes", "zyx")):
+            two = self.figures("solve", "--nu", *nu, ranks=2)
+            for key in ("iterations", "error_bound", "error_estimate"):
+                self.assertEqual(two[key], one[key], nu)
 
     def test_certified_errors(self):
         one, all_of_them = (self.figures("solve", "--nu", "nu.npy", "--certify", ranks=ranks)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/grid/slab.hpp"
 
 #include <array>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,7 +15,8 @@ namespace voxcycle {
 /// A scalar on the voxels of a box, as some other program wrote it.
 struct VoxelField {
   Grid3 grid;
-  std::vector<double> values;      ///< [nx, ny, nz], z fastest
+  std::vector<double> values;      ///< [nx, ny, nz], z fastest, or some planes of it
+  Planes planes;                   ///< along x that they are; all of them unless asked for some
   std::array<double, 3> origin{};  ///< where the box begins, if the file tells, else 0
   bool told_spacing = false;       ///< the grid's spacing is the file's own
 };
@@ -31,6 +33,9 @@ struct VoxelFieldOptions {
   /// and the longest edge of the box is 1.
   std::optional<std::array<double, 3>> spacing{};
   External external = External::refused;
+  /// Which planes along x are wanted of a grid. Of arrays whose slowest axis is x (numpy's in C
+  /// order, HDF5, bare numbers) no more is read; others are read whole first. Default: all.
+  std::function<Planes(Grid3 const&)> planes{};
 };
 
 /// Whether the location has the form of one that read_voxel_field reads.
@@ -59,9 +64,14 @@ VoxelField read_voxel_field(std::string const& location, VoxelFieldOptions const
 
 /// @throws Error naming `label`, how many values are negative or not finite, and where the first
 /// is, unless all are zero or positive, and finite.
-void require_not_negative(std::string const& label, Grid3 const& grid, std::span<double const> nu);
+/// @param first  index of the first value in the grid
+void require_not_negative(std::string const& label, Grid3 const& grid, std::span<double const> nu,
+                          std::int64_t first = 0);
 /// The same for values that need only be finite.
-void require_finite(std::string const& label, Grid3 const& grid, std::span<double const> f);
+void require_finite(std::string const& label, Grid3 const& grid, std::span<double const> f,
+                    std::int64_t first = 0);
+/// Keeps those planes along x of a field that has more.
+void keep_planes(VoxelField& field, Planes const& planes);
 
 /// @return "(x, y, z) = (1, 2, 3)" for the voxel of that index.
 std::string place_text(Grid3 const& grid, std::int64_t index);
