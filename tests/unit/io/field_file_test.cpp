@@ -155,24 +155,20 @@ TEST(FieldFile, MoreVoxelsThanNumbersOf32BitsCount) {
 
 TEST(FieldFile, SomePlanesOfAnyFormat) {
   auto const zyx = bytes_of(values_zyx<double>()), xyz = bytes_of(values_xyz<double>());
+  auto const values = values_xyz<double>();
   auto const h5 = path_of("planes.h5");
-  {
-    auto file = hdf5::File::create(h5, h5);
-    auto const values = values_xyz<double>();
-    file.create_dataset("one", hdf5::Number::float64, {kX, kY, kZ}).write(std::span<double const>(values));
-    auto two = values;
-    two.insert(two.begin(), values.size(), 0.0);
-    file.create_dataset("two", hdf5::Number::float64, {2, kX, kY, kZ}).write(std::span<double const>(two));
-    file.close();
-  }
+  std::vector<double> two(2 * values.size());
+  std::copy(values.begin(), values.end(), two.begin() + kX * kY * kZ);
+  auto file = hdf5::File::create(h5, h5);
+  file.create_dataset("two", hdf5::Number::float64, {2, kX, kY, kZ})
+      .write(std::span<double const>(two));
+  file.close();
   std::vector<std::pair<std::string, std::string>> const all{
       {written("c.npy", numpy_file("'<f8'", "False", "(2, 3, 4)", xyz)), "xyz"},
       {written("f.npy", numpy_file("'<f8'", "True", "(2, 3, 4)", zyx)), "xyz"},
       {written("z.npy", numpy_file("'<f8'", "False", "(4, 3, 2)", zyx)), "zyx"},
       {written("x.raw", xyz) + ":2,3,4:float64", "xyz"},
-      {h5 + ":/one", "xyz"},
       {h5 + ":/two[1]", "xyz"}};
-  auto const values = values_xyz<double>();
   for (std::int64_t const x : {0, 1}) {
     std::vector<double> const expected(values.begin() + x * kY * kZ,
                                        values.begin() + (x + 1) * kY * kZ);
@@ -182,7 +178,6 @@ TEST(FieldFile, SomePlanesOfAnyFormat) {
                                         EXPECT_EQ(grid.name(), "2x3x4") << location;
                                         return Planes{x, 1};
                                       }});
-      EXPECT_EQ(field.grid.name(), "2x3x4") << location;
       EXPECT_EQ(field.planes, (Planes{x, 1}));
       EXPECT_EQ(field.values, expected) << location;
     }
