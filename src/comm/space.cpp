@@ -84,7 +84,7 @@ at::Tensor Space::nodes_within(Space const& part, at::Tensor const& field) const
 
 at::Tensor Space::laid_out(at::Tensor const& own, Space const& other, std::int64_t extra) const {
   if (!other.is_whole()) {
-    at::Tensor const field = with_planes(own, other.slab_.behind() - other.slab_.first() + extra);
+    at::Tensor field = with_planes(own, other.slab_.behind() - other.slab_.first() + extra);
     planes_of(field, other.slab_.own_voxels().begin, own.size(2)).copy_(own);
     return field;
   }
@@ -97,7 +97,7 @@ at::Tensor Space::laid_out(at::Tensor const& own, Space const& other, std::int64
   planes_of(sent, 0, own.size(2)).copy_(own);
   // As bytes: communicators know few types.
   at::Tensor const all = comm_->all_gather(sent.flatten().view(at::kByte));
-  at::Tensor const field = with_planes(own, slab_.whole.voxels[0] + extra);
+  at::Tensor field = with_planes(own, slab_.whole.voxels[0] + extra);
   for (int r = 0; r < slab_.processes(); ++r) {
     bool const is_last = r + 1 == slab_.processes();
     std::int64_t const count = slab_.ends[r + 1] - slab_.ends[r] + (is_last ? extra : 0);
@@ -109,14 +109,14 @@ at::Tensor Space::laid_out(at::Tensor const& own, Space const& other, std::int64
 
 at::Tensor Space::voxels_on(Space const& other, at::Tensor const& field) const {
   if (is_whole()) return field;
-  at::Tensor const laid = laid_out(own_voxels(field), other, 0);
+  at::Tensor laid = laid_out(own_voxels(field), other, 0);
   other.refresh_voxels(laid);
   return laid;
 }
 
 at::Tensor Space::nodes_on(Space const& other, at::Tensor const& field) const {
   if (is_whole()) return field;
-  at::Tensor const laid = laid_out(own_nodes(field), other, 1);
+  at::Tensor laid = laid_out(own_nodes(field), other, 1);
   other.refresh_nodes(laid);
   return laid;
 }
