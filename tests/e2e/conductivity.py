@@ -79,6 +79,19 @@ class Conductivity(harness.Refusal):
 
 
 class Figures(Conductivity):
+    def test_a_checkerboard_conducts_the_geometric_mean(self):
+        """Of two squares in each direction, in the plane; exact for any contrast (Keller, A theorem
+        on the conductivity of a composite medium, J. Math. Phys. 5, 1964)."""
+        n = 32
+        plane = [int((row < n // 2) != (column < n // 2)) for row in range(n) for column in range(n)]
+        image = self.write("board.tif", tiff_file([plane] * 4, n, n))
+        figures = self.figures("conductivity", image, "--phases", "0:1,1:4")["images"][0]["axes"]
+        self.assertAlmostEqual(figures[0]["conductivity"], 2.5, delta=1e-6)
+        for one in figures[1:]:
+            self.assertLess(one["conductivity_lower"], 2.0)
+            self.assertGreater(one["conductivity_upper"], 2.0)
+            self.assertAlmostEqual(one["conductivity"], 2.0, delta=0.02)
+
     def test_every_format_in_one_call(self):
         flat = [value for plane in layers() for value in plane]
         for k in range(6):
