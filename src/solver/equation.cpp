@@ -9,6 +9,7 @@
 #include "voxcycle/solver/conducting_part.hpp"
 
 #include <cmath>
+#include <memory>
 
 #include <ATen/ATen.h>
 
@@ -57,7 +58,9 @@ Equation make_equation(Boundary const& boundary, Scheme scheme, at::Tensor const
   Equation e;
   e.problem = {box.value_or(unit_box({nu.size(0), nu.size(1), nu.size(2)})), boundary, scheme};
   require_valid(e.problem.grid);
-  if (comm != nullptr) e.problem.space = part_of_processes(*comm, e.problem.grid);
+  if (comm != nullptr) {
+    e.problem.space = std::make_shared<Space const>(part_of_processes(*comm, e.problem.grid));
+  }
   Grid3 const grid = e.problem.space ? e.problem.space->slab().part() : e.problem.grid;
   e.nu = voxel_field("nu", nu, grid);
   require_not_negative("nu", grid, values_of(e.nu));

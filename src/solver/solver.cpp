@@ -120,7 +120,8 @@ Solver::Impl::Impl(SolverOptions options_in) : options(std::move(options_in)) {
 }
 
 at::Tensor Solver::Impl::lifted(Equation const& e) const {
-  return lift(e.problem.here().slab(), boundary, at::device(options.device).dtype(at::kDouble));
+  return lift_of_part(e.problem.here().slab(), boundary,
+                      at::device(options.device).dtype(at::kDouble));
 }
 
 /// J of u measured from the boundary's datum, which changes J by the same for all u.

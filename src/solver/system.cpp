@@ -320,7 +320,7 @@ void System::centre(at::Tensor& field) const {
 
 at::Tensor System::lifted() const {
   if (floating_) return at::zeros(unknowns_.node_shape(), nu_.options());
-  return lift(space_.slab(), whole_.boundary, nu_.options());
+  return lift_of_part(space_.slab(), whole_.boundary, nu_.options());
 }
 
 void System::require_fits(char const* name, at::Tensor const& start,

@@ -69,7 +69,8 @@ at::Tensor free_node_mask(Grid3 const& grid, Boundary const& boundary,
 /// @param options  its type and where it is made
 at::Tensor lift(Grid3 const& grid, Boundary const& boundary, at::TensorOptions const& options);
 /// A part of it. @param boundary  of the whole grid
-at::Tensor lift(Slab const& slab, Boundary const& boundary, at::TensorOptions const& options);
+at::Tensor lift_of_part(Slab const& slab, Boundary const& boundary,
+                        at::TensorOptions const& options);
 
 /// Gives u, in place, the exact Dirichlet values, those of the lift; free nodes keep theirs.
 /// @param u  [B, 1, nx+1, ny+1, nz+1]. @throws Error for another shape.

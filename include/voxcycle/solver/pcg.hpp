@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 
 #include <ATen/core/Tensor.h>
@@ -29,7 +30,7 @@ struct Problem {
   OppositeFaces opposite = OppositeFaces::apart;
   /// Where processes share out the grid, for Q1 and nu > 0: all fields are then those of a part,
   /// and what works on them is **collective**.
-  std::optional<Space> space{};
+  std::shared_ptr<Space const> space{};
 
   /// Whose nodes the unknowns are: the grid itself for Q1, without the upper faces if periodic,
   /// else FiniteVolumePoints.

@@ -162,10 +162,11 @@ at::Tensor free_node_mask(Grid3 const& grid, Boundary const& boundary,
 
 at::Tensor lift(Grid3 const& grid, Boundary const& boundary, at::TensorOptions const& options) {
   require_valid(grid);
-  return lift(whole_slab(grid), boundary, options);
+  return lift_of_part(whole_slab(grid), boundary, options);
 }
 
-at::Tensor lift(Slab const& slab, Boundary const& boundary, at::TensorOptions const& options) {
+at::Tensor lift_of_part(Slab const& slab, Boundary const& boundary,
+                        at::TensorOptions const& options) {
   Grid3 const part = slab.part();
   Boundary const measured = from_datum(boundary);  // equal values blend to themselves
   at::Tensor weights, values;

@@ -27,7 +27,7 @@ class SharedPcg : public ::testing::Test {
   };
 
   Problem shared(Problem problem) const {
-    problem.space.emplace(comm_.get(), slab_of(problem.grid, comm_->size(), comm_->rank()));
+    problem.space = std::make_shared<Space const>(part_of_processes(*comm_, problem.grid));
     return problem;
   }
 

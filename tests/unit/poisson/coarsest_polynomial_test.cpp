@@ -25,6 +25,7 @@ class Estimated final : public LevelOperator {
   at::Tensor top() const override { return share_ * op_->top(); }
   bool top_is_bound() const override { return share_ >= 1.0; }
   std::unique_ptr<StencilSource> entries() const override { return op_->entries(); }
+  std::unique_ptr<LevelOperator> on(Space const&) const override { return {}; }
   Coarsening coarsened(CoarseOperator kind, Boundary const& boundary) const override {
     return op_->coarsened(kind, boundary);
   }

@@ -83,6 +83,7 @@ class Identity final : public LevelOperator {
   at::Tensor top() const override { return at::ones({1}, at::kDouble); }
   bool top_is_bound() const override { return true; }
   std::unique_ptr<StencilSource> entries() const override { return {}; }
+  std::unique_ptr<LevelOperator> on(Space const&) const override { return {}; }
   Coarsening coarsened(CoarseOperator, Boundary const&) const override { return {}; }
 };
 

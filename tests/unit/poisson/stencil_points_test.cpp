@@ -70,13 +70,14 @@ TEST(StencilPoints, VoxelEntriesAreThoseOfTheRows) {
 TEST(StencilPoints, CouplingsAreThoseOfTheRowsAndOfTheOperator) {
   for (std::int64_t const length : {44, 46}) {  // 23 and 24 coarse nodes
     Grid3 const fine{{8, 4, length}, {1.0, 0.5, 5.5}}, grid = fine.coarsened();
-    auto const source = voxel_stencil(fine, random_voxels(fine, batch));
+    at::Tensor const nu = random_voxels(fine, batch);
+    auto const source = voxel_stencil(fine, nu);
     at::Tensor const couplings =
         black_box_couplings(*source, black_box_weights(*source, coarsening_of(regular_axes(fine))));
     CouplingEntries<double> const entries{couplings.const_data_ptr<double>(), node_size(grid)};
     expect_rows(*coupling_stencil(grid, couplings), entries);
 
-    auto const op = coarsen_black_box(*source, Boundary{}, regular_axes(fine)).op;
+    auto const op = coarsen_black_box(*make_voxel_operator(fine, nu), Boundary{}).op;
     at::Tensor const u = random_nodes(grid, batch), found = at::empty_like(u);
     play(u.numel(), ApplyCouplingsJob<double>{entries, u.const_data_ptr<double>(),
                                               found.mutable_data_ptr<double>()});

@@ -360,9 +360,9 @@ TEST(MultigridPcg, LongVoxels) {
 
 TEST(MultigridPcg, ChoosesTheCycleByTheVoxelsEdges) {
   at::Tensor const nu = at::ones({1, 1, 4, 4, 4}, at::kFloat);
-  EXPECT_EQ(multigrid_options_for({{4, 4, 4}, {1.0, 9e3, 1.0}}, nu).dtype, at::kFloat);
-  EXPECT_EQ(multigrid_options_for({{4, 4, 4}, {1.0, 1e4, 1.0}}, nu).dtype, at::kDouble);
-  EXPECT_EQ(multigrid_options_for({{4, 4, 4}, {1.0, 1.0, 1e-4}}, nu).dtype, at::kDouble);
+  EXPECT_EQ(multigrid_options_for(Grid3{{4, 4, 4}, {1.0, 9e3, 1.0}}, nu).dtype, at::kFloat);
+  EXPECT_EQ(multigrid_options_for(Grid3{{4, 4, 4}, {1.0, 1e4, 1.0}}, nu).dtype, at::kDouble);
+  EXPECT_EQ(multigrid_options_for(Grid3{{4, 4, 4}, {1.0, 1.0, 1e-4}}, nu).dtype, at::kDouble);
 }
 
 TEST(MultigridPcg, ChoosesTheCycleByTheJumpsOfNu) {
