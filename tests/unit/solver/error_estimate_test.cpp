@@ -74,7 +74,8 @@ Trial random_trial(int index) {
   Grid3 const grid = index % 10 == 0  ? Grid3::cube(16)
                      : index % 3 == 0 ? Grid3{{8, 12, 8}, {1.0, 1.2, 0.7}}
                                       : Grid3::cube(8);
-  Trial trial{{grid, boundary_of(1 + random_int(63))}, {}, {}, {}, {}};
+  Trial trial;
+  trial.problem = {grid, boundary_of(1 + random_int(63))};
   for (Face& face : trial.problem.boundary.faces) face.value = random_int(3);
   trial.nu = random_coefficient(grid, std::pow(10.0, random_int(13) - 6)).contiguous();
   trial.b = load_of_source(random_voxels(grid, 1) - 1.1, grid);
@@ -160,7 +161,9 @@ TEST(ErrorEstimate, AFewCyclesAreEnoughOnSmoothFields) {
 TEST(ErrorEstimate, PureZeroFluxIgnoresConstants) {
   at::manual_seed(2);
   Grid3 const grid = Grid3::cube(8);
-  Trial trial{{grid, boundary_of(0)}, random_voxels(grid, 1), {}, {}, {}};
+  Trial trial;
+  trial.problem = {grid, boundary_of(0)};
+  trial.nu = random_voxels(grid, 1);
   at::Tensor const b = load_of_source(random_voxels(grid, 1), grid);
   trial.b = b - b.mean();
   trial.exact =
