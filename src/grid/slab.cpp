@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 
 namespace voxcycle {
 namespace {
@@ -83,9 +84,9 @@ Slab slab_of(Grid3 const& grid, int processes, int rank, SlabOptions const& opti
   std::int64_t const most = planes / (least + least % 2);  // slabs begin at even planes
   VOXCYCLE_REQUIRE(thinnest(2) >= least,
                    "grid " << grid.label() << " has " << planes << " planes along x, and "
-                           << processes << " processes need at least " << least
-                           << " each. Take no more than " << std::max<std::int64_t>(1, most)
-                           << (most > 1 ? " processes." : " process."));
+                           << processes << " processes need at least " << least << " each. Take "
+                           << (most > 1 ? "no more than " + std::to_string(most) + " processes."
+                                        : "one process."));
   std::int64_t step = 2;
   // The grid that step halvings lead to is shared out as well.
   while (grid.level() / step > options.above && thinnest(2 * step) / step >= least) step *= 2;
