@@ -24,10 +24,10 @@ struct Equation {
 /// @param nu   [nx, ny, nz], float32 or float64
 /// @param box  default: unit_box
 /// @param f    [nx, ny, nz] or one number; default 0; acts where nu is positive
+/// @param comm  null, or processes that share out the box, which is then given; nu and f are those
+///              of a part
 /// @throws Error naming what does not fit, values of nu that are negative or not finite, nu without
 ///         a conductor that touches a Dirichlet face, and a source in a body that was dropped.
-/// @param comm  processes that share out the box, which is then given; fields are of a part; or
-/// null
 Equation make_equation(Boundary const& boundary, Scheme scheme, at::Tensor const& nu,
                        std::optional<Grid3> const& box, std::optional<at::Tensor> const& f,
                        Communicator const* comm = nullptr);

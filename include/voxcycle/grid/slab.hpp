@@ -41,7 +41,7 @@ struct Slab {
   /// Fewest planes that a process owns.
   std::int64_t thinnest() const;
   /// The same share of the grid that halves this one, with half the halo.
-  /// @param planes  of the coarser grid; of an odd number of planes the last slab has the rest
+  /// @param coarse_whole  the coarser grid; of an odd number of planes the last slab has the rest
   Slab coarsened(Grid3 const& coarse_whole) const;
   Slab with_halo(std::int64_t planes) const;
 };
