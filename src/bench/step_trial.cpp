@@ -46,7 +46,7 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
       averaged_(*network_, make_network(options.network, network_->problems())),
       reducer_(comm, network_->parameters(), variant.reduction),
       optimizer_(make_optimizer(options_.optimizer, parameter_groups(*network_, grid))),
-      loss_(make_loss(options.loss, {grid, options.boundary, options.source, options.device})),
+      loss_(make_loss(options.loss, {process_grid_.space(grid), options.boundary, options.source, options.device})),
       loss_scale_(options_.loss_scale),
       steps_({{.process_grid = process_grid_,
                .network = *network_,

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/comm/halo.hpp"
 
-#include "voxcycle/core/error.hpp"
-
 #include <ATen/ATen.h>
 
 namespace voxcycle {
@@ -36,18 +34,6 @@ Neighbours exchange_ends(Communicator const& spatial, at::Tensor const& first,
   return got;
 }
 
-/// Every rank's slab.
-std::vector<at::Tensor> all_slabs(Communicator const& spatial, at::Tensor const& slab) {
-  at::Tensor const values = packed(slab);
-  // As bytes: communicators know few types.
-  at::Tensor const all = spatial.all_gather(values.flatten().view(at::kByte));
-  std::vector<at::Tensor> slabs;
-  for (auto const& part : all.unbind(0)) {
-    slabs.push_back(unpacked(part.view(slab.scalar_type()).view(values.sizes())));
-  }
-  return slabs;
-}
-
 }  // namespace
 
 at::Tensor with_halo(Communicator const& spatial, at::Tensor const& slab) {
@@ -71,46 +57,6 @@ at::Tensor halo_added(Communicator const& spatial, at::Tensor const& gradient) {
   if (got.before.defined()) planes(x, 0, 1).add_(got.before);
   if (got.behind.defined()) planes(x, count - 1, 1).add_(got.behind);
   return x;
-}
-
-at::Tensor own_planes(Communicator const& spatial, at::Tensor const& whole) {
-  VOXCYCLE_REQUIRE(whole.size(2) % spatial.size() == 0,
-                   "halo: " << whole.size(2) << " planes for " << spatial.size() << " ranks.");
-  std::int64_t const count = whole.size(2) / spatial.size();
-  at::Tensor const slab = empty_with_planes(whole, count);
-  return slab.copy_(planes(whole, spatial.rank() * count, count));
-}
-
-at::Tensor gathered_planes(Communicator const& spatial, at::Tensor const& slab) {
-  std::int64_t const count = slab.size(2);
-  at::Tensor const whole = empty_with_planes(slab, spatial.size() * count);
-  if (slab.numel() == 0) return whole;
-  std::int64_t first = 0;
-  for (auto const& part : all_slabs(spatial, slab)) {
-    planes(whole, first, count).copy_(part);
-    first += count;
-  }
-  return whole;
-}
-
-at::Tensor own_nodes(Communicator const& spatial, at::Tensor const& whole) {
-  std::int64_t const count = (whole.size(2) - 1) / spatial.size();
-  at::Tensor const slab = empty_with_planes(whole, count + 1);
-  slab.copy_(planes(whole, spatial.rank() * count, count + 1));
-  if (spatial.rank() < spatial.size() - 1) planes(slab, count, 1).zero_();
-  return slab;
-}
-
-at::Tensor gathered_nodes(Communicator const& spatial, at::Tensor const& slab) {
-  std::int64_t const count = slab.size(2) - 1;
-  at::Tensor const whole = empty_with_planes(slab, spatial.size() * count + 1);
-  if (slab.numel() == 0) return whole;
-  std::int64_t first = 0;
-  for (auto const& part : all_slabs(spatial, slab)) {
-    planes(whole, first, count + 1).copy_(part);  // the next one overwrites the common plane
-    first += count;
-  }
-  return whole;
 }
 
 }  // namespace voxcycle

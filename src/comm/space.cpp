@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/comm/space.hpp"
 
+#include "voxcycle/comm/exact_sum.hpp"
 #include "voxcycle/core/error.hpp"
 
 #include <algorithm>
@@ -16,10 +17,10 @@ at::Tensor planes_of(at::Tensor const& field, std::int64_t begin, std::int64_t c
 }
 
 /// Zeros.
-at::Tensor with_planes(at::Tensor const& like, std::int64_t planes) {
+at::Tensor with_planes(at::Tensor const& like, std::int64_t planes, at::MemoryFormat layout) {
   auto sizes = like.sizes().vec();
   sizes[2] = planes;
-  return at::zeros(sizes, like.options());
+  return at::zeros(sizes, like.options().memory_format(layout));
 }
 
 at::Tensor reduced(Communicator const* comm, double value, ReduceOperation operation) {
@@ -37,6 +38,12 @@ Space::Space(Communicator const* comm, Slab slab)
   VOXCYCLE_REQUIRE(fits, "space: slabs of " << slab_.processes() << " processes are for as many.");
 }
 
+Space Space::below(Grid3 const& coarse_whole, std::int64_t above) const {
+  std::int64_t const halo = slab_.halo;
+  Space const wide = coarsened(coarse_whole).with_halo(halo);
+  return stays_shared(wide.slab_, {.halo = halo, .above = above}) ? wide : Space(coarse_whole);
+}
+
 at::Tensor Space::own_voxels(at::Tensor const& field) const {
   Planes const own = slab_.own_voxels();
   return planes_of(field, own.begin, own.count);
@@ -49,7 +56,7 @@ at::Tensor Space::own_nodes(at::Tensor const& field) const {
 
 /// @param behind  planes of the next process that this one has: of nodes one more than the halo
 void Space::refresh(at::Tensor const& field, Planes const& own, std::int64_t behind) const {
-  if (is_whole()) return;
+  if (is_whole() || field.numel() == 0) return;
   auto const sent = [&](std::int64_t begin) {
     return planes_of(field, begin, behind).contiguous();
   };
@@ -61,7 +68,7 @@ void Space::refresh(at::Tensor const& field, Planes const& own, std::int64_t beh
 }
 
 void Space::refresh_voxels(at::Tensor const& field) const {
-  refresh(field, slab_.own_voxels(), slab_.halo);
+  if (slab_.halo > 0) refresh(field, slab_.own_voxels(), slab_.halo);
 }
 
 void Space::refresh_nodes(at::Tensor const& field) const {
@@ -83,8 +90,9 @@ at::Tensor Space::nodes_within(Space const& part, at::Tensor const& field) const
 }
 
 at::Tensor Space::laid_out(at::Tensor const& own, Space const& other, std::int64_t extra) const {
+  auto const layout = own.suggest_memory_format();
   if (!other.is_whole()) {
-    at::Tensor field = with_planes(own, other.slab_.behind() - other.slab_.first() + extra);
+    at::Tensor field = with_planes(own, other.slab_.behind() - other.slab_.first() + extra, layout);
     planes_of(field, other.slab_.own_voxels().begin, own.size(2)).copy_(own);
     return field;
   }
@@ -93,11 +101,12 @@ at::Tensor Space::laid_out(at::Tensor const& own, Space const& other, std::int64
   for (int r = 0; r < slab_.processes(); ++r) {
     thickest = std::max(thickest, slab_.ends[r + 1] - slab_.ends[r] + extra);
   }
-  at::Tensor const sent = with_planes(own, thickest);
+  at::Tensor field = with_planes(own, slab_.whole.voxels[0] + extra, layout);
+  if (field.numel() == 0) return field;
+  at::Tensor const sent = with_planes(own, thickest, at::MemoryFormat::Contiguous);
   planes_of(sent, 0, own.size(2)).copy_(own);
   // As bytes: communicators know few types.
   at::Tensor const all = comm_->all_gather(sent.flatten().view(at::kByte));
-  at::Tensor field = with_planes(own, slab_.whole.voxels[0] + extra);
   for (int r = 0; r < slab_.processes(); ++r) {
     bool const is_last = r + 1 == slab_.processes();
     std::int64_t const count = slab_.ends[r + 1] - slab_.ends[r] + (is_last ? extra : 0);
@@ -129,6 +138,11 @@ double Space::min(double value) const {
   return reduced(comm_, value, ReduceOperation::min).item<double>();
 }
 
+at::Tensor Space::sum_of_parts(at::Tensor const& values) const {
+  if (is_whole()) return values;
+  return exact_sum(*comm_, values.view({1, -1}), slab_.processes()).view_as(values);
+}
+
 at::Tensor Space::sum_of_planes(at::Tensor const& terms) const {
   at::Tensor all = terms;
   if (!is_whole()) {
@@ -148,6 +162,11 @@ at::Tensor Space::sum_of_planes(at::Tensor const& terms) const {
 
 Space part_of_processes(Communicator const& comm, Grid3 const& grid) {
   return {&comm, slab_of(grid, comm.size(), comm.rank())};
+}
+
+Space part_of_processes(Communicator const* comm, Slabs const& slabs, Grid3 const& grid) {
+  if (comm == nullptr || !slabs.cut(grid)) return grid;
+  return {comm, slabs.of(grid, comm->rank())};
 }
 
 }  // namespace voxcycle

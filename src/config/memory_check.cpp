@@ -138,10 +138,6 @@ bool has_block(NetworkOptions const& network, std::int64_t level) {
   return network.name != "multigrid" || block_of(network, level) > 0;
 }
 
-bool has_features_to_share(NetworkOptions const& network, Slabs const& slabs) {
-  return !network.channels.empty() && network.channels.rbegin()->first > slabs.above;
-}
-
 void require_spatial(TrainOptions const& options, Grid3 const& grid, std::int64_t processes) {
   int const count = options.slabs.count;
   if (count == 1) return;
@@ -161,12 +157,6 @@ void require_spatial(TrainOptions const& options, Grid3 const& grid, std::int64_
                              << " is below the coarsest level of network.channels, which "
                                 "is not shared out. Let it be "
                              << channels.begin()->first << " or more.");
-  VOXCYCLE_REQUIRE(
-      !options.slabs.cut(grid) || has_features_to_share(options.network, options.slabs),
-      "run.spatial_processes = " << count << " has nothing to share out on " << grid.label()
-                                 << ": no level of network.channels is above run.spatial_above = "
-                                 << options.slabs.above
-                                 << ". Lower that, or leave run.spatial_processes out.");
   options.slabs.require_fits(grid);
 }
 

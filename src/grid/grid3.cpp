@@ -20,7 +20,7 @@ bool Grid3::divisible(int times) const {
 Grid3 Grid3::coarsened() const {
   VOXCYCLE_REQUIRE(divisible(1), "grid " << name() << " cannot be halved (an axis is odd). Use "
                                          << "sizes that are multiples of 2^levels.");
-  return {{voxels[0] / 2, voxels[1] / 2, voxels[2] / 2}, lengths};
+  return {{voxels[0] / 2, voxels[1] / 2, voxels[2] / 2}, lengths, 2.0 * part_spacing};
 }
 
 std::string Grid3::name() const {

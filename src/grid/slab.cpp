@@ -33,7 +33,8 @@ Grid3 Slab::part() const {
   if (is_whole()) return whole;
   Grid3 grid = whole;
   grid.voxels[0] = behind() - first();
-  grid.lengths[0] = whole.spacing(0) * static_cast<double>(grid.voxels[0]);
+  grid.part_spacing = whole.spacing(0);
+  grid.lengths[0] = grid.part_spacing * static_cast<double>(grid.voxels[0]);
   return grid;
 }
 
@@ -96,7 +97,24 @@ Slab slab_of(Grid3 const& grid, int processes, int rank, SlabOptions const& opti
 bool stays_shared(Slab const& slab, SlabOptions const& options) {
   bool const even = std::all_of(slab.ends.begin(), slab.ends.end() - 1,
                                 [](std::int64_t end) { return end % 2 == 0; });
-  return even && slab.whole.level() > options.above && slab.thinnest() > options.halo;
+  return !slab.is_whole() && even && slab.whole.level() > options.above &&
+         slab.thinnest() > options.halo;
+}
+
+bool Slabs::cut(Grid3 const& grid) const {
+  SlabOptions const options{.above = above};
+  Slab const slab{grid, even_ends(grid.voxels[0], count, 2), 0, options.halo};
+  return stays_shared(slab, options);
+}
+
+Slab Slabs::of(Grid3 const& grid, int rank) const {
+  return slab_of(grid, count, rank, {.above = above});
+}
+
+void Slabs::require_fits(Grid3 const& grid) const {
+  VOXCYCLE_REQUIRE(count >= 1 && above >= 1,
+                   "slabs: " << count << " of grids above " << above << '.');
+  if (grid.level() > above) of(grid, 0);
 }
 
 }  // namespace voxcycle

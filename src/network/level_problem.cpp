@@ -2,6 +2,7 @@
 #include "voxcycle/network/level_problem.hpp"
 
 #include "voxcycle/network/network_input.hpp"
+#include "voxcycle/network/spatial.hpp"
 #include "voxcycle/poisson/nested_equation.hpp"
 #include "voxcycle/poisson/smoother.hpp"
 
@@ -48,18 +49,20 @@ double solution_size(Boundary const& boundary, Source const& source) {
   return size > 0.0 ? size : 1.0;
 }
 
-LevelProblem::LevelProblem(EquationOptions const& options, Grid3 const& grid, at::ScalarType type,
+LevelProblem::LevelProblem(EquationOptions const& options, Space const& space, at::ScalarType type,
                            at::Device device)
-    : lift(voxcycle::lift(grid, from_datum(options.boundary), at::device(device).dtype(at::kFloat))
+    : lift(lift_of_part(space.slab(), from_datum(options.boundary),
+                        at::device(device).dtype(at::kFloat))
                .to(type)),
-      mask(free_node_mask(grid, options.boundary, at::device(device).dtype(type))),
+      mask(free_node_mask(space.slab().part(), of_part(options.boundary, space.slab()),
+                          at::device(device).dtype(type))),
       datum(datum_of(options.boundary)),
       size(solution_size(options.boundary, options.source)),
-      grid_(grid),
+      space_(space),
       boundary_(from_datum(options.boundary)),
       steps_(smoothing_steps(options.smoothing)),
       nested_(options.nested),
-      source_(grid, nested_ || smooths() ? options.source : Source{}, device) {}
+      source_(space, nested_ || smooths() ? options.source : Source{}, device) {}
 
 at::Tensor LevelProblem::smooth(at::Tensor const& u, at::Tensor const& x) const {
   auto const fields = fields_of(x, u.scalar_type());
@@ -71,20 +74,22 @@ at::Tensor LevelProblem::transposed(at::Tensor const& gradient, at::Tensor const
 }
 
 Smoother LevelProblem::smoother(at::Tensor const& nu) const {
-  return {grid_, mask, nu, steps_};
+  return {space_, mask, nu, steps_};
 }
 
-std::shared_ptr<NestedEquation const> LevelProblem::nested(at::Tensor const& x, int levels) const {
+std::shared_ptr<NestedEquation const> LevelProblem::nested(at::Tensor const& x, int levels,
+                                                           std::int64_t above) const {
   auto const fields = fields_of(x, lift.scalar_type());
   auto const load = source_.load(fields.f, lift.scalar_type());
   at::Tensor& coarsest_lift = coarsest_lifts_[levels];
   if (!coarsest_lift.defined()) {
-    Grid3 coarsest = grid_;
+    Grid3 coarsest = space_.slab().whole;
     for (int level = 1; level < levels; ++level) coarsest = coarsest.coarsened();
     coarsest_lift = voxcycle::lift(coarsest, boundary_, lift.options());
   }
   return std::make_shared<NestedEquation const>(
-      grid_, boundary_, fields.nu, load, NestedEquation::Options{levels, steps_, coarsest_lift});
+      space_, boundary_, fields.nu, load,
+      NestedEquation::Options{levels, steps_, coarsest_lift, above});
 }
 
 MicroBatches LevelProblem::with_dirichlet_values(MicroBatches const& u) const {
@@ -112,8 +117,10 @@ at::ScalarType solution_type(ForwardContext const& context) {
 
 LevelProblem const& LevelProblems::at(ForwardContext const& context, Grid3 const& grid) {
   auto const type = solution_type(context);
+  Space const space = space_on(context, grid);
   return problems_
-      .try_emplace({grid.name(), type, context.device.str()}, options_, grid, type, context.device)
+      .try_emplace({grid.name(), type, context.device.str(), space.slab().processes()}, options_,
+                   space, type, context.device)
       .first->second;
 }
 

@@ -2,6 +2,7 @@
 #include "voxcycle/network/predict.hpp"
 
 #include "voxcycle/network/network_input.hpp"
+#include "voxcycle/network/spatial.hpp"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -22,11 +23,13 @@ at::Tensor predict(ProcessGrid const& all, Network& network, Grid3 const& grid, 
                                .total_micro_batches = 1,
                                .total_samples = nu.size(0)};
   auto const value_type = dtype == at::kDouble ? at::kDouble : at::kFloat;
-  at::Tensor const source = f.defined() ? f.to(device) : f;
-  nu = nu.to(device, value_type);
+  Space const all_of_it(grid), space = space_on(context, grid);
+  at::Tensor const source = f.defined() ? all_of_it.voxels_within(space, f).to(device) : f;
+  nu = all_of_it.voxels_within(space, nu).to(device, value_type);
   MicroBatches const x{network_input(nu, source)};
   nu.reset();
-  at::Tensor const u = network.forward(context, grid, x).front();
+  at::Tensor const part = network.forward(context, grid, x).front();
+  at::Tensor const u = space.nodes_on(all_of_it, part);
   double const datum = network.problems()->at(context, grid).datum;
   return datum == 0.0 ? u : u.to(at::kDouble) + datum;  // a large one leaves float32 few digits
 }

@@ -14,15 +14,15 @@ namespace {
 class EnergyLoss final : public Loss {
  public:
   explicit EnergyLoss(LossProblem const& problem)
-      : grid_(problem.grid), source_(problem.grid, problem.source, problem.device) {}
+      : space_(problem.space), source_(problem.space, problem.source, problem.device) {}
   LossTerms evaluate(LossInput const& in) const override {
     auto [energy, gradient] =
-        energy_and_gradient(in.u, in.nu, grid_, source_.load(in.f, in.u.scalar_type()));
+        energy_and_gradient(in.u, in.nu, space_, source_.load(in.f, in.u.scalar_type()));
     return {energy, gradient};
   }
 
  private:
-  Grid3 grid_;
+  Space space_;
   SourceTerm source_;
 };
 
@@ -30,7 +30,7 @@ class NormalisedEnergyLoss final : public Loss {
  public:
   explicit NormalisedEnergyLoss(LossProblem const& problem)
       : problem_(problem),
-        source_(problem.grid, problem.source, problem.device),
+        source_(problem.space, problem.source, problem.device),
         scale_("energy_normalised", problem) {}
   LossTerms evaluate(LossInput const& in) const override {
     auto const dtype = in.u.scalar_type();
@@ -38,7 +38,7 @@ class NormalisedEnergyLoss final : public Loss {
     at::Tensor const scale = (in.numbers.defined() ? in.numbers : sample_numbers(in))
                                  .to(in.nu.device(), at::kDouble, /*non_blocking=*/true)
                                  .select(1, 0);
-    auto [energy, gradient] = energy_and_gradient(in.u, in.nu, problem_.grid, b);
+    auto [energy, gradient] = energy_and_gradient(in.u, in.nu, problem_.space, b);
     gradient.div_(as_factor(scale, dtype));
     return {energy / scale, gradient};
   }
@@ -47,7 +47,7 @@ class NormalisedEnergyLoss final : public Loss {
   at::Tensor sample_numbers(LossInput const& in) const override {
     return scales_.of(in.samples, [&] {
       auto const dtype = in.nu.scalar_type();
-      Multigrid const multigrid(problem_.grid, problem_.boundary, in.nu, {.dtype = dtype});
+      Multigrid const multigrid(problem_.space, problem_.boundary, in.nu, {.dtype = dtype});
       auto const solution = scale_.solution(in.nu, multigrid, source_.load(in.f, dtype));
       return scale_.stored_energy(solution, in.nu).unsqueeze(1);
     });

@@ -9,9 +9,9 @@
 namespace voxcycle {
 
 EnergyScale::EnergyScale(std::string const& loss, LossProblem const& problem)
-    : grid_(problem.grid),
-      lift_(lift(grid_, from_datum(problem.boundary),
-                 at::device(problem.device).dtype(at::kDouble))) {
+    : space_(problem.space),
+      lift_(lift_of_part(space_.slab(), from_datum(problem.boundary),
+                         at::device(problem.device).dtype(at::kDouble))) {
   VOXCYCLE_REQUIRE(!problem.source.is_zero() || problem.boundary.has_different_values(),
                    "loss " << loss
                            << ": the boundary values are all equal and the source is zero, "
@@ -28,12 +28,12 @@ at::Tensor EnergyScale::solution(at::Tensor const& nu, Multigrid const& multigri
   auto shape = lift_.sizes().vec();
   shape[0] = nu.size(0);
   at::Tensor const u = lift_.to(nu.scalar_type()).expand(shape).clone(at::MemoryFormat::Contiguous);
-  at::Tensor const residual = energy_and_gradient(u, nu, grid_, b).gradient.neg_();
+  at::Tensor const residual = energy_and_gradient(u, nu, space_, b).gradient.neg_();
   return u.add_(multigrid.full_cycle(residual));
 }
 
 at::Tensor EnergyScale::stored_energy(at::Tensor const& u, at::Tensor const& nu) const {
-  return energy_and_gradient(u, nu, grid_).energy;
+  return energy_and_gradient(u, nu, space_).energy;
 }
 
 }  // namespace voxcycle

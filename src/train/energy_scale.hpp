@@ -33,7 +33,7 @@ class EnergyScale {
   at::Tensor stored_energy(at::Tensor const& u, at::Tensor const& nu) const;
 
  private:
-  Grid3 grid_;
+  Space space_;
   at::Tensor lift_;  // float64
 };
 

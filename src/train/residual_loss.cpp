@@ -13,11 +13,11 @@ namespace {
 class ResidualLoss final : public Loss {
  public:
   explicit ResidualLoss(LossProblem const& problem)
-      : grid_(problem.grid),
-        source_(problem.grid, problem.source, problem.device),
-        lift_(lift(grid_, from_datum(problem.boundary),
-                   at::device(problem.device).dtype(at::kDouble))),
-        mask_(free_node_mask(problem.grid, problem.boundary,
+      : space_(problem.space),
+        source_(space_, problem.source, problem.device),
+        lift_(lift_of_part(space_.slab(), from_datum(problem.boundary),
+                           at::device(problem.device).dtype(at::kDouble))),
+        mask_(free_node_mask(space_.slab().part(), of_part(problem.boundary, space_.slab()),
                              at::device(problem.device).dtype(at::kDouble))) {
     VOXCYCLE_REQUIRE(!source_.is_zero() || problem.boundary.has_different_values(),
                      "loss residual: the boundary values are all equal and the source is zero, so "
@@ -28,18 +28,18 @@ class ResidualLoss final : public Loss {
   LossTerms evaluate(LossInput const& in) const override {
     auto const dtype = in.u.scalar_type();
     at::Tensor const start = lift_.to(dtype).expand(in.u.sizes()).contiguous();
-    at::Tensor const forces = apply_stiffness(start, in.nu, grid_);
-    at::Tensor scale = sample_dots(forces, forces);
+    at::Tensor const forces = energy_and_gradient(start, in.nu, space_).gradient;
+    at::Tensor scale = plane_dots(space_, forces, forces);
     auto const b = source_.load(in.f, in.u.scalar_type());
-    if (b) scale = scale + sample_dots(*b, *b);
-    at::Tensor const r = energy_and_gradient(in.u, in.nu, grid_, b).gradient.mul_(mask_.to(dtype));
-    at::Tensor const gradient = apply_stiffness(r, in.nu, grid_);
+    if (b) scale = scale + plane_dots(space_, *b, *b);
+    at::Tensor const r = energy_and_gradient(in.u, in.nu, space_, b).gradient.mul_(mask_.to(dtype));
+    at::Tensor const gradient = energy_and_gradient(r, in.nu, space_).gradient;
     gradient.mul_(as_factor(2.0 / scale, dtype));
-    return {sample_dots(r, r) / scale, gradient};
+    return {plane_dots(space_, r, r) / scale, gradient};
   }
 
  private:
-  Grid3 grid_;
+  Space space_;
   SourceTerm source_;
   at::Tensor lift_;
   at::Tensor mask_;

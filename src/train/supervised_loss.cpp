@@ -10,7 +10,7 @@ namespace {
 
 class SupervisedLoss final : public Loss {
  public:
-  explicit SupervisedLoss(LossProblem const& problem) {
+  explicit SupervisedLoss(LossProblem const& problem) : space_(problem.space) {
     VOXCYCLE_REQUIRE(
         !problem.source.is_zero() || problem.boundary.has_different_values(),
         "loss supervised: the boundary values are all equal and the source is zero, so "
@@ -19,10 +19,13 @@ class SupervisedLoss final : public Loss {
   }
 
   LossTerms evaluate(LossInput const& in) const override {
-    at::Tensor const scale = sample_dots(in.u_ref, in.u_ref);
+    at::Tensor const scale = plane_dots(space_, in.u_ref, in.u_ref);
     at::Tensor const error = in.u - in.u_ref;
-    return {sample_dots(error, error) / scale, error * as_factor(2.0 / scale, in.u.scalar_type())};
+    return {plane_dots(space_, error, error) / scale, error * as_factor(2.0 / scale, in.u.scalar_type())};
   }
+
+ private:
+  Space space_;
 };
 
 }  // namespace

@@ -90,7 +90,7 @@ class Trainer {
   }
   RunClock planned_clock(std::map<int, double> const& step_seconds) const;
   LossProblem loss_problem(Stage const& stage) const {
-    return {stage.plan.grid, o_.boundary, o_.source, o_.device};
+    return {process_grid_->space(stage.plan.grid), o_.boundary, o_.source, o_.device};
   }
 
   TrainOptions const& o_;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "voxcycle/comm/communicator.hpp"
-#include "voxcycle/grid/slabs.hpp"
+#include "voxcycle/comm/space.hpp"
 
 #include <memory>
 
@@ -21,6 +21,9 @@ struct ProcessGrid {
 
   /// For a grid: where it is not cut, every rank is a group of its own.
   ProcessGrid on(Grid3 const& grid) const { return slabs.cut(grid) ? *this : ProcessGrid(all); }
+
+  /// What this rank has of it. @param grid  of on()
+  Space space(Grid3 const& grid) const { return part_of_processes(spatial.get(), slabs, grid); }
 
   int groups() const { return all.size() / slabs.count; }
   int group() const { return all.rank() / slabs.count; }

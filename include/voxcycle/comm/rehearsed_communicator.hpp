@@ -7,14 +7,14 @@
 
 namespace voxcycle {
 
-/// The first of `size` processes that are not there, for rehearsals (core/rehearsal.hpp): nothing
+/// One of `size` processes that are not there, for rehearsals (core/rehearsal.hpp): nothing
 /// is sent, and what it would put into sums is counted.
 class RehearsedCommunicator final : public Communicator {
  public:
-  /// @param part_size  of the groups that split() makes
-  explicit RehearsedCommunicator(int size, int part_size = 1);
+  /// The first of all. @param part_size  of the groups that split() makes
+  explicit RehearsedCommunicator(int size, int part_size = 1, int rank = 0);
 
-  int rank() const override { return 0; }
+  int rank() const override { return rank_; }
   int size() const override { return size_; }
   int local_size() const override { return 1; }
   std::string transport() const override { return "rehearsal"; }
@@ -36,6 +36,7 @@ class RehearsedCommunicator final : public Communicator {
  private:
   int size_;
   int part_size_;
+  int rank_;
   mutable std::int64_t summed_bytes_ = 0;
   mutable std::int64_t sums_ = 0;
 };

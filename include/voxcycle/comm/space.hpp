@@ -27,6 +27,9 @@ class Space {
   Space coarsened(Grid3 const& coarse_whole) const {
     return {comm_, slab_.coarsened(coarse_whole)};
   }
+  /// What a process works on where `coarsened` leads to: as wide as this part, if the coarser grid
+  /// stays shared out, else all of it.
+  Space below(Grid3 const& coarse_whole, std::int64_t above = SlabOptions{}.above) const;
   Space with_halo(std::int64_t planes) const { return {comm_, slab_.with_halo(planes)}; }
 
   /// The planes of voxels or nodes that this process owns: a view.
@@ -52,6 +55,8 @@ class Space {
   /// number of processes. **Collective**.
   /// @param terms  [n, own planes], float64, on the CPU. @return [n]
   at::Tensor sum_of_planes(at::Tensor const& terms) const;
+  /// The sum of what each process gives. **Collective**. @param values  [n], float64
+  at::Tensor sum_of_parts(at::Tensor const& values) const;
 
  private:
   void refresh(at::Tensor const& field, Planes const& own, std::int64_t behind) const;
@@ -64,5 +69,7 @@ class Space {
 
 /// What this process has where all of `comm` share out the grid. @throws Error as slab_of does.
 Space part_of_processes(Communicator const& comm, Grid3 const& grid);
+/// The same where they share out grids that `slabs` cuts; else, or without `comm`, all of it.
+Space part_of_processes(Communicator const* comm, Slabs const& slabs, Grid3 const& grid);
 
 }  // namespace voxcycle

@@ -36,8 +36,6 @@ bool recomputes(Config const& config, TrainOptions const& options, LevelPlan con
                 MemoryOptions const& memory, std::int64_t limit);
 /// Whether the network has weights on this grid; elsewhere it smooths alone.
 bool has_block(NetworkOptions const& network, std::int64_t level);
-/// Whether a level of the network is above those that every process computes as a whole.
-bool has_features_to_share(NetworkOptions const& network, Slabs const& slabs);
 /// @throws Error unless so many processes can share out the space of samples of this grid as
 /// options.slabs says.
 void require_spatial(TrainOptions const& options, Grid3 const& grid, std::int64_t processes);

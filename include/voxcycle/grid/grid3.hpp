@@ -14,12 +14,17 @@ namespace voxcycle {
 struct Grid3 {
   std::array<std::int64_t, 3> voxels{0, 0, 0};   ///< voxels an axis (x, y, z), each > 0
   std::array<double, 3> lengths{1.0, 1.0, 1.0};  ///< edge lengths of the box, each > 0
+  double part_spacing = 0.0;  ///< of a part along x (Slab::part): the whole grid's spacing, which
+                              ///< length / voxels would round; else 0
 
   /// The unit cube with n voxels an axis.
   static Grid3 cube(std::int64_t n) { return {{n, n, n}, {1.0, 1.0, 1.0}}; }
 
   /// Voxel spacing h along `axis` (0: x, 1: y, 2: z).
-  double spacing(int axis) const { return lengths[axis] / static_cast<double>(voxels[axis]); }
+  double spacing(int axis) const {
+    if (axis == 0 && part_spacing > 0.0) return part_spacing;
+    return lengths[axis] / static_cast<double>(voxels[axis]);
+  }
   std::int64_t nodes(int axis) const { return voxels[axis] + 1; }
   std::int64_t voxel_count() const { return voxels[0] * voxels[1] * voxels[2]; }
   std::int64_t node_count() const { return nodes(0) * nodes(1) * nodes(2); }

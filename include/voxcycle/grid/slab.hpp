@@ -64,4 +64,21 @@ Slab slab_of(Grid3 const& grid, int processes, int rank, SlabOptions const& opti
 /// Whether a grid that is shared out so stays so; else every process is to have it whole.
 bool stays_shared(Slab const& slab, SlabOptions const& options = {});
 
+/// How processes compute samples together: each has a slab of fine grids, all have coarse grids
+/// and those that are too thin as a whole.
+struct Slabs {
+  int count = 1;            ///< processes, >= 1
+  std::int64_t above = 32;  ///< as in SlabOptions
+
+  bool cut(Grid3 const& grid) const;
+  /// Processes that compute a sample of this grid together.
+  int processes(Grid3 const& grid) const { return cut(grid) ? count : 1; }
+  /// Of a grid that is cut. Slabs of the grids that halve it are its halves.
+  Slab of(Grid3 const& grid, int rank) const;
+  /// @throws Error if the grid is above `above` and yet too thin for so many.
+  void require_fits(Grid3 const& grid) const;
+
+  bool operator==(Slabs const&) const = default;
+};
+
 }  // namespace voxcycle

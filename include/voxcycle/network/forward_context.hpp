@@ -3,9 +3,10 @@
 
 #include "voxcycle/comm/communicator.hpp"
 #include "voxcycle/comm/gradient_reducer.hpp"
-#include "voxcycle/grid/slabs.hpp"
+#include "voxcycle/comm/space.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -32,8 +33,9 @@ struct ForwardContext {
   /// The processes that compute the same micro-batches as this one (network/spatial.hpp). Null: no
   /// other does.
   Communicator const* spatial = nullptr;
-  Slabs slabs = {};       ///< of the space they share out; count is that of `space`
-  bool in_slabs = false;  ///< features of the level under way are this process's slab of them
+  Slabs slabs = {};  ///< of the space they share out; count is that of `spatial`
+  /// The grid of the level under way, where it is shared out: features are those of own voxels.
+  std::shared_ptr<Space const> space = nullptr;
   /// Where weight gradients go, micro-batch by micro-batch. Null: they flow to the parameters by
   /// autograd, summed over this rank alone (tests, single-process use).
   GradientReducer* reducer = nullptr;
@@ -54,11 +56,12 @@ struct ForwardContext {
   bool recompute = false;
   StatisticsRecord* statistics = nullptr;  ///< of the piece under way, if it will run again
 
+  bool in_slabs() const { return space != nullptr; }
   /// Whether this process's terms go into sums over all ranks: what several compute alike counts
   /// once.
-  bool counts() const { return in_slabs || spatial == nullptr || spatial->rank() == 0; }
+  bool counts() const { return in_slabs() || spatial == nullptr || spatial->rank() == 0; }
   /// Times that a micro-batch's terms go into such sums.
-  std::int64_t shares() const { return in_slabs ? slabs.count : 1; }
+  std::int64_t shares() const { return in_slabs() ? slabs.count : 1; }
 };
 
 /// A pass as autograd's functions keep it for their backward.

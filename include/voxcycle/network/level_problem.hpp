@@ -35,13 +35,16 @@ double solution_size(Boundary const& boundary, Source const& source);
 
 /// The discrete problem of one level, as a network uses it. Lift and mask make Dirichlet values
 /// hold exactly: u = lift + mask * size * N(nu). All fields are measured from the boundary's datum.
-/// Samples are known by what the network sees of them: x [n, inputs, nx, ny, nz], n > 0.
+/// Samples are known by what the network sees of them: x [n, inputs, nx, ny, nz], n > 0. Of a grid
+/// that processes share out all fields are those of this one's part and right throughout, and so
+/// are gradients.
 class LevelProblem {
  public:
   /// @param type  of the solution
-  LevelProblem(EquationOptions const& options, Grid3 const& grid, at::ScalarType type,
+  LevelProblem(EquationOptions const& options, Space const& space, at::ScalarType type,
                at::Device device);
 
+  Space const& space() const { return space_; }
   /// Whether each level has smoothing steps of its own; nested ones have those of NestedEquation.
   bool smooths() const { return !nested_ && !steps_.empty(); }
   /// u [n, 1, nx+1, ny+1, nz+1], smoothed; Dirichlet values stay.
@@ -52,7 +55,9 @@ class LevelProblem {
   bool is_nested() const { return nested_; }
   /// The equation of one micro-batch on nested grids, this one the finest.
   /// @param levels  number of grids
-  std::shared_ptr<NestedEquation const> nested(at::Tensor const& x, int levels) const;
+  /// @param above   see Slabs
+  std::shared_ptr<NestedEquation const> nested(at::Tensor const& x, int levels,
+                                               std::int64_t above = SlabOptions{}.above) const;
 
   /// MicroBatches of u with the exact Dirichlet values, which a prolonged u may lack.
   MicroBatches with_dirichlet_values(MicroBatches const& u) const;
@@ -65,7 +70,7 @@ class LevelProblem {
  private:
   Smoother smoother(at::Tensor const& nu) const;
 
-  Grid3 grid_;
+  Space space_;
   Boundary boundary_;  // measured from the datum
   ChebyshevSteps steps_;
   bool nested_;
@@ -91,7 +96,7 @@ class LevelProblems {
 
  private:
   EquationOptions options_;
-  std::map<std::tuple<std::string, at::ScalarType, std::string>, LevelProblem> problems_;
+  std::map<std::tuple<std::string, at::ScalarType, std::string, int>, LevelProblem> problems_;
 };
 
 }  // namespace voxcycle

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "voxcycle/field/source.hpp"
-#include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/comm/space.hpp"
 
 #include <optional>
 
@@ -10,10 +10,11 @@
 
 namespace voxcycle {
 
-/// The source f of the equation on one grid, and the load that it makes.
+/// The source f of the equation on one grid, or this process' part of it, and the load that it
+/// makes. Members are **collective** on parts.
 class SourceTerm {
  public:
-  SourceTerm(Grid3 const& grid, Source const& source, at::Device device);
+  SourceTerm(Space const& space, Source const& source, at::Device device);
 
   bool is_zero() const { return source_.is_zero(); }
   /// b of a micro-batch, [n or 1, 1, nx+1, ny+1, nz+1]; nothing for f = 0.
@@ -22,7 +23,7 @@ class SourceTerm {
   std::optional<at::Tensor> load(at::Tensor const& f, at::ScalarType type) const;
 
  private:
-  Grid3 grid_;
+  Space space_;
   Source source_;
   at::Tensor load_;  // of a constant source, float64
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/comm/space.hpp"
 
 #include <optional>
 
@@ -25,14 +25,15 @@ struct EnergyAndGradient {
 
 /// @param u     nodes [B, 1, nx+1, ny+1, nz+1], float32 or float64, contiguous, on CPU or GPU
 /// @param nu    voxels [B, 1, nx, ny, nz], dtype and device of u, contiguous, > 0
-/// @param grid  the box; sizes must match
+/// @param space  the box, or this process' part of it; sizes must match. Of parts, fields are right
+///             throughout, and the energy is that of the whole. **Collective**
 /// @param b     load [B or 1, 1, nx+1, ny+1, nz+1], or empty for f = 0 and natural zero flux
 /// The same bits for any number of threads, and on all runs on a GPU: fixed parts, J summed
 /// in float64 in a fixed order. @throws Error on shapes, dtypes or devices that do not fit.
-EnergyAndGradient energy_and_gradient(at::Tensor const& u, at::Tensor const& nu, Grid3 const& grid,
+EnergyAndGradient energy_and_gradient(at::Tensor const& u, at::Tensor const& nu, Space const& space,
                                       std::optional<at::Tensor> const& b = std::nullopt);
 
-/// K(nu) u, arguments as above.
+/// K(nu) u of what this process has, arguments as above.
 at::Tensor apply_stiffness(at::Tensor const& u, at::Tensor const& nu, Grid3 const& grid);
 
 /// diag K(nu), shape of a nodal field with nu's batch and dtype.
@@ -40,8 +41,8 @@ at::Tensor stiffness_diagonal(at::Tensor const& nu, Grid3 const& grid);
 
 /// Load of a source that is constant on each voxel: b_i = sum over voxels at node i of
 /// f * volume / 8. f: [B, 1, nx, ny, nz]; result [B, 1, nx+1, ny+1, nz+1].
-at::Tensor load_of_source(at::Tensor const& f, Grid3 const& grid);
+at::Tensor load_of_source(at::Tensor const& f, Space const& space);
 /// The same for one f on all voxels, [1, 1, nx+1, ny+1, nz+1] in float64.
-at::Tensor load_of_source(double f, Grid3 const& grid);
+at::Tensor load_of_source(double f, Space const& space);
 
 }  // namespace voxcycle

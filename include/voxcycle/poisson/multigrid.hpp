@@ -53,8 +53,7 @@ struct Couplings {
 class Multigrid {
  public:
   /// @param space  or the Grid3 that this process has whole
-  /// @param nu  voxels [B, 1, nx, ny, nz] of the part, float32 or float64, > 0; of one sample where
-  ///            it is a part
+  /// @param nu  voxels [B, 1, nx, ny, nz] of the part, float32 or float64, > 0
   /// @throws Error on shapes or options that do not fit.
   Multigrid(Space const& space, Boundary const& boundary, at::Tensor const& nu,
             MultigridOptions const& options = {});

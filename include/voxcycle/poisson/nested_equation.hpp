@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/comm/space.hpp"
 #include "voxcycle/poisson/boundary.hpp"
 #include "voxcycle/poisson/chebyshev_steps.hpp"
 
@@ -15,6 +15,9 @@ namespace voxcycle {
 /// K(nu) u = b on nested grids, 0 the finest: every coarser one holds P^T K P and P^T b with
 /// interpolation P that follows the jumps of nu (CoarseOperator::black_box). Its solution, brought
 /// up by P, is the best of its space in the energy norm.
+///
+/// Of grids that processes share out, fields are those of this process' part and right throughout;
+/// all members but coarsest() are then **collective**.
 class NestedEquation {
  public:
   /// Voxels along an axis of the largest cube that is solved directly.
@@ -25,15 +28,19 @@ class NestedEquation {
     ChebyshevSteps steps = smoothing_steps(8);  ///< of the smoother (see Smoother), not empty
     /// lift() of the coarsest grid, in nu's type and where nu is; undefined: it is made anew.
     at::Tensor coarsest_lift{};
+    std::int64_t above = SlabOptions{}.above;  ///< as in SlabOptions; the coarsest is not above it
   };
   /// @param nu  voxels [B, 1, nx, ny, nz], float32 or float64, contiguous, > 0
   /// @param b   load [B or 1, 1, nx+1, ny+1, nz+1] of nu's dtype, or empty for f = 0 and natural
   ///            zero flux
   /// @throws Error if the grid cannot be halved often enough or leaves too many nodes
-  NestedEquation(Grid3 const& grid, Boundary const& boundary, at::Tensor const& nu,
+  NestedEquation(Space const& space, Boundary const& boundary, at::Tensor const& nu,
                  std::optional<at::Tensor> const& b, Options const& options);
   ~NestedEquation();
   NestedEquation(NestedEquation&&) noexcept;
+
+  /// Of grid `level`.
+  Space const& space(int level) const;
 
   /// The solution on the coarsest grid, [B, 1, nodes] of nu's dtype.
   at::Tensor coarsest() const;
@@ -58,7 +65,6 @@ class NestedEquation {
  private:
   struct Level;
   std::vector<Level> levels_;
-  Boundary boundary_;
   at::Tensor coarsest_;
 };
 

@@ -11,10 +11,10 @@ namespace voxcycle {
 /// type, float32 or float64.
 at::Tensor sample_dots(at::Tensor const& a, at::Tensor const& b);
 
-/// The same of fields on the nodes of a part, over all processes: [n] float64. On CPUs. In the
-/// order of planes, so that the number of processes changes no bit. **Collective**.
+/// The same of fields on the nodes of a part, over all processes: [n] float64. On CPUs in the order
+/// of planes, so that the number of processes changes no bit. **Collective**.
 at::Tensor plane_dots(Space const& space, at::Tensor const& a, at::Tensor const& b);
-/// sum_i a_i likewise.
+/// sum_i a_i likewise, on CPUs.
 at::Tensor plane_sums(Space const& space, at::Tensor const& a);
 
 /// A value a sample as a factor of fields [n, 1, x, y, z] of type `dtype`.

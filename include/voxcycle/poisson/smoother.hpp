@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/comm/space.hpp"
 #include "voxcycle/poisson/chebyshev_steps.hpp"
 
 #include <memory>
@@ -17,13 +17,17 @@ class LevelOperator;
 /// the error: it becomes q(D^-1 K / top) e with D = diag K and q the polynomial of the steps. top
 /// is the largest eigenvalue of a single voxel's D^-1 K (1.5 for cubic voxels), which none of the
 /// whole exceeds; on coarser grids of NestedEquation, of each sample's own matrix.
+///
+/// Of a grid that processes share out, fields are those of this process' part and right throughout;
+/// neighbours' planes are exchanged once for as many steps as parts overlap by. All members are then
+/// **collective**.
 class Smoother {
  public:
   /// @param mask   free_node_mask of the problem, of nu's dtype
   /// @param nu     voxels [B, 1, nx, ny, nz], float32 or float64, contiguous, > 0
   /// @param steps  one or more, an application of K each
   /// @throws Error on shapes or options that do not fit.
-  Smoother(Grid3 const& grid, at::Tensor const& mask, at::Tensor const& nu, ChebyshevSteps steps);
+  Smoother(Space const& space, at::Tensor const& mask, at::Tensor const& nu, ChebyshevSteps steps);
   /// For an operator that is there already.
   Smoother(std::unique_ptr<LevelOperator> op, at::Tensor const& mask, ChebyshevSteps steps);
   ~Smoother();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/comm/space.hpp"
 #include "voxcycle/dataset/mixture.hpp"
 #include "voxcycle/field/source.hpp"
-#include "voxcycle/grid/grid3.hpp"
 #include "voxcycle/poisson/boundary.hpp"
 
 #include <memory>
@@ -16,14 +16,14 @@ namespace voxcycle {
 
 /// What a loss is made for: one stage of training.
 struct LossProblem {
-  Grid3 grid;
+  Space space;  ///< the grid, or this process' part of it
   Boundary boundary;
   Source source{};
   at::Device device = at::kCPU;  ///< of the fields
 };
 
 /// What a loss may look at: one micro-batch of n samples, n > 0. All fields are contiguous and of
-/// u's type.
+/// u's type, and right throughout this process' part.
 struct LossInput {
   at::Tensor u;      ///< [n, 1, nx+1, ny+1, nz+1], float32 or float64, with exact Dirichlet values,
                      ///< measured from the boundary's datum

@@ -6,7 +6,7 @@
 #include "voxcycle/core/callback.hpp"
 #include "voxcycle/cycle/stage.hpp"
 #include "voxcycle/field/source.hpp"
-#include "voxcycle/grid/slabs.hpp"
+#include "voxcycle/grid/slab.hpp"
 #include "voxcycle/network/network.hpp"
 #include "voxcycle/optim/optimizer.hpp"
 #include "voxcycle/optim/schedule.hpp"

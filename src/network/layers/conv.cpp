@@ -44,7 +44,7 @@ void add(ForwardContext const& context, at::Tensor const& parameter, at::Tensor 
 
 /// Slabs come with their neighbours' planes.
 slab_conv::Geometry geometry(ConvKind kind, ForwardContext const& context) {
-  return {kind, context.in_slabs ? slab_conv::Ends::given : slab_conv::Ends::zeros};
+  return {kind, context.in_slabs() ? slab_conv::Ends::given : slab_conv::Ends::zeros};
 }
 
 /// Tells the rehearsal how large the tensors are.

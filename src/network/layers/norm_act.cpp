@@ -40,7 +40,8 @@ at::Tensor group_mean(at::Tensor const& values, std::int64_t groups) {
 
 /// Of a sample, all its slabs.
 std::int64_t voxels_of(ForwardContext const& context, at::Tensor const& x) {
-  return context.shares() * x.size(2) * x.size(3) * x.size(4);
+  std::int64_t const planes = context.in_slabs() ? context.space->slab().whole.voxels[0] : x.size(2);
+  return planes * x.size(3) * x.size(4);
 }
 
 /// Sums over all samples of all ranks.
@@ -54,7 +55,7 @@ at::Tensor total(ForwardContext const& context, std::vector<at::Tensor> const& s
 /// Sums over the slabs of each sample.
 /// @param slab_sums  of each micro-batch, [n, columns]
 void add_slabs(ForwardContext const& context, std::vector<at::Tensor>& slab_sums) {
-  if (!context.in_slabs) return;
+  if (!context.in_slabs()) return;
   for (auto& micro_batch : slab_sums) {
     if (micro_batch.numel() == 0) continue;  // on all ranks of the space alike
     micro_batch = exact_sum(*context.spatial, micro_batch.view({1, -1}), context.shares())

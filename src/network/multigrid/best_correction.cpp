@@ -2,6 +2,7 @@
 #include "network/multigrid/best_correction.hpp"
 
 #include "voxcycle/poisson/nested_equation.hpp"
+#include "voxcycle/poisson/sample_sums.hpp"
 
 #include <utility>
 
@@ -20,11 +21,6 @@ struct Kept : torch::CustomClassHolder {
   explicit Kept(Nested nested_in) : nested(std::move(nested_in)) {}
   Nested nested;
 };
-
-/// A sum over the nodes of each sample: [n] float64.
-at::Tensor dots(at::Tensor const& a, at::Tensor const& b) {
-  return at::mul(a, b).flatten(1).sum(1, /*keepdim=*/false, at::kDouble);
-}
 
 /// sum_j weights_j fields_j of each sample.
 at::Tensor combination(variable_list const& fields, at::Tensor const& weights) {
@@ -55,6 +51,7 @@ struct BestCorrection : torch::autograd::Function<BestCorrection> {
   static at::Tensor forward(AutogradContext* ctx, at::Tensor const& u, at::Tensor const& directions,
                             at::Tensor const& mask, Nested const& nested, int level) {
     std::int64_t const count = directions.size(1);
+    Space const& space = nested->space(level);
     at::Tensor const smooth = nested->smooth(level, u.contiguous());
     at::Tensor const residual = nested->residual(level, smooth);
     variable_list v;
@@ -64,10 +61,10 @@ struct BestCorrection : torch::autograd::Function<BestCorrection> {
       v.push_back(nested->smooth_change(level, direction.contiguous()));
       at::Tensor const stress = nested->product(level, v.back());
       std::vector<at::Tensor> row;
-      for (auto const& other : v) row.push_back(dots(other, stress));
+      for (auto const& other : v) row.push_back(plane_dots(space, other, stress));
       while (row.size() < static_cast<std::size_t>(count)) row.push_back(at::zeros_like(row[0]));
       rows.push_back(at::stack(row, 1));
-      load.push_back(dots(v.back(), residual));
+      load.push_back(plane_dots(space, v.back(), residual));
     }
     at::Tensor const lower = at::stack(rows, 1);
     at::Tensor const inverse = inverse_of(lower + lower.tril(-1).transpose(1, 2));
@@ -95,7 +92,7 @@ struct BestCorrection : torch::autograd::Function<BestCorrection> {
     at::Tensor const inverse = take(), weights = take(), residual = take();
     at::Tensor const gradient = gradients.at(0).contiguous();
     std::vector<at::Tensor> along;
-    for (auto const& field : v) along.push_back(dots(field, gradient));
+    for (auto const& field : v) along.push_back(plane_dots(nested.space(level), field, gradient));
     at::Tensor const y = product(inverse, at::stack(along, 1));
     at::Tensor rest = nested.product(level, combination(v, y));
     at::sub_out(rest, gradient, rest);

@@ -2,6 +2,7 @@
 #include "network/multigrid/level_equation.hpp"
 
 #include "voxcycle/core/error.hpp"
+#include "voxcycle/network/spatial.hpp"
 #include "voxcycle/poisson/nested_equation.hpp"
 #include "voxcycle/poisson/prolongation.hpp"
 
@@ -39,9 +40,10 @@ class AveragedEquation final : public LevelEquation {
     return lifted(problems_.at(context_, grid), x);
   }
   MicroBatches prolonged(Grid3 const& fine, MicroBatches const& coarse) override {
+    Space const here = space_on(context_, fine), below = space_on(context_, fine.coarsened());
     MicroBatches const u = each(coarse, [&](at::Tensor const& micro_batch) {
-      return micro_batch.size(0) > 0 ? voxcycle::prolonged(micro_batch, fine)
-                                     : padded(micro_batch, fine);
+      if (micro_batch.size(0) == 0) return padded(micro_batch, here.slab().part());
+      return voxcycle::prolonged(to_interpolate(here, below, micro_batch), here.slab().part());
     });
     return problems_.at(context_, fine).with_dirichlet_values(u);
   }
@@ -84,7 +86,8 @@ class NestedMicroBatches final : public LevelEquation {
       : context_(context), problems_(problems), finest_(finest) {
     auto const& problem = problems.at(context, finest);
     for (auto const& micro_batch : x) {
-      nested_.push_back(micro_batch.size(0) > 0 ? problem.nested(micro_batch, levels) : nullptr);
+      nested_.push_back(micro_batch.size(0) > 0 ? problem.nested(micro_batch, levels, context.slabs.above)
+                                               : nullptr);
     }
   }
 
@@ -99,7 +102,7 @@ class NestedMicroBatches final : public LevelEquation {
     MicroBatches u;
     for (std::size_t k = 0; k < coarse.size(); ++k) {
       u.push_back(nested_[k] ? Prolong::apply(coarse[k], nested_[k], level(fine))
-                             : padded(coarse[k], fine));
+                             : padded(coarse[k], space_on(context_, fine).slab().part()));
     }
     return u;
   }

@@ -170,12 +170,6 @@ void require_level(NetworkOptions const& options, Grid3 const& grid) {
                        : " in network.channels."));
 }
 
-MicroBatches pooled(MicroBatches const& x) {
-  return each(x, [](at::Tensor const& micro_batch) {
-    return at::avg_pool3d(micro_batch, {2, 2, 2});
-  });
-}
-
 }  // namespace
 
 std::int64_t block_of(NetworkOptions const& options, std::int64_t n) {
@@ -248,7 +242,8 @@ void MultigridNetwork::begin_level(std::int64_t level) {
 MicroBatches MultigridNetwork::solution(ForwardContext const& context, LevelEquation& equation,
                                         Grid3 const& grid, MicroBatches const& x) {
   if (block_of(options_, grid.level()) > 0) return run_level(context, equation, grid, x, {}).u;
-  MicroBatches const coarse = solution(context, equation, grid.coarsened(), pooled(x));
+  MicroBatches const coarse =
+      solution(context, equation, grid.coarsened(), pooled(context, grid, x));
   return equation.smoothed(grid, equation.prolonged(grid, coarse), x);
 }
 
@@ -259,7 +254,7 @@ MultigridNetwork::Output MultigridNetwork::run_level(ForwardContext const& conte
   auto& level = *levels_.at(block_of(options_, grid.level()));
   auto const& problem = problems()->at(context, grid);
   ForwardContext const here = pass_on(context, grid);
-  MicroBatches h = level.encode(here, own_slabs(here, x), from_finer);
+  MicroBatches h = level.encode(here, own_features(here, x), from_finer);
 
   MicroBatches u;
   MicroBatches g;
@@ -269,16 +264,17 @@ MultigridNetwork::Output MultigridNetwork::run_level(ForwardContext const& conte
     if (level.head) head = level.head->forward(here, g);
     u = equation.coarsest(grid, x);
   } else {
-    bool const whole_below = !pass_on(context, grid.coarsened()).in_slabs;
+    bool const gathers = here.in_slabs() && space_on(context, grid.coarsened()).is_whole();
     MicroBatches below = level.down->forward(here, h);
-    if (whole_below) below = gathered(here, below);
-    Output coarse = run_level(context, equation, grid.coarsened(), pooled(x), below);
+    if (gathers) below = gathered_below(here, below);
+    Output coarse =
+        run_level(context, equation, grid.coarsened(), pooled(context, grid, x), below);
     below.clear();
-    if (whole_below) coarse.g = own_slabs(here, coarse.g);
+    if (gathers) coarse.g = own_below(here, coarse.g);
     u = equation.prolonged(grid, coarse.u);
     MicroBatches seen;
     if (level.residual)
-      seen = as_features(here, own_slabs(here, residual_input(problem, grid, u, x)));
+      seen = as_features(here, own_features(here, residual_input(problem, grid, u, x)));
     std::tie(g, head) = level.decode(here, std::move(h), std::move(coarse.g), std::move(seen));
   }
   if (from_finer.empty()) g.clear();  // nobody asks for them
@@ -286,7 +282,7 @@ MultigridNetwork::Output MultigridNetwork::run_level(ForwardContext const& conte
     return options_.smoothing > 0 ? equation.smoothed(grid, all, x) : all;
   };
   if (head.empty()) return {smoothed(u), g};
-  head = gathered_nodes(here, head);
+  head = own_nodes_to_part(here, head);
   if (options_.subspace > 0) return {equation.corrected(grid, u, head), g};
   double const scale = problem.size * options_.correction_scale / static_cast<double>(grid.level());
   u = each(u, head, [&](at::Tensor const& base, at::Tensor const& correction) {

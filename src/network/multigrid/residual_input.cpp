@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "network/multigrid/residual_input.hpp"
 
+#include "voxcycle/network/spatial.hpp"
+
 #include <vector>
 
 #include <ATen/ATen.h>
@@ -25,7 +27,7 @@ MicroBatches residual_input(LevelProblem const& problem, Grid3 const& grid, Micr
                             MicroBatches const& x) {
   double const scale = static_cast<double>(grid.level()) / problem.size;
   return each(u, smoothed(problem, u, x), [&](at::Tensor const& before, at::Tensor const& after) {
-    return at_corners((after - before) * scale);
+    return at_corners(with_gradient_on_part(problem.space(), (after - before) * scale));
   });
 }
 

@@ -140,11 +140,11 @@ void lanczos_step(LanczosSums const& sums, at::Tensor const& scale, at::Tensor c
   });
 }
 
-void fill_noise(at::Tensor const& x) {
+void fill_noise(at::Tensor const& x, std::int64_t first) {
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "noise", [&] {
     run("noise", x, x.numel(),
-        NoiseJob<scalar_t>{static_cast<std::uint32_t>(x[0].numel()), 0,
-                           x.mutable_data_ptr<scalar_t>()});
+        NoiseJob<scalar_t>{static_cast<std::uint32_t>(x[0].numel()),
+                           static_cast<std::uint32_t>(first), x.mutable_data_ptr<scalar_t>()});
   });
 }
 

@@ -46,7 +46,7 @@ void lanczos_step(LanczosSums const& /*sums*/, at::Tensor const& /*scale*/,
   refuse();
 }
 
-void fill_noise(at::Tensor const& /*x*/) {
+void fill_noise(at::Tensor const& /*x*/, std::int64_t /*first*/) {
   refuse();
 }
 

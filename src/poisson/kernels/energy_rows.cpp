@@ -146,15 +146,15 @@ void add_energy(T const* energy, std::int64_t nz, double* sums) {
 }
 
 template <class T>
-double sweep(SlabJob<T> const& job) {
+void sweep(SlabJob<T> const& job) {
   std::int64_t const nz = job.nz;
   std::int64_t const row = nz + 1;
   std::int64_t const plane = (job.ny + 1) * row;
   Rows<T> const rows = carve(job.scratch, nz);
   rows.sum_low[nz] = rows.diff_low[nz] = 0;
   rows.sum_high[0] = rows.diff_high[0] = 0;
-  double sums[lanes] = {};
   for (std::int64_t x = 0; x < job.planes; ++x) {
+    double sums[lanes] = {};
     T const* const u0 = job.u + x * plane;
     T const* const u1 = u0 + plane;
     T* const g0 = job.gradient + x * plane;
@@ -169,12 +169,12 @@ double sweep(SlabJob<T> const& job) {
     }
     end_plane(rows, nz);
     write(rows, g0 + job.ny * row, g1 + job.ny * row, nz);
+    double total = 0.0;
+    for (double sum : sums) {
+      total += sum;
+    }
+    job.energies[x] = total;
   }
-  double total = 0.0;
-  for (double sum : sums) {
-    total += sum;
-  }
-  return total;
 }
 
 }  // namespace

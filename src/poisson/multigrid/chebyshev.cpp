@@ -34,6 +34,8 @@ at::Tensor jacobi_weights(LevelOperator const& op, at::Tensor const& mask) {
 at::Tensor chebyshev(LevelOperator const& op, at::Tensor const& weights, at::Tensor x,
                      at::Tensor const& b, ChebyshevSteps const& steps) {
   at::Tensor d;
+  Space const& space = op.space();
+  std::int64_t wrong = 0;  // planes at faces that cut the grid
   for (auto const& step : steps) {
     if (!x.defined()) {
       d = at::mul(weights, b).mul_(step.take);
@@ -41,6 +43,11 @@ at::Tensor chebyshev(LevelOperator const& op, at::Tensor const& weights, at::Ten
       continue;
     }
     if (!d.defined()) d = x.is_cuda() ? at::empty_like(x) : at::zeros_like(x);
+    if (wrong++ == space.slab().halo) {
+      space.refresh_nodes(x);
+      space.refresh_nodes(d);
+      wrong = 1;
+    }
     at::Tensor const k_x = op.apply(x);
     if (x.is_cuda()) {
       on_gpu::chebyshev_step(step.keep, step.take, weights, b, k_x, d, x);

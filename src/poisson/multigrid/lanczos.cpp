@@ -60,7 +60,7 @@ at::Tensor largest_eigenvalue(at::Tensor const& t) {
 at::Tensor lanczos_top(LevelOperator const& op, int steps) {
   Space const& space = op.space();
   auto const dots = [&](at::Tensor const& a, at::Tensor const& b) {
-    return space.is_whole() ? sample_dots(a, b) : plane_dots(space, a, b);
+    return plane_dots(space, a, b);
   };
   at::Tensor const scale = op.diagonal().rsqrt_();
   std::int64_t const first = space.slab().first() * op.grid().nodes(1) * op.grid().nodes(2);

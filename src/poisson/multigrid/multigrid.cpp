@@ -54,25 +54,16 @@ struct Level {
   at::Tensor jacobi_weights;           // of free nodes, zero on Dirichlet nodes: [B, 1, nodes]
 };
 
-/// What a grid below one that is shared out, with half its halo, is computed on.
-Space space_below(Space const& halved, std::int64_t halo) {
-  if (halved.is_whole()) return halved;
-  Space const wide = halved.with_halo(halo);
-  bool const stays = stays_shared(wide.slab(), {.halo = halo}) && !is_coarsest(wide.slab().whole);
-  return stays ? wide : Space(halved.slab().whole);
-}
-
 /// Planes that smoothing, a residual and its restriction make wrong.
 std::int64_t wrong_planes(MultigridOptions const& options) {
   return options.smoothing_steps + 2;
 }
 
-void require_can_share(Space const& space, MultigridOptions const& options, std::int64_t samples) {
+void require_can_share(Space const& space, MultigridOptions const& options) {
   if (space.is_whole()) return;
   VOXCYCLE_REQUIRE(
       !is_coarsest(space.slab().whole),
       "grid " << space.slab().whole.label() << " is too small to be shared out. Take one process.");
-  VOXCYCLE_REQUIRE(samples == 1, "processes share out one sample, not " << samples << '.');
   VOXCYCLE_REQUIRE(!options.deflate_bodies,
                    "bodies are those of a whole grid. Leave deflate_bodies out, or take one "
                    "process.");
@@ -121,8 +112,11 @@ struct Multigrid::Impl {
       Coarsening coarse = fine.op->coarsened(options.coarse, boundary);
       fine.transfer = std::move(coarse.transfer);
       fine.halved.emplace(coarse.op->space());
-      Space const below = space_below(*fine.halved, fine.op->space().slab().halo);
-      if (!fine.halved->is_whole()) coarse.op = coarse.op->on(below);
+      if (!fine.halved->is_whole()) {
+        Grid3 const& below = fine.halved->slab().whole;
+        bool const ends = is_coarsest(below);
+        coarse.op = coarse.op->on(ends ? Space(below) : fine.op->space().below(below));
+      }
       add_level(std::move(coarse.op), boundary);
     }
     LevelOperator const& last = *levels.back().op;
@@ -224,7 +218,7 @@ Multigrid::Multigrid(Space const& space, Boundary const& boundary, at::Tensor co
   at::NoGradGuard const no_grad;
   require_valid(space.slab().whole);
   require_sound(options);
-  require_can_share(space, options, nu.size(0));
+  require_can_share(space, options);
   VOXCYCLE_REQUIRE(!options.deflate_bodies || nu.size(0) == 1,
                    "multigrid deflates the bodies of one sample, not of " << nu.size(0) << ".");
   impl_ = std::make_unique<Impl>(make_voxel_operator(space, nu.to(options.dtype).contiguous()),
@@ -238,7 +232,7 @@ Multigrid::Multigrid(Space const& points, Boundary const& boundary, Couplings co
                      MultigridOptions const& options) {
   at::NoGradGuard const no_grad;
   require_sound(options);
-  require_can_share(points, options, couplings.values.size(0));
+  require_can_share(points, options);
   VOXCYCLE_REQUIRE(
       !options.deflate_bodies,
       "bodies are those of voxels, and couplings have none. Leave deflate_bodies out.");

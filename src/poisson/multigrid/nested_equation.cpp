@@ -20,7 +20,9 @@ static_assert((NestedEquation::max_voxels + 1) * (NestedEquation::max_voxels + 1
               CoarsestSolver::node_limit);
 
 struct NestedEquation::Level {
-  Grid3 grid;
+  Space space;
+  Boundary boundary;  // of the part
+  std::optional<Space> halved;  // what from_coarser starts on, within the coarser grid's part
   Smoother smoother;
   std::optional<at::Tensor> b;
   std::unique_ptr<Transfer> from_coarser;  // none on the coarsest
@@ -43,28 +45,36 @@ at::Tensor direct_solution(LevelOperator const& op, Boundary const& boundary, at
 
 }  // namespace
 
-NestedEquation::NestedEquation(Grid3 const& grid, Boundary const& boundary, at::Tensor const& nu,
-                               std::optional<at::Tensor> const& b, Options const& options)
-    : boundary_(boundary) {
+NestedEquation::NestedEquation(Space const& finest, Boundary const& boundary, at::Tensor const& nu,
+                               std::optional<at::Tensor> const& b, Options const& options) {
   at::NoGradGuard const no_grad;
+  Grid3 const& grid = finest.slab().whole;
   VOXCYCLE_REQUIRE(
       options.levels > 0 && grid.divisible(options.levels - 1),
       "grid " << grid.label() << " cannot be halved " << options.levels - 1 << " times.");
-  auto op = make_voxel_operator(grid, nu);
+  auto op = make_voxel_operator(finest, nu);
   std::optional<at::Tensor> load;
   if (b) load = b->expand({nu.size(0), -1, -1, -1, -1}).contiguous();
   for (int left = options.levels; left > 0; --left) {
+    Space const space = op->space();
     Coarsening coarse;
     std::optional<at::Tensor> coarse_load;
+    std::optional<Space> halved;
     if (left > 1) {
+      Space const below = space.below(space.slab().whole.coarsened(), options.above);
       coarse = op->coarsened(CoarseOperator::black_box, boundary);
-      if (load) coarse_load = coarse.transfer->restricted(*load);
+      halved = coarse.op->space();
+      if (load) coarse_load = halved->nodes_on(below, coarse.transfer->restricted(*load));
+      if (!halved->is_whole()) coarse.op = coarse.op->on(below);
     } else {
+      VOXCYCLE_REQUIRE(space.is_whole(), "nested grids: the coarsest is shared out.");
       coarsest_ = direct_solution(*op, boundary, nu, load, options.coarsest_lift);
     }
-    Grid3 const here = op->grid();
-    Smoother smoother(std::move(op), free_node_mask(here, boundary, nu.options()), options.steps);
-    levels_.push_back({here, std::move(smoother), load, std::move(coarse.transfer)});
+    Boundary const here = of_part(boundary, space.slab());
+    at::Tensor const mask = free_node_mask(op->grid(), here, nu.options());
+    Smoother smoother(std::move(op), mask, options.steps);
+    levels_.push_back(
+        {space, here, halved, std::move(smoother), load, std::move(coarse.transfer)});
     op = std::move(coarse.op);
     load = coarse_load;
   }
@@ -77,16 +87,23 @@ at::Tensor NestedEquation::coarsest() const {
   return coarsest_;
 }
 
+Space const& NestedEquation::space(int level) const {
+  return levels_.at(level).space;
+}
+
 at::Tensor NestedEquation::prolonged(int level, at::Tensor const& u) const {
   Level const& fine = levels_.at(level);
-  at::Tensor x = at::zeros(fine.grid.node_shape(u.size(0)), u.options());
-  fine.from_coarser->add_prolonged(x, u);
-  set_dirichlet_values(x, fine.grid, boundary_);
+  Grid3 const grid = fine.space.slab().part();
+  at::Tensor x = at::zeros(grid.node_shape(u.size(0)), u.options());
+  fine.from_coarser->add_prolonged(x, space(level + 1).nodes_within(*fine.halved, u));
+  fine.space.refresh_nodes(x);
+  set_dirichlet_values(x, grid, fine.boundary);
   return x;
 }
 
 at::Tensor NestedEquation::restricted(int level, at::Tensor const& gradient) const {
-  return levels_.at(level).from_coarser->restricted(gradient);
+  Level const& fine = levels_.at(level);
+  return fine.halved->nodes_on(space(level + 1), fine.from_coarser->restricted(gradient));
 }
 
 at::Tensor NestedEquation::smooth(int level, at::Tensor const& u) const {

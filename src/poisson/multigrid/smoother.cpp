@@ -26,13 +26,14 @@ void divide(T const* weights, T* x, std::int64_t count) {
 
 }  // namespace
 
-Smoother::Smoother(Grid3 const& grid, at::Tensor const& mask, at::Tensor const& nu,
+Smoother::Smoother(Space const& space, at::Tensor const& mask, at::Tensor const& nu,
                    ChebyshevSteps steps)
-    : Smoother(make_voxel_operator(grid, nu), mask, std::move(steps)) {}
+    : Smoother(make_voxel_operator(space, nu), mask, std::move(steps)) {}
 
 Smoother::Smoother(std::unique_ptr<LevelOperator> op, at::Tensor const& mask, ChebyshevSteps steps)
     : op_(std::move(op)), jacobi_weights_(jacobi_weights(*op_, mask)), steps_(std::move(steps)) {
   VOXCYCLE_REQUIRE(!steps_.empty(), "a smoother of no steps. Use one or more.");
+  op_->space().refresh_nodes(jacobi_weights_);
 }
 
 Smoother::~Smoother() = default;
@@ -40,12 +41,15 @@ Smoother::Smoother(Smoother&&) noexcept = default;
 
 at::Tensor Smoother::smooth(at::Tensor const& u, std::optional<at::Tensor> const& b) const {
   at::Tensor const load = b ? b->expand_as(u).contiguous() : at::zeros_like(u);
-  return chebyshev(*op_, jacobi_weights_, u.clone(), load, steps_);
+  at::Tensor x = chebyshev(*op_, jacobi_weights_, u.clone(), load, steps_);
+  op_->space().refresh_nodes(x);
+  return x;
 }
 
 at::Tensor Smoother::transposed(at::Tensor const& gradient) const {
   at::Tensor x = chebyshev(*op_, jacobi_weights_, gradient * jacobi_weights_,
                            at::zeros_like(gradient), steps_);
+  op_->space().refresh_nodes(x);
   if (x.is_cuda()) {
     on_gpu::divide(jacobi_weights_, x);
     return x;
@@ -68,6 +72,7 @@ at::Tensor Smoother::product(at::Tensor const& u) const {
 
 /// `field` itself, 0 on Dirichlet nodes from now on.
 at::Tensor Smoother::on_free_nodes(at::Tensor const& field) const {
+  op_->space().refresh_nodes(field);
   return field.masked_fill_(jacobi_weights_ == 0, 0.0);
 }
 

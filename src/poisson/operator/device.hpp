@@ -43,7 +43,7 @@ void lanczos_step(LanczosSums const& sums, at::Tensor const& scale, at::Tensor c
                   at::Tensor const& y, at::Tensor const& other, at::Tensor const& x);
 
 /// See NoiseJob; x [B, 1, nodes].
-void fill_noise(at::Tensor const& x);
+void fill_noise(at::Tensor const& x, std::int64_t first);
 
 /// x /= weights, and 0 where they are.
 void divide(at::Tensor const& weights, at::Tensor const& x);

@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <memory>
 #include <new>
-#include <numeric>
-#include <vector>
 
 #include "poisson/operator/device.hpp"
 #include "poisson/operator/element_matrix.hpp"
@@ -57,17 +55,16 @@ auto make_scratch(std::int64_t nz) {
       static_cast<T*>(::operator new[](bytes, std::align_val_t{64})));
 }
 
-// Writes K u and @return u^T K u of each sample.
+// Writes K u and u^T K u of each voxel plane, [batch, nx].
 template <class T>
-std::vector<double> sweep_slabs(T const* u, T const* nu, T* gradient, std::int64_t batch,
-                                Grid3 const& grid) {
+void sweep_slabs(T const* u, T const* nu, T* gradient, double* energies, std::int64_t batch,
+                 Grid3 const& grid) {
   std::int64_t const nx = grid.voxels[0], ny = grid.voxels[1], nz = grid.voxels[2];
   std::int64_t const thickness = slab_thickness(nx);
   std::int64_t const slabs = (nx + thickness - 1) / thickness;
   std::int64_t const node_plane = grid.nodes(1) * grid.nodes(2);
   HaarSpectrum const spectrum = haar_spectrum(grid);
   energy_rows::Table const& kernel = energy_rows::table();
-  std::vector<double> partial(batch * slabs);
 
   // Even slabs set every node plane they touch; odd ones then set their inner planes and add to the
   // two they share. No plane is cleared first, and no two threads ever write one plane.
@@ -81,22 +78,14 @@ std::vector<double> sweep_slabs(T const* u, T const* nu, T* gradient, std::int64
         std::int64_t const first = slab * thickness;
         std::int64_t const last = std::min(nx, first + thickness);
         std::int64_t const node_offset = sample * grid.node_count() + first * node_plane;
-        partial[sample * slabs + slab] = kernel.sweep(
-            SlabJob<T>{u + node_offset, nu + sample * grid.voxel_count() + first * ny * nz,
-                       gradient + node_offset, last - first, ny, nz,
-                       /*add_first=*/colour == 1, /*add_last=*/colour == 1 && last < nx, spectrum,
-                       scratch.get()});
+        kernel.sweep(SlabJob<T>{u + node_offset,
+                                nu + sample * grid.voxel_count() + first * ny * nz,
+                                gradient + node_offset, last - first, ny, nz,
+                                /*add_first=*/colour == 1, /*add_last=*/colour == 1 && last < nx,
+                                spectrum, scratch.get(), energies + sample * nx + first});
       }
     });
   }
-
-  std::vector<double> energy(batch);
-  for (std::int64_t sample = 0; sample < batch; ++sample) {
-    for (std::int64_t slab = 0; slab < slabs; ++slab) {
-      energy[sample] += partial[sample * slabs + slab];
-    }
-  }
-  return energy;
 }
 
 // out_i = scale * sum of c over the voxels at node i.
@@ -141,21 +130,19 @@ at::Tensor sum_at_nodes(char const* name, at::Tensor const& voxels, Grid3 const&
   return out;
 }
 
-// Subtracts the load: gradient -= b, and @return b^T u.
+// Subtracts the load: gradient -= b, and b^T u of each node plane from energies, [planes].
 template <class T>
-double subtract_load(T const* b, T const* u, T* gradient, std::int64_t count) {
-  std::vector<double> partial(sum_chunks(count));
-  parallel_for(std::ssize(partial), sum_chunk_size, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t chunk = begin; chunk < end; ++chunk) {
-      std::int64_t const first = chunk * sum_chunk_size;
-      std::int64_t const last = std::min(count, first + sum_chunk_size);
-      for (std::int64_t i = first; i < last; ++i) {
+void subtract_load(T const* b, T const* u, T* gradient, double* energies, std::int64_t planes,
+                   std::int64_t length) {
+  parallel_for(planes, length, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t plane = begin; plane < end; ++plane) {
+      std::int64_t const first = plane * length;
+      for (std::int64_t i = first; i < first + length; ++i) {
         gradient[i] -= b[i];
       }
-      partial[chunk] = lane_dot(b + first, u + first, last - first);
+      energies[plane] -= lane_dot(b + first, u + first, length);
     }
   });
-  return std::accumulate(partial.begin(), partial.end(), 0.0);
 }
 
 std::int64_t require_operands(at::Tensor const& u, at::Tensor const& nu, Grid3 const& grid) {
@@ -166,34 +153,65 @@ std::int64_t require_operands(at::Tensor const& u, at::Tensor const& nu, Grid3 c
   return batch;
 }
 
+// Of each node plane of a part, [batch, planes]: 1/2 u^T K u of the voxel plane behind it, less
+// b^T u. Writes K u - b as well.
+at::Tensor energies_of_planes(at::Tensor const& u, at::Tensor const& nu, Grid3 const& grid,
+                              std::optional<at::Tensor> const& b, at::Tensor const& gradient) {
+  std::int64_t const batch = u.size(0), planes = grid.nodes(0), nodes = grid.node_count();
+  at::Tensor quadratic = at::empty({batch, grid.voxels[0]}, at::kDouble);
+  at::Tensor energies;
+  AT_DISPATCH_FLOATING_TYPES(u.scalar_type(), "energy_and_gradient", [&] {
+    auto const* const values = u.const_data_ptr<scalar_t>();
+    auto* const k_u = gradient.mutable_data_ptr<scalar_t>();
+    sweep_slabs(values, nu.const_data_ptr<scalar_t>(), k_u, quadratic.mutable_data_ptr<double>(),
+                batch, grid);
+    energies = at::constant_pad_nd(quadratic.mul_(0.5), {0, 1});
+    for (std::int64_t sample = 0; b && sample < batch; ++sample) {
+      std::int64_t const load = b->size(0) == 1 ? 0 : sample;
+      subtract_load(b->const_data_ptr<scalar_t>() + load * nodes, values + sample * nodes,
+                    k_u + sample * nodes, energies.mutable_data_ptr<double>() + sample * planes,
+                    planes, nodes / planes);
+    }
+  });
+  return energies;
+}
+
+// The energy of a part's own voxels and of the load on its own nodes.
+at::Tensor own_energy_on_gpu(Space const& space, at::Tensor const& u, at::Tensor const& nu,
+                             std::optional<at::Tensor> const& b) {
+  Grid3 const grid = space.with_halo(0).slab().part();
+  Planes const own = space.slab().own_voxels();
+  at::Tensor const own_u = u.narrow(2, own.begin, own.count + 1).contiguous();
+  at::Tensor const energy =
+      on_gpu::energy_and_gradient(own_u, space.own_voxels(nu).contiguous(), grid, {}).energy;
+  if (!b) return energy;
+  at::Tensor const work = space.own_nodes(u) * space.own_nodes(*b);
+  return energy - work.flatten(1).sum(1, /*keepdim=*/false, at::kDouble);
+}
+
 }  // namespace
 
-EnergyAndGradient energy_and_gradient(at::Tensor const& u, at::Tensor const& nu, Grid3 const& grid,
+EnergyAndGradient energy_and_gradient(at::Tensor const& u, at::Tensor const& nu, Space const& space,
                                       std::optional<at::Tensor> const& b) {
+  Grid3 const grid = space.slab().part();
   std::int64_t const batch = require_operands(u, nu, grid);
   if (b) {
     std::int64_t const loads = b->dim() > 0 && b->size(0) == 1 ? 1 : batch;
     require_field("b", *b, grid.node_shape(loads), u);
   }
-  if (u.is_cuda()) return on_gpu::energy_and_gradient(u, nu, grid, b);
-  EnergyAndGradient result{at::empty({batch}, u.options().dtype(at::kDouble)), at::empty_like(u)};
-  if (u.is_meta()) return result;
-  auto* const energy = result.energy.mutable_data_ptr<double>();
-  AT_DISPATCH_FLOATING_TYPES(u.scalar_type(), "energy_and_gradient", [&] {
-    auto const* const values = u.const_data_ptr<scalar_t>();
-    auto* const gradient = result.gradient.mutable_data_ptr<scalar_t>();
-    auto const quadratic =
-        sweep_slabs(values, nu.const_data_ptr<scalar_t>(), gradient, batch, grid);
-    std::int64_t const nodes = grid.node_count();
-    for (std::int64_t sample = 0; sample < batch; ++sample) {
-      energy[sample] = 0.5 * quadratic[sample];
-      if (b) {
-        std::int64_t const load = b->size(0) == 1 ? 0 : sample;
-        energy[sample] -= subtract_load(b->const_data_ptr<scalar_t>() + load * nodes,
-                                        values + sample * nodes, gradient + sample * nodes, nodes);
-      }
-    }
-  });
+  EnergyAndGradient result;
+  if (u.is_cuda()) {
+    result = on_gpu::energy_and_gradient(u, nu, grid, b);
+    if (!space.is_whole()) result.energy = space.sum_of_parts(own_energy_on_gpu(space, u, nu, b));
+  } else if (u.is_meta()) {
+    result = {at::empty({batch}, u.options().dtype(at::kDouble)), at::empty_like(u)};
+  } else {
+    result.gradient = at::empty_like(u);
+    at::Tensor const energies = energies_of_planes(u, nu, grid, b, result.gradient);
+    Planes const own = space.slab().own_nodes();
+    result.energy = space.sum_of_planes(energies.narrow(1, own.begin, own.count));
+  }
+  space.refresh_nodes(result.gradient);
   return result;
 }
 
@@ -209,13 +227,18 @@ at::Tensor stiffness_diagonal(at::Tensor const& nu, Grid3 const& grid) {
   return sum_at_nodes("nu", nu, grid, element_diagonal(grid));
 }
 
-at::Tensor load_of_source(at::Tensor const& f, Grid3 const& grid) {
-  return sum_at_nodes("f", f, grid, grid.spacing(0) * grid.spacing(1) * grid.spacing(2) / 8.0);
+at::Tensor load_of_source(at::Tensor const& f, Space const& space) {
+  Grid3 const grid = space.slab().part();
+  double const of_voxel = grid.spacing(0) * grid.spacing(1) * grid.spacing(2) / 8.0;
+  at::Tensor load = sum_at_nodes("f", f, grid, of_voxel);
+  space.refresh_nodes(load);
+  return load;
 }
 
-at::Tensor load_of_source(double f, Grid3 const& grid) {
+at::Tensor load_of_source(double f, Space const& space) {
+  Grid3 const grid = space.slab().part();
   require_valid(grid);
-  return load_of_source(at::full(grid.voxel_shape(1), f, at::kDouble), grid);
+  return load_of_source(at::full(grid.voxel_shape(1), f, at::kDouble), space);
 }
 
 }  // namespace voxcycle

@@ -25,6 +25,7 @@ struct SlabJob {
   bool add_last;          ///< the same for the last one
   HaarSpectrum spectrum;  ///< of the element matrix
   T* scratch;             ///< energy_scratch_size(nz) values, 64-byte aligned
+  double* energies;       ///< u^T K u of each voxel plane
 };
 
 /// A row of scratch holds nz + 1 values or more and keeps 64-byte alignment.
@@ -41,12 +42,12 @@ constexpr std::int64_t energy_scratch_size(std::int64_t nz) {
 namespace energy_rows {
 
 struct Table {
-  /// @return u^T K u of the slab's voxels; writes K u restricted to them.
-  double (*f32)(SlabJob<float> const& job);
-  double (*f64)(SlabJob<double> const& job);
+  /// Writes K u restricted to the slab's voxels, and their energies.
+  void (*f32)(SlabJob<float> const& job);
+  void (*f64)(SlabJob<double> const& job);
 
-  double sweep(SlabJob<float> const& job) const { return f32(job); }
-  double sweep(SlabJob<double> const& job) const { return f64(job); }
+  void sweep(SlabJob<float> const& job) const { f32(job); }
+  void sweep(SlabJob<double> const& job) const { f64(job); }
 };
 
 VOXCYCLE_KERNEL_TABLES

@@ -82,8 +82,7 @@ PointAxes regular_axes(Grid3 const& grid) {
 at::Tensor noise_like(at::Tensor const& field, std::int64_t first) {
   at::Tensor noise = at::empty(field.sizes(), field.options());
   if (noise.is_cuda()) {
-    VOXCYCLE_REQUIRE(first == 0, "parts of grids are computed on CPUs.");
-    on_gpu::fill_noise(noise);
+    on_gpu::fill_noise(noise, first);
     return noise;
   }
   AT_DISPATCH_FLOATING_TYPES(noise.scalar_type(), "noise", [&] {

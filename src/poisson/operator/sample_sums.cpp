@@ -28,6 +28,12 @@ at::Tensor sums_of_planes(Space const& space, at::Tensor const& field, Sum const
 }  // namespace
 
 at::Tensor plane_dots(Space const& space, at::Tensor const& a, at::Tensor const& b) {
+  if (a.is_meta() || (a.is_cuda() && space.is_whole())) return sample_dots(a, b);
+  if (a.is_cuda()) {
+    at::Tensor const own =
+        sample_dots(space.own_nodes(a).contiguous(), space.own_nodes(b).contiguous());
+    return space.sum_of_parts(own);
+  }
   return AT_DISPATCH_FLOATING_TYPES(a.scalar_type(), "plane_dots", [&] {
     auto const *const x = a.const_data_ptr<scalar_t>(), *const y = b.const_data_ptr<scalar_t>();
     return sums_of_planes(

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/comm/halo.hpp"
 
-#include "voxcycle/core/error.hpp"
-
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -37,12 +35,10 @@ TEST_F(Halo, SlabsGetTheirNeighboursPlanes) {
     for (auto layout : {at::MemoryFormat::Contiguous, kChannelsLast}) {
       at::Tensor const field = whole(0, type);
       at::Tensor const padded = at::constant_pad_nd(field, {0, 0, 0, 0, 1, 1});
-      at::Tensor const slab = own_planes(*comm_, field.contiguous(layout));
-      EXPECT_TRUE(at::equal(slab, mine(field)));
+      at::Tensor const slab = mine(field).contiguous(layout);
       at::Tensor const found = with_halo(*comm_, slab);
       EXPECT_TRUE(at::equal(found, mine(padded, kPlanes + 2))) << at::toString(type);
       EXPECT_TRUE(found.is_contiguous(layout));
-      EXPECT_TRUE(at::equal(gathered_planes(*comm_, slab), field));
     }
   }
 }
@@ -55,18 +51,6 @@ TEST_F(Halo, AddingHalosIsTheTranspose) {
   EXPECT_NEAR(forward, product(x, halo_added(*comm_, y)), 1e-12 * std::abs(forward));
 }
 
-TEST_F(Halo, NodesBetweenTwoSlabsCountOnce) {
-  at::Tensor const field = whole(1);
-  at::Tensor slab = mine(field, kPlanes + 1).clone();
-  bool const last = comm_->rank() == comm_->size() - 1;
-  if (!last) slab.select(2, kPlanes).fill_(9.0);  // the next slab knows better
-  EXPECT_TRUE(at::equal(gathered_nodes(*comm_, slab), field));
-  at::Tensor const own = own_nodes(*comm_, field);
-  EXPECT_TRUE(at::equal(own.narrow(2, 0, kPlanes), mine(field)));
-  EXPECT_TRUE(at::equal(own.select(2, kPlanes), last ? field.select(2, field.size(2) - 1)
-                                                     : at::zeros({2, 3, 5, 6}, at::kDouble)));
-}
-
 TEST_F(Halo, NoSampleIsNoExchange) {
   at::Tensor const none = at::empty({0, 3, kPlanes, 5, 6});
   // One rank after the other: an exchange would wait for those in the barrier.
@@ -74,16 +58,9 @@ TEST_F(Halo, NoSampleIsNoExchange) {
     if (rank == comm_->rank()) {
       EXPECT_EQ(with_halo(*comm_, none).size(2), kPlanes + 2);
       EXPECT_EQ(halo_added(*comm_, none).size(2), kPlanes - 2);
-      EXPECT_EQ(gathered_planes(*comm_, none).size(2), comm_->size() * kPlanes);
-      EXPECT_EQ(gathered_nodes(*comm_, none).size(2), comm_->size() * (kPlanes - 1) + 1);
     }
     comm_->barrier();
   }
-}
-
-TEST_F(Halo, RefusesPlanesThatCannotBeSharedOut) {
-  if (comm_->size() == 1) GTEST_SKIP() << "one process takes any number of planes";
-  EXPECT_THROW(own_planes(*comm_, at::zeros({1, 1, comm_->size() * 2 + 1, 2, 2})), Error);
 }
 
 }  // namespace halo_test

@@ -15,6 +15,7 @@ namespace voxcycle {
 namespace spatial_test {
 
 constexpr std::int64_t kSamples = 3;  // two micro-batches
+Boundary const kBoundary = parse_boundary("1, flux, flux, 0.5, flux, 0");
 constexpr double kRounding = 1e-11;   // float64 through some 30 layers
 
 struct Outcome {
@@ -27,19 +28,35 @@ struct Options {
   bool recompute = false;
   at::MemoryFormat layout = at::MemoryFormat::ChannelsLast3d;
   std::int64_t finest_block = 24;  ///< 12: the finest grid has no features
+  CoarseLevels coarse = CoarseLevels::averaged;
+  int smoothing = 0;
+  std::int64_t subspace = 0;
+  bool residual_input = false;
 };
 
-/// Grids of 24 and perhaps 12 voxels in slabs, those of 6 and 3 whole; a second input.
+/// Grids of 24 and perhaps 12 voxels in slabs, those of 6 and 3 whole; a source of its own for each
+/// sample.
 Outcome pass_over(ProcessGrid const& process_grid, Options const& options) {
   std::map<std::int64_t, std::int64_t> channels{{3, 8}, {6, 6}, {12, 4}, {24, 3}};
   channels.erase(channels.upper_bound(options.finest_block), channels.end());
-  auto const network =
-      testing::bare_network({.inputs = 2, .channels = channels, .norm = options.norm});
+  auto const network = make_network({.inputs = 2,
+                                     .channels = channels,
+                                     .norm = options.norm,
+                                     .coarse = options.coarse,
+                                     .subspace = options.subspace,
+                                     .smoothing = options.smoothing,
+                                     .residual_input = options.residual_input},
+                                    kBoundary,
+                                    {.kind = SourceKind::sampled});
   testing::perturb(*network);
   network->to(at::kDouble);
   at::manual_seed(4);
-  at::Tensor const x = at::randn({kSamples, 2, 24, 24, 24}, at::kDouble);
-  at::Tensor const du = at::randn({kSamples, 1, 25, 25, 25}, at::kDouble);
+  Grid3 const grid = Grid3::cube(24);
+  Space const all(grid), space = process_grid.space(grid);
+  at::Tensor const x = all.voxels_within(space, at::randn({kSamples, 2, 24, 24, 24}, at::kDouble));
+  at::Tensor const du = all.nodes_within(
+      space, at::randn({kSamples, 1, 25, 25, 25}, at::kDouble) *
+                 free_node_mask(grid, kBoundary, at::kDouble));
   MicroBatches micro_batches;
   std::vector<at::Tensor> gradients;
   for (auto const& micro_batch :
@@ -62,9 +79,9 @@ Outcome pass_over(ProcessGrid const& process_grid, Options const& options) {
                                .total_samples = kSamples,
                                .recompute = options.recompute};
   reducer.begin(context.total_micro_batches * process_grid.slabs.count);
-  auto const u = network->forward(context, Grid3::cube(24), micro_batches);
+  auto const u = network->forward(context, grid, micro_batches);
   Outcome outcome;
-  outcome.u = at::cat(u).detach();
+  outcome.u = space.nodes_on(all, at::cat(u).detach());
   torch::autograd::backward(u, gradients);
   reducer.finish();
   for (auto const& p : network->parameters()) outcome.gradients.push_back(p.grad());
@@ -84,7 +101,7 @@ void expect_close(std::vector<at::Tensor> const& found, std::vector<at::Tensor> 
   }
 }
 
-class Space : public ::testing::Test {
+class SharedNetwork : public ::testing::Test {
  protected:
   /// All ranks in one group.
   Slabs together() const { return {.count = all_->size(), .above = all_->size() > 3 ? 12 : 6}; }
@@ -93,7 +110,7 @@ class Space : public ::testing::Test {
   std::unique_ptr<Communicator> self_ = make_self_communicator();
 };
 
-TEST_F(Space, SharedOutASampleIsWhatOneProcessMakesOfIt) {
+TEST_F(SharedNetwork, SharedOutASampleIsWhatOneProcessMakesOfIt) {
   ProcessGrid const process_grid(*all_, together());
   for (auto norm : {Norm::sync_batch, Norm::group, Norm::instance, Norm::none}) {
     for (bool recompute : {false, true}) {
@@ -111,17 +128,27 @@ TEST_F(Space, SharedOutASampleIsWhatOneProcessMakesOfIt) {
   }
 }
 
-TEST_F(Space, GridsAboveTheFinestBlockAreWholeOnEveryProcess) {
+TEST_F(SharedNetwork, SmoothingCoarseGridsAndGridsWithoutBlocksAreSharedOutToo) {
   ProcessGrid const process_grid(*all_, together());
-  Options const options{.finest_block = 12};
-  auto const shared = pass_over(process_grid, options);
-  auto const alone = pass_over(*self_, options);
-  expect_close({shared.u}, {alone.u}, "u");
-  expect_close(shared.gradients, alone.gradients, "gradient");
-  expect_close(shared.statistics, alone.statistics, "statistics");
+  constexpr auto nested = CoarseLevels::black_box;
+  for (Options const& options :
+       {Options{.smoothing = 6}, Options{.finest_block = 12, .smoothing = 6},
+        Options{.coarse = nested, .smoothing = 6}, Options{.residual_input = true},
+        Options{.finest_block = 12, .coarse = nested, .smoothing = 6},
+        Options{.recompute = true, .coarse = nested, .smoothing = 6, .subspace = 2}}) {
+    auto const shared = pass_over(process_grid, options);
+    auto const alone = pass_over(*self_, options);
+    auto const what = std::to_string(options.finest_block) +
+                      (options.coarse == nested ? " nested" : "") +
+                      (options.subspace > 0 ? " subspace" : "") +
+                      (options.residual_input ? " residual" : "");
+    expect_close({shared.u}, {alone.u}, what + " u");
+    expect_close(shared.gradients, alone.gradients, what + " gradient");
+    expect_close(shared.statistics, alone.statistics, what + " statistics");
+  }
 }
 
-TEST_F(Space, GroupsGiveTheSameBitsAsOneOfThem) {
+TEST_F(SharedNetwork, GroupsGiveTheSameBitsAsOneOfThem) {
   Slabs const parts{.count = all_->size() % 2 == 0 ? 2 : all_->size(), .above = 6};
   ProcessGrid const process_grid(*all_, parts);
   auto const group = all_->split(process_grid.group());
@@ -135,7 +162,7 @@ TEST_F(Space, GroupsGiveTheSameBitsAsOneOfThem) {
   }
 }
 
-TEST_F(Space, EveryRankOfAGroupHasTheSameSolution) {
+TEST_F(SharedNetwork, EveryRankOfAGroupHasTheSameSolution) {
   ProcessGrid const process_grid(*all_, together());
   auto const u = pass_over(process_grid, {}).u;
   auto const all = all_->all_gather(u);

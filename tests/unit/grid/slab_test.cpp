@@ -27,7 +27,9 @@ TEST(Slab, EveryPlaneHasOneOwner) {
         voxels += slab.own_voxels().count;
         nodes += slab.own_nodes().count;
         EXPECT_EQ(slab.part().voxels[0], slab.behind() - slab.first());
-        EXPECT_DOUBLE_EQ(slab.part().spacing(0), box(nx).spacing(0));
+        EXPECT_EQ(slab.part().spacing(0), box(nx).spacing(0)) << "to the last bit";
+        if (!slab.part().divisible(1) || nx % 2 != 0) continue;
+        EXPECT_EQ(slab.part().coarsened().spacing(0), box(nx).coarsened().spacing(0));
         EXPECT_EQ(slab.is_first() ? slab.first() : slab.first() + 4, slab.ends[rank]);
       }
       EXPECT_EQ(voxels, nx);
@@ -62,6 +64,41 @@ TEST(Slab, RefusesSlabsThatAreTooThin) {
   EXPECT_NO_THROW(slab_of(box(48), 8, 0));
   EXPECT_THAT([] { slab_of(box(48), 9, 0); },
               ThrowsMessage<Error>(HasSubstr("Take no more than 8 processes")));
+}
+
+TEST(Slabs, FineGridsAreCut) {
+  Slabs const quarters{.count = 4};
+  EXPECT_TRUE(quarters.cut(Grid3::cube(64)));
+  EXPECT_EQ(quarters.processes(Grid3::cube(64)), 4);
+  EXPECT_EQ(quarters.of(Grid3::cube(64), 1).part().name(), "24x64x64");
+  EXPECT_FALSE(quarters.cut(Grid3::cube(32)));
+  EXPECT_EQ(quarters.processes(Grid3::cube(32)), 1);
+  EXPECT_FALSE((Slabs{.count = 8, .above = 16}.cut(Grid3::cube(32)))) << "too thin";
+  EXPECT_TRUE(quarters.cut({{24, 8, 40}, {0.6, 0.2, 1.0}})) << "the longest edge counts";
+  EXPECT_FALSE(Slabs{}.cut(Grid3::cube(512))) << "one slab is the whole";
+}
+
+TEST(Slabs, ThoseOfTheCoarserGridAreHalves) {
+  for (int count = 2; count <= 7; ++count) {
+    for (std::int64_t const nx : {48, 96, 160, 512}) {
+      Slabs const slabs{.count = count, .above = 8};
+      for (Grid3 grid{{nx, 64, 32}, {1.0, 1.0, 1.0}}; slabs.cut(grid); grid = grid.coarsened()) {
+        if (!grid.divisible(1) || !slabs.cut(grid.coarsened())) break;
+        Slab const half = slabs.of(grid, count - 1).coarsened(grid.coarsened());
+        EXPECT_EQ(slabs.of(grid.coarsened(), count - 1).ends, half.ends)
+            << count << " of " << grid.name();
+      }
+    }
+  }
+}
+
+TEST(Slabs, RefusesGridsThatAreTooThin) {
+  EXPECT_NO_THROW((Slabs{.count = 3, .above = 16}.require_fits(Grid3::cube(16)))) << "not cut";
+  EXPECT_NO_THROW((Slabs{.count = 8}.require_fits(Grid3::cube(512))));
+  EXPECT_THAT([] { (Slabs{.count = 7}.require_fits(Grid3::cube(40))); },
+              ThrowsMessage<Error>(HasSubstr("no more than 6 processes")));
+  EXPECT_THAT([] { (Slabs{.count = 0}.require_fits(Grid3::cube(64))); },
+              ThrowsMessage<Error>(HasSubstr("0 of grids")));
 }
 
 }  // namespace slab_test

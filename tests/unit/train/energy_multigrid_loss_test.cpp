@@ -52,7 +52,7 @@ TEST(EnergyMultigridLoss, SecondHalfIsTheErrorOfOneVCycleInTheNormOfNuOne) {
 }
 
 TEST(EnergyMultigridLoss, ForConstantNuBothHalvesHaveTheSameGradient) {
-  LossFields f({{{3, 4, 5}, {1.0, 0.7, 1.9}}, {}});  // small enough for an exact V-cycle
+  LossFields f({Grid3{{3, 4, 5}, {1.0, 0.7, 1.9}}, {}});  // small enough for an exact V-cycle
   f.in.nu = at::full_like(f.in.nu, 7.0);
   auto const energy = make_loss("energy_normalised", f.problem)->evaluate(f.in);
   EXPECT_LT(relative_difference(second_half(f).gradient * f.mask, 0.5 * energy.gradient * f.mask),

@@ -13,24 +13,25 @@ namespace voxcycle::testing {
 struct LossFields {
   explicit LossFields(LossProblem const& chosen)
       : problem(chosen),
-        lifted(lift(problem.grid, problem.boundary, at::kDouble)),
-        mask(free_node_mask(problem.grid, problem.boundary, at::kDouble)) {
-    in.u = from_datum(lifted + mask * random_nodes(problem.grid, 2), problem.boundary);
-    in.nu = random_voxels(problem.grid, 2);
-    if (problem.source.kind == SourceKind::sampled) in.f = random_voxels(problem.grid, 2) - 1.0;
-    in.u_ref = from_datum(lifted + mask * random_nodes(problem.grid, 2), problem.boundary);
+        grid(problem.space.slab().whole),
+        lifted(lift(grid, problem.boundary, at::kDouble)),
+        mask(free_node_mask(grid, problem.boundary, at::kDouble)) {
+    in.u = from_datum(lifted + mask * random_nodes(grid, 2), problem.boundary);
+    in.nu = random_voxels(grid, 2);
+    if (problem.source.kind == SourceKind::sampled) in.f = random_voxels(grid, 2) - 1.0;
+    in.u_ref = from_datum(lifted + mask * random_nodes(grid, 2), problem.boundary);
   }
 
   /// K(nu) of sample k, dense: [nodes, nodes].
   at::Tensor stiffness(std::int64_t k) const {
-    return dense_stiffness(in.nu.narrow(0, k, 1).contiguous(), problem.grid);
+    return dense_stiffness(in.nu.narrow(0, k, 1).contiguous(), grid);
   }
 
   /// b of sample k, dense: [nodes].
   at::Tensor load(std::int64_t k) const {
     at::Tensor const constant = at::full_like(in.nu, problem.source.value);
     at::Tensor const& f = in.f.defined() ? in.f : constant;
-    return dense_load(f.narrow(0, k, 1).contiguous(), problem.grid);
+    return dense_load(f.narrow(0, k, 1).contiguous(), grid);
   }
 
   /// The solution of the dense system with unit rows for Dirichlet nodes.
@@ -46,6 +47,7 @@ struct LossFields {
   }
 
   LossProblem problem;
+  Grid3 grid;
   at::Tensor lifted;
   at::Tensor mask;
   LossInput in;

@@ -96,7 +96,7 @@ TEST_P(EveryLoss, IsMinimalWithZeroGradientAtTheSolution) {
 
 TEST_P(EveryLoss, SamplesDoNotSeeEachOther) {
   // Work and bits must not depend on which samples share a micro-batch.
-  LossFields const f({{{8, 4, 12}, {1.0, 1.0, 1.0}}, {}, kSampled});
+  LossFields const f({Grid3{{8, 4, 12}, {1.0, 1.0, 1.0}}, {}, kSampled});
   for (auto dtype : {at::kDouble, at::kFloat}) {
     LossInput const both = converted(f.in, dtype);
     auto const loss = make_loss(GetParam(), f.problem);
@@ -134,7 +134,7 @@ TEST_P(EveryLoss, Float32FollowsFloat64) {
 }
 
 TEST_P(EveryLoss, SameBitsForAnyNumberOfThreads) {
-  LossFields const f({{{32, 16, 16}, {1.0, 1.0, 1.0}}, {}, kConstant});
+  LossFields const f({Grid3{{32, 16, 16}, {1.0, 1.0, 1.0}}, {}, kConstant});
   auto const loss = make_loss(GetParam(), f.problem);
   int const threads = at::get_num_threads();
   at::set_num_threads(1);

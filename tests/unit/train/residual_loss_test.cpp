@@ -12,7 +12,7 @@ constexpr double kRounding = 1e-12;  // float64
 
 TEST(ResidualLoss, IsTheDenseResidualOverTheForcesOfLiftAndSource) {
   at::manual_seed(1);
-  LossFields const f({{{3, 4, 5}, {1.0, 0.7, 1.9}},
+  LossFields const f({Grid3{{3, 4, 5}, {1.0, 0.7, 1.9}},
                       parse_boundary("2, 1, flux, flux, flux, 0"),
                       {.kind = SourceKind::sampled}});
   auto const found = make_loss("residual", f.problem)->evaluate(f.in).values;
