@@ -65,20 +65,22 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
              options.graph) {
   averaged_.network().to(options.device);
   release_freed_memory(grid.voxel_count());
+  Space const whole(grid), space = process_grid_.space(grid);
   auto const pinned = [&](at::Tensor const& field) {  // as the batches of training
     return options.device.is_cuda() ? field.pin_memory() : field;
   };
+  auto const voxels = [&](at::Tensor const& all) { return pinned(whole.voxels_within(space, all)); };
   at::Generator const random = at::detail::createCPUGenerator(options.seed);
   for (auto const& micro_batch :
        micro_batches_of_rank(variant.batch, options.micro_batch_size, process_grid_.groups(),
                              process_grid_.group())) {
-    data_.nu.push_back(pinned(at::exp(at::randn(grid.voxel_shape(micro_batch.size()), random))));
+    data_.nu.push_back(voxels(at::exp(at::randn(grid.voxel_shape(micro_batch.size()), random))));
     if (options.source.varies()) {
-      data_.f.push_back(pinned(at::randn(data_.nu.back().sizes(), random)));
+      data_.f.push_back(voxels(at::randn(grid.voxel_shape(micro_batch.size()), random)));
     }
     if (needs_reference(options.loss)) {
-      data_.u_ref.push_back(
-          pinned(at::rand(grid.node_shape(micro_batch.size()), random, at::kDouble)));
+      data_.u_ref.push_back(pinned(whole.nodes_within(
+          space, at::rand(grid.node_shape(micro_batch.size()), random, at::kDouble))));
     }
     data_.origin.emplace_back();
     for (std::int64_t k = micro_batch.begin; k < micro_batch.end; ++k)
@@ -97,6 +99,7 @@ void StepTrial::read(Mixture samples) {
           .rank = process_grid_.group(),
           .references = needs_reference(options_.loss) ? ReadReference::yes : ReadReference::no,
           .workers = options_.workers,
+          .planes = planes_of(process_grid_.space(grid_)),
           .pinned = options_.device.is_cuda()});
 }
 
@@ -111,15 +114,17 @@ StepResult StepTrial::step() {
 }
 
 void StepTrial::evaluate() {
+  Space const space = process_grid_.space(grid_);
   std::int64_t const size = data_.nu.front().size(0);
   HeldOutSamples const samples{
-      grid_, size * process_grid_.groups(), [&](std::int64_t begin, std::int64_t end) {
+      grid_, planes_of(space), size * process_grid_.groups(),
+      [&](std::int64_t begin, std::int64_t end) {
         auto const part = [&](at::Tensor const& field) { return field.narrow(0, 0, end - begin); };
         return HeldOutSet{grid_,
                           {},
                           part(data_.nu.front()),
                           options_.source.varies() ? part(data_.f.front()) : at::Tensor(),
-                          at::rand(grid_.node_shape(end - begin), at::kDouble)};
+                          at::rand(space.slab().part().node_shape(end - begin), at::kDouble)};
       }};
   evaluate_held_out(process_grid_, averaged_.network(), samples,
                     {.dtype = evaluation_type(grid_, options_.dtype), .micro_batch_size = size});

@@ -30,10 +30,11 @@ HeldOutSet part_of(HeldOutSet const& set, std::int64_t begin, std::int64_t end) 
 
 /// Shards and the parts of them that were read and kept.
 struct Shelf {
-  explicit Shelf(ShardList const& list) : shards(list) {
+  Shelf(ShardList const& list, Planes const& planes_in) : shards(list), planes(planes_in) {
     require_references(shards.info());
     auto const& info = shards.info();
-    keeps = held_out_is_kept(shards.samples() * held_out_bytes(info.grid, info.has_source));
+    Grid3 const grid = on_planes(info.grid, planes);
+    keeps = held_out_is_kept(shards.samples() * held_out_bytes(grid, info.has_source));
   }
 
   HeldOutSet read(std::int64_t begin, std::int64_t end) {
@@ -41,7 +42,7 @@ struct Shelf {
       if (first <= begin && end <= first + set.nu.size(0))
         return part_of(set, begin - first, end - first);
     }
-    auto set = read_held_out(shards, begin, end);
+    auto set = read_held_out(shards, begin, end, planes);
     if (keeps) kept.push_back({begin, set});
     return set;
   }
@@ -53,6 +54,7 @@ struct Shelf {
   };
 
   ShardSet shards;
+  Planes planes;
   bool keeps = false;
   std::vector<Part> kept;
 };
@@ -70,7 +72,8 @@ bool held_out_is_kept(std::int64_t bytes) {
   return bytes <= maximum;
 }
 
-HeldOutSet read_held_out(ShardSet& shards, std::int64_t begin, std::int64_t end) {
+HeldOutSet read_held_out(ShardSet& shards, std::int64_t begin, std::int64_t end,
+                         Planes const& planes) {
   ShardInfo const& info = shards.info();
   require_references(info);
   if (end < 0) end = shards.samples();
@@ -78,9 +81,9 @@ HeldOutSet read_held_out(ShardSet& shards, std::int64_t begin, std::int64_t end)
                    "held-out samples " << begin << " to " << end << " of " << shards.samples()
                                        << " do not exist.");
   std::int64_t const count = end - begin;
-  Grid3 const& grid = info.grid;
+  Grid3 const grid = on_planes(info.grid, planes);
   HeldOutSet set;
-  set.grid = grid;
+  set.grid = info.grid;
   set.omega = at::empty({count, info.parameters}, at::kDouble);
   set.nu = at::empty(grid.voxel_shape(count), at::kFloat);
   set.f = at::empty(info.has_source ? set.nu.sizes() : at::IntArrayRef{0}, at::kFloat);
@@ -90,7 +93,7 @@ HeldOutSet read_held_out(ShardSet& shards, std::int64_t begin, std::int64_t end)
   auto* f = set.f.mutable_data_ptr<float>();
   auto* u_ref = set.u_ref.mutable_data_ptr<double>();
   for (std::int64_t index = begin; index < end; ++index) {
-    ShardSample const sample = shards.read(index);
+    ShardSample const sample = shards.read(index, ReadReference::yes, planes);
     omega = std::copy(sample.omega.begin(), sample.omega.end(), omega);
     nu = std::copy(sample.nu.begin(), sample.nu.end(), nu);
     f = std::copy(sample.f.begin(), sample.f.end(), f);
@@ -100,14 +103,14 @@ HeldOutSet read_held_out(ShardSet& shards, std::int64_t begin, std::int64_t end)
   return set;
 }
 
-HeldOutSamples held_out_samples(ShardList const& list) {
-  auto const shelf = std::make_shared<Shelf>(list);
-  return {shelf->shards.info().grid, shelf->shards.samples(),
+HeldOutSamples held_out_samples(ShardList const& list, Planes const& planes) {
+  auto const shelf = std::make_shared<Shelf>(list, planes);
+  return {shelf->shards.info().grid, planes, shelf->shards.samples(),
           [shelf](std::int64_t begin, std::int64_t end) { return shelf->read(begin, end); }};
 }
 
 HeldOutSamples held_out_samples(HeldOutSet const& set) {
-  return {set.grid, set.nu.size(0),
+  return {set.grid, {}, set.nu.size(0),
           [set](std::int64_t begin, std::int64_t end) { return part_of(set, begin, end); }};
 }
 

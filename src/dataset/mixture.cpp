@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace voxcycle {
 namespace {
@@ -67,14 +68,17 @@ SampleOrigin Mixture::at(std::int64_t position) const {
   return {static_cast<int>(set), samplers_[set](position), orientation};
 }
 
-ShardSample Mixture::read(SampleOrigin const& origin, ReadReference reference) {
-  auto sample = sets_.at(static_cast<std::size_t>(origin.set))->read(origin.index, reference);
-  if (origin.orientation == 0) return sample;
+ShardSample Mixture::read(SampleOrigin const& origin, ReadReference reference,
+                          Planes const& planes) {
+  bool const is_turned = origin.orientation != 0;
+  auto sample = sets_.at(static_cast<std::size_t>(origin.set))
+                    ->read(origin.index, reference, is_turned ? Planes{} : planes);
+  if (!is_turned) return sample;
   VOXCYCLE_REQUIRE(sample.u_ref.empty(), "a turned field has another solution than its reference.");
   auto const& orientation = orientations_.at(static_cast<std::size_t>(origin.orientation));
   sample.nu = turned(sample.nu, info_.grid, orientation);
   if (!sample.f.empty()) sample.f = turned(sample.f, info_.grid, orientation);
-  return sample;
+  return on_planes(std::move(sample), info_.grid, planes);
 }
 
 }  // namespace voxcycle

@@ -20,7 +20,8 @@ namespace voxcycle {
 int batches_ahead(Grid3 const& grid, PrefetchOptions const& options) {
   constexpr std::int64_t large = std::int64_t{256} << 20;
   std::int64_t const samples = (options.batch + options.ranks - 1) / options.ranks;
-  bool const is_large = samples * grid.voxel_count() * std::int64_t{sizeof(float)} >= large;
+  std::int64_t const voxels = on_planes(grid, options.planes).voxel_count();
+  bool const is_large = samples * voxels * std::int64_t{sizeof(float)} >= large;
   return is_large ? 1 : options.depth;
 }
 
@@ -118,10 +119,11 @@ LocalBatch Prefetcher::Impl::room_for(std::vector<MicroBatch> const& micro_batch
   };
   LocalBatch batch;
   if (count == 0) return batch;
-  batch.nu = room(info.grid.voxel_shape(count), at::kFloat);
-  if (info.has_source) batch.f = room(info.grid.voxel_shape(count), at::kFloat);
+  Grid3 const grid = on_planes(info.grid, options.planes);
+  batch.nu = room(grid.voxel_shape(count), at::kFloat);
+  if (info.has_source) batch.f = room(grid.voxel_shape(count), at::kFloat);
   if (options.references == ReadReference::yes)
-    batch.u_ref = room(info.grid.node_shape(count), at::kDouble);
+    batch.u_ref = room(grid.node_shape(count), at::kDouble);
   return batch;
 }
 
@@ -150,7 +152,7 @@ void Prefetcher::Impl::read_sample(BatchUnderWay& into, std::int64_t sample) {
   auto const k = static_cast<std::size_t>(sample / options.micro_batch_size);
   auto const place = sample % options.micro_batch_size;
   auto const origin = samples.at(into.first + sample);
-  auto const read = samples.read(origin, options.references);
+  auto const read = samples.read(origin, options.references, options.planes);
   auto const put = [&](auto const& values, std::vector<at::Tensor>& field) {
     using Value = typename std::decay_t<decltype(values)>::value_type;
     if (field.empty()) return;

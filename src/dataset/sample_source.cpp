@@ -16,9 +16,9 @@ class StoredSamples final : public SampleSource {
     info_.samples = shards_.samples();
   }
   ShardInfo const& info() const override { return info_; }
-  ShardSample read(std::int64_t index, ReadReference reference) override {
+  ShardSample read(std::int64_t index, ReadReference reference, Planes const& planes) override {
     std::lock_guard const lock(one_at_a_time_);  // the set opens and closes its files
-    return shards_.read(index, reference);
+    return shards_.read(index, reference, planes);
   }
 
  private:
@@ -37,12 +37,12 @@ class FreshSamples final : public SampleSource {
                      "no and run voxcycle generate.");
   }
   ShardInfo const& info() const override { return info_; }
-  ShardSample read(std::int64_t index, ReadReference) override {
+  ShardSample read(std::int64_t index, ReadReference, Planes const& planes) override {
     VOXCYCLE_REQUIRE(index >= 0 && index < info_.samples,
                      "sample " << index << " of " << info_.samples << " does not exist.");
     auto sample = make_coefficient(*family_, info_, origin_, index);
     sample.f = sources_.of(info_, index);
-    return sample;
+    return on_planes(std::move(sample), info_.grid, planes);
   }
 
  private:

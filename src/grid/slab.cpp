@@ -114,7 +114,13 @@ Slab Slabs::of(Grid3 const& grid, int rank) const {
 void Slabs::require_fits(Grid3 const& grid) const {
   VOXCYCLE_REQUIRE(count >= 1 && above >= 1,
                    "slabs: " << count << " of grids above " << above << '.');
-  if (grid.level() > above) of(grid, 0);
+  if (grid.level() <= above) return;
+  try {
+    of(grid, 0);
+  } catch (Error const& error) {
+    throw Error("run.spatial_processes = " + std::to_string(count) + " is too many: " +
+                error.what());
+  }
 }
 
 }  // namespace voxcycle

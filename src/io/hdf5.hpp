@@ -29,6 +29,7 @@ class Array {
   Selection all(std::size_t count) const;
   /// Entry `row` of the first axis. @throws Error unless it is there and has `count` elements.
   Selection entry(std::int64_t row, std::size_t count) const;
+  Selection planes_of_entry(std::int64_t row, Planes const& planes, std::size_t count) const;
   /// @throws Error if that reaches beyond the array.
   Selection box(Shape const& start, Shape const& extents) const;
   /// @param type  of the numbers in memory, to which those in the file are converted
@@ -65,6 +66,11 @@ class Dataset : public Array {
   template <class T>
   void read_row(std::int64_t row, std::span<T> values) const {
     get(number_of<T>(), entry(row, values.size()), values.data());
+  }
+  /// Entries [begin, begin + count) along the second axis of a row.
+  template <class T>
+  void read_planes(std::int64_t row, Planes const& planes, std::span<T> values) const {
+    get(number_of<T>(), planes_of_entry(row, planes, values.size()), values.data());
   }
   /// One number attached to the array.
   void write_attribute(std::string const& name, std::uint32_t value) {

@@ -53,6 +53,22 @@ Array::Selection Array::entry(std::int64_t row, std::size_t count) const {
   return box(start, one);
 }
 
+Array::Selection Array::planes_of_entry(std::int64_t row, Planes const& planes,
+                                         std::size_t count) const {
+  auto const lock = enter();
+  bool const there = shape_.size() > 1 && row >= 0 && row < shape_[0] && planes.begin >= 0 &&
+                     planes.count > 0 && planes.begin + planes.count <= shape_[1];
+  VOXCYCLE_REQUIRE(there, label_ << ": there are no planes " << planes.begin << " to "
+                                 << planes.begin + planes.count << " of entry " << row
+                                 << " in the shape " << to_string(shape_) << '.');
+  Shape start(shape_.size(), 0), extents = shape_;
+  start[0] = row, start[1] = planes.begin;
+  extents[0] = 1, extents[1] = planes.count;
+  VOXCYCLE_REQUIRE(count == element_count(extents), label_ << ": " << count << " values do not fit "
+                                                           << to_string(extents) << '.');
+  return box(start, extents);
+}
+
 Array::Selection Array::box(Shape const& start, Shape const& extents) const {
   auto const lock = enter();
   Selection selection{make_spatial({static_cast<std::int64_t>(element_count(extents))}, label_),

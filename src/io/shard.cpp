@@ -136,6 +136,20 @@ hdf5::Dataset open_checked(hdf5::File const& file, std::string const& name, Numb
 
 }  // namespace
 
+ShardSample on_planes(ShardSample sample, Grid3 const& grid, Planes const& planes) {
+  if (planes.count == 0) return sample;
+  auto const cut = [&](auto& values, std::int64_t plane, std::int64_t count) {
+    if (values.empty()) return;
+    auto const begin = values.begin() + planes.begin * plane;
+    values = std::decay_t<decltype(values)>(begin, begin + count * plane);
+  };
+  std::int64_t const plane = grid.voxels[1] * grid.voxels[2];
+  cut(sample.nu, plane, planes.count);
+  cut(sample.f, plane, planes.count);
+  cut(sample.u_ref, grid.nodes(1) * grid.nodes(2), planes.count + 1);
+  return sample;
+}
+
 void write_shard(std::string const& path, ShardInfo const& info,
                  std::function<ShardSample(std::int64_t local)> const& sample) {
   require_valid(info.grid);
@@ -208,31 +222,36 @@ std::string const& ShardReader::path() const {
   return impl_->file.path();
 }
 
-ShardSample ShardReader::read(std::int64_t local, ReadReference reference) const {
+ShardSample ShardReader::read(std::int64_t local, ReadReference reference,
+                              Planes const& planes) const {
   ShardInfo const& info = impl_->info;
   VOXCYCLE_REQUIRE(local >= 0 && local < info.samples,
                    path() << ": sample " << local << " of " << info.samples << " does not exist.");
+  bool const is_whole = planes.count == 0;
+  Planes const voxels = is_whole ? Planes{0, info.grid.voxels[0]} : planes;
+  Planes const nodes{voxels.begin, voxels.count + 1};
+  auto const read = [&]<class T>(hdf5::Dataset const& from, Planes const& of, std::int64_t plane,
+                                 std::vector<T>& values) {
+    values.resize(static_cast<std::size_t>(of.count * plane));
+    from.read_planes<T>(local, of, values);
+  };
   ShardSample sample;
   sample.omega.resize(static_cast<std::size_t>(info.parameters));
-  sample.nu.resize(static_cast<std::size_t>(info.grid.voxel_count()));
   impl_->omega.read_row<double>(local, sample.omega);
-  impl_->nu.read_row<float>(local, sample.nu);
-  if (info.has_source) {
-    sample.f.resize(static_cast<std::size_t>(info.grid.voxel_count()));
-    impl_->f.read_row<float>(local, sample.f);
-  }
+  std::int64_t const plane = info.grid.voxels[1] * info.grid.voxels[2];
+  read(impl_->nu, voxels, plane, sample.nu);
+  if (info.has_source) read(impl_->f, voxels, plane, sample.f);
   bool const with_reference = info.has_reference && reference == ReadReference::yes;
-  if (with_reference) {
-    sample.u_ref.resize(static_cast<std::size_t>(info.grid.node_count()));
-    impl_->u_ref.read_row<double>(local, sample.u_ref);
-  }
-  Checksums stored{};
-  impl_->sums.read_row<std::uint32_t>(local, stored);
-  if (!with_reference) stored[3] = checksum(sample.u_ref);  // not read, so not compared
+  if (with_reference) read(impl_->u_ref, nodes, info.grid.nodes(1) * info.grid.nodes(2), sample.u_ref);
   std::string const label = path() + ": sample " + std::to_string(local);
-  VOXCYCLE_REQUIRE(checksums(sample) == stored,
-                   label << ": its checksum does not fit (the file is damaged). Run voxcycle "
-                         << "generate, which makes shards with such damage anew.");
+  if (is_whole) {
+    Checksums stored{};
+    impl_->sums.read_row<std::uint32_t>(local, stored);
+    if (!with_reference) stored[3] = checksum(sample.u_ref);  // not read, so not compared
+    VOXCYCLE_REQUIRE(checksums(sample) == stored,
+                     label << ": its checksum does not fit (the file is damaged). Run voxcycle "
+                           << "generate, which makes shards with such damage anew.");
+  }
   require_sound(sample, label);
   return sample;
 }

@@ -183,7 +183,7 @@ ShardInfo const& ShardSet::info() const {
   return impl_->list.info();
 }
 
-ShardSample ShardSet::read(std::int64_t index, ReadReference reference) {
+ShardSample ShardSet::read(std::int64_t index, ReadReference reference, Planes const& planes) {
   VOXCYCLE_REQUIRE(index >= 0 && index < samples(),
                    "sample " << index << " of " << samples() << " does not exist.");
   auto const& shards = impl_->list.impl_->shards;
@@ -191,7 +191,7 @@ ShardSample ShardSet::read(std::int64_t index, ReadReference reference) {
       std::upper_bound(shards.begin(), shards.end(), index,
                        [](std::int64_t value, auto const& entry) { return value < entry.end; });
   ShardReader const& reader = impl_->reader(static_cast<std::size_t>(shard - shards.begin()));
-  return reader.read(index - reader.info().first_index, reference);
+  return reader.read(index - reader.info().first_index, reference, planes);
 }
 
 std::uint32_t ShardSet::contents(std::uint32_t start) {

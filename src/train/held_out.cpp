@@ -5,6 +5,7 @@
 #include "voxcycle/core/stop_signal.hpp"
 #include "voxcycle/core/whereabouts.hpp"
 #include "voxcycle/grid/micro_batches.hpp"
+#include "voxcycle/network/predict.hpp"
 #include "voxcycle/poisson/errors.hpp"
 
 #include <ATen/ATen.h>
@@ -21,6 +22,8 @@ at::ScalarType evaluation_type(Grid3 const& grid, at::ScalarType training) {
 HeldOutErrors evaluate_held_out(ProcessGrid const& all, Network& network,
                                 HeldOutSamples const& samples, HeldOutOptions const& options) {
   ProcessGrid const process_grid = all.on(samples.grid);
+  Space const whole(samples.grid), space = process_grid.space(samples.grid);
+  bool const cuts = !space.is_whole() && samples.planes.count == 0;
   // Each entry is written by one rank and zero elsewhere, so that the float sum is exact.
   at::Tensor errors = at::zeros({3, samples.count}, at::kDouble);
   auto const micro_batches = micro_batches_of_rank(samples.count, options.micro_batch_size,
@@ -35,14 +38,24 @@ HeldOutErrors evaluate_held_out(ProcessGrid const& all, Network& network,
         stopped = process_grid.spatial->any(stopped);  // they compute together
       if (stopped) break;
     }
-    HeldOutSet const set = samples.read(micro_batch.begin, micro_batch.end);
-    at::Tensor const u = predict(process_grid, network, set.grid, set.nu, set.f, options.dtype);
+    HeldOutSet set = samples.read(micro_batch.begin, micro_batch.end);
+    if (cuts) {
+      set.nu = whole.voxels_within(space, set.nu);
+      if (set.f.defined()) set.f = whole.voxels_within(space, set.f);
+      set.u_ref = whole.nodes_within(space, set.u_ref);
+    }
+    at::Tensor const u = predict_part(process_grid, network, space, set.nu, set.f, options.dtype);
     if (options.after_share)
       options.after_share(++done / static_cast<double>(micro_batches.size()));
-    if (!process_grid.leads()) continue;
-    if (options.with_first && micro_batch.begin == 0) options.with_first(u[0][0], set.u_ref[0][0]);
+    if (options.with_first && micro_batch.begin == 0) {
+      auto const first = [&](at::Tensor const& field) {
+        return space.nodes_on(whole, field.narrow(0, 0, 1))[0][0];
+      };
+      options.with_first(first(u), first(set.u_ref));
+    }
     FieldErrors const of_micro_batch =
-        field_errors(u, set.u_ref.to(u.device()), set.nu.to(u.device()), set.grid);
+        field_errors(u, set.u_ref.to(u.device()), set.nu.to(u.device()), space);
+    if (!process_grid.leads()) continue;
     errors[0].narrow(0, micro_batch.begin, micro_batch.size()).copy_(of_micro_batch.rel_l2);
     errors[1].narrow(0, micro_batch.begin, micro_batch.size()).copy_(of_micro_batch.energy_gap);
     errors[2]

@@ -92,11 +92,12 @@ class RehearsedStage {
 
 LocalBatch RehearsedStage::batch() const {
   LocalBatch batch;
+  Grid3 const grid = process_grid_.space(plan_.grid).slab().part();
   for (auto const& part : largest_share(plan_.batch, o_.micro_batch_size, process_grid_.groups())) {
-    batch.nu.push_back(at::empty(plan_.grid.voxel_shape(part.size()), of(at::kFloat)));
+    batch.nu.push_back(at::empty(grid.voxel_shape(part.size()), of(at::kFloat)));
     if (has_source()) batch.f.push_back(at::empty_like(batch.nu.back()));
     if (needs_reference(o_.loss)) {
-      batch.u_ref.push_back(at::empty(plan_.grid.node_shape(part.size()), of(at::kDouble)));
+      batch.u_ref.push_back(at::empty(grid.node_shape(part.size()), of(at::kDouble)));
     }
   }
   return batch;
@@ -104,7 +105,8 @@ LocalBatch RehearsedStage::batch() const {
 
 /// evaluate_held_out with the averaged weights, one micro-batch of it.
 void RehearsedStage::evaluate() {
-  Grid3 const& grid = plan_.grid;
+  Space const space = process_grid_.space(plan_.grid);
+  Grid3 const grid = space.slab().part();
   auto const bytes = [&](std::int64_t samples) {
     return samples * held_out_bytes(grid, has_source());
   };
@@ -117,9 +119,10 @@ void RehearsedStage::evaluate() {
     keep(bytes(std::max<std::int64_t>(0, (memory_.held_out + groups - 1) / groups - samples)));
     kept_.insert(kept_.end(), {nu, f, u_ref});
   }
+  auto const type = evaluation_type(plan_.grid, o_.dtype);
   at::Tensor const u =
-      predict(process_grid_, averaged_.network(), grid, nu, f, evaluation_type(grid, o_.dtype));
-  field_errors(u, u_ref, nu, grid);
+      predict_part(process_grid_.on(plan_.grid), averaged_.network(), space, nu, f, type);
+  field_errors(u, u_ref, nu, space);
 }
 
 void RehearsedStage::step(MemoryPlan& made) {

@@ -70,26 +70,23 @@ std::vector<LossInput> local_inputs(BatchContext const& c, ForwardContext const&
                                     LocalBatch const& batch) {
   // Measured from the datum: float32 would have few digits left for what lies far from 0.
   double const datum = c.network.problems()->at(context, c.grid).datum;
-  Space const all(c.grid), space = space_on(context, c.grid);
   auto const type = at::device(context.device).dtype(solution_type(context));
   auto const reference = [&](std::size_t k) {
     if (batch.u_ref.empty()) return at::Tensor();
-    at::Tensor const part = all.nodes_within(space, batch.u_ref[k]);
-    at::Tensor const u = datum == 0.0 ? part : part - datum;
+    at::Tensor const u = datum == 0.0 ? batch.u_ref[k] : batch.u_ref[k] - datum;
     return u.to(type, /*non_blocking=*/datum == 0.0);
   };
   std::vector<LossInput> micro_batches;
   for (std::size_t k = 0; k < batch.nu.size(); ++k) {
-    auto const field = [&](std::vector<at::Tensor> const& fields) {
-      if (fields.empty()) return at::Tensor();
-    return all.voxels_within(space, fields[k]).to(type, /*non_blocking=*/true);
+    auto const field = [&](std::vector<at::Tensor> const& all) {
+      return all.empty() ? at::Tensor() : all[k].to(type, /*non_blocking=*/true);
     };
     micro_batches.push_back({{}, field(batch.nu), field(batch.f), reference(k), {}, {}});
     if (k < batch.origin.size()) micro_batches.back().samples = batch.origin[k];
   }
   if (joins(micro_batches)) micro_batches = {joined(micro_batches)};
   if (micro_batches.empty()) {
-    at::Tensor const none = at::empty(space.slab().part().voxel_shape(0), type);
+    at::Tensor const none = at::empty(space_on(context, c.grid).slab().part().voxel_shape(0), type);
     micro_batches.push_back(
         {{}, none, c.source == SourceKind::constant ? at::Tensor() : none, {}, {}, {}});
   }

@@ -89,6 +89,8 @@ class Trainer {
     return o_.levels[static_cast<std::size_t>(std::ranges::max(o_.path))].grid;
   }
   RunClock planned_clock(std::map<int, double> const& step_seconds) const;
+  /// That this rank has of the grid.
+  Planes planes(Grid3 const& grid) const { return planes_of(process_grid_->space(grid)); }
   LossProblem loss_problem(Stage const& stage) const {
     return {process_grid_->space(stage.plan.grid), o_.boundary, o_.source, o_.device};
   }
@@ -207,7 +209,7 @@ StageSetup Trainer::set_up(Stage const& stage) {
           reducer_,
           make_loss(o_.loss, loss_problem(stage)),
           stage_budget(o_, plan, data_.training(stage).samples()),
-          data_.held_out(plan.grid),
+          data_.held_out(plan.grid, planes(plan.grid)),
           [&] { return data_.training(stage); },
           [&] { return comm_.any(stop_.requested()); }};
 }
@@ -335,7 +337,7 @@ void Trainer::look_ahead() {
   if (!o_.start.empty() || finest() == state_.stages().front().plan.grid) return;
   log_info("evaluating the untrained weights at " + finest().label());
   try {
-    auto const errors = measure(data_.held_out(finest()), {}, MayStop::yes);
+    auto const errors = measure(data_.held_out(finest(), planes(finest())), {}, MayStop::yes);
     at_.untrained_error = errors.energy_norm_error.mean().item<double>();
   } catch (StopRequested const&) {
   }
@@ -359,11 +361,9 @@ void Trainer::evaluate(StageSetup const& setup, MayStop may_stop) {
   Grid3 const& grid = setup.stage.plan.grid;
   HeldOutOptions options;
   std::vector<std::pair<std::string, std::string>> pictures;
-  if (comm_.rank() == 0) {
-    options.with_first = [&](auto const& u, auto const& u_ref) {
-      pictures = slice_pictures(u, u_ref);
-    };
-  }
+  options.with_first = [&](auto const& u, auto const& u_ref) {
+    if (comm_.rank() == 0) pictures = slice_pictures(u, u_ref);
+  };
   at_.evaluation_due = true;
   HeldOutErrors const errors = measure(setup.held_out, std::move(options), may_stop);
   require_finite(errors);

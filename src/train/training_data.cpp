@@ -37,8 +37,8 @@ Mixture TrainingData::training(Stage const& stage) const {
            .augmentation = o_.augmentation}};
 }
 
-HeldOutSamples TrainingData::held_out(Grid3 const& grid) const {
-  return held_out_samples(shards(o_.data, "held_out", grid));
+HeldOutSamples TrainingData::held_out(Grid3 const& grid, Planes const& planes) const {
+  return held_out_samples(shards(o_.data, "held_out", grid), planes);
 }
 
 std::string TrainingData::describe(std::vector<Stage> const& stages) const {

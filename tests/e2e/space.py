@@ -24,13 +24,20 @@ class Space(harness.Case):
 
     def test_losses_are_those_of_whole_samples(self):
         whole = self.train("whole", ranks=1)
-        for name, ranks, options in (("four", 4, ("--run.spatial_processes", "4")),
+        for name, ranks, options in (("pairs", 4, ()),
                                      ("again", 2, ("--train.recompute", "yes")),
                                      ("fast", 2, ("--train.reduction", "fast"))):
             with self.subTest(name):
                 shared = self.train(name, *PAIRS, *options, ranks=ranks)
                 for found, expected in zip(shared, whole, strict=True):
                     self.assertAlmostEqual(found, expected, delta=1e-6 * expected)
+
+    def test_grids_without_a_block_are_shared_out(self):
+        blocks = ("--network.channels", "4:8, 8:8")
+        whole = self.train("whole", *blocks, ranks=1)
+        shared = self.train("shared", *blocks, *PAIRS, ranks=2)
+        for found, expected in zip(shared, whole, strict=True):
+            self.assertAlmostEqual(found, expected, delta=1e-6 * expected)
 
     def test_same_bits_on_any_number_of_groups_and_after_a_stop(self):
         self.config({**NESTED, "cycle.steps": "4, 6"})
@@ -68,13 +75,12 @@ class Refused(harness.Refusal):
         for ranks, options, expect in (
                 (0, PAIRS, ["run.spatial_processes = 2", "multiple of 2 processes, not 1"]),
                 (3, PAIRS, ["run.spatial_processes = 2", "multiple of 2 processes, not 3"]),
-                (3, ("--run.spatial_processes", "3", "--run.spatial_above", "8"), ["16 planes", "multiple of 6"]),
+                (3, ("--run.spatial_processes", "3", "--run.spatial_above", "8"),
+                 ["run.spatial_processes = 3", "16 planes", "no more than 2 processes"]),
                 (2, (*PAIRS, "--network.name", "unet"), ["network.name = multigrid, not unet"]),
                 (2, ("--run.spatial_processes", "0"), ["run.spatial_processes"]),
                 (2, ("--run.spatial_above", "0"), ["run.spatial_above"]),
-                (2, ("--run.spatial_processes", "2", "--run.spatial_above", "2"), ["coarsest level", "be 4"]),
-                (2, (*PAIRS, "--network.channels", "4:8, 8:8"),
-                 ["nothing to share out on 16^3", "or leave run.spatial_processes out"])):
+                (2, ("--run.spatial_processes", "2", "--run.spatial_above", "2"), ["coarsest level", "be 4"])):
             with self.subTest(options=options, ranks=ranks):
                 self.refuse_train(*options, expect=expect, ranks=ranks)
         self.refuse("bench", "step", "--config", "small.cfg", "--grid", "64", "--run.spatial_processes", "2",

@@ -67,6 +67,11 @@ class Space {
   Slab slab_;
 };
 
+/// Those that this process has to read; none where it has all.
+inline Planes planes_of(Space const& space) {
+  return space.is_whole() ? Planes{} : space.slab().planes();
+}
+
 /// What this process has where all of `comm` share out the grid. @throws Error as slab_of does.
 Space part_of_processes(Communicator const& comm, Grid3 const& grid);
 /// The same where they share out grids that `slabs` cuts; else, or without `comm`, all of it.

@@ -21,12 +21,15 @@ struct HeldOutSet {
 };
 
 /// Samples [begin, end) of a shard set, all from `begin` on where end is negative.
+/// @param planes  of voxels that the fields are on; none: all
 /// @throws Error if the shards hold no references.
-HeldOutSet read_held_out(ShardSet& shards, std::int64_t begin = 0, std::int64_t end = -1);
+HeldOutSet read_held_out(ShardSet& shards, std::int64_t begin = 0, std::int64_t end = -1,
+                         Planes const& planes = {});
 
 /// The held-out samples of a grid, in parts: of large ones a rank holds no more than it looks at.
 struct HeldOutSamples {
   Grid3 grid;
+  Planes planes{};  ///< of voxels that fields are on; none: all
   std::int64_t count = 0;
   /// Samples [begin, end).
   std::function<HeldOutSet(std::int64_t begin, std::int64_t end)> read;
@@ -38,7 +41,7 @@ bool held_out_is_kept(std::int64_t bytes);
 
 /// From the shards of a directory, see held_out_is_kept. @throws Error as ShardList, or if the
 /// shards hold no references.
-HeldOutSamples held_out_samples(ShardList const& list);
+HeldOutSamples held_out_samples(ShardList const& list, Planes const& planes = {});
 /// From memory.
 HeldOutSamples held_out_samples(HeldOutSet const& set);
 

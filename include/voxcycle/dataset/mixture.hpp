@@ -42,7 +42,8 @@ class Mixture {
   /// The sample at `position` >= 0.
   SampleOrigin at(std::int64_t position) const;
   /// Thread-safe. @throws Error for the reference solution of a turned field: there is none.
-  ShardSample read(SampleOrigin const& origin, ReadReference reference = ReadReference::no);
+  ShardSample read(SampleOrigin const& origin, ReadReference reference = ReadReference::no,
+                   Planes const& planes = {});
   /// Of the first set; grid, boundary and source are common to all, has_reference if all have one.
   ShardInfo const& info() const { return info_; }
   /// Samples of the first set.

@@ -39,6 +39,7 @@ struct PrefetchOptions {
   int depth = 2;  ///< most batches read ahead; 1 where they are large
   ReadReference references = ReadReference::no;
   int workers = 1;      ///< threads that read and make samples, >= 1
+  Planes planes{};      ///< that this rank has of the grid, of voxels; none: all
   bool pinned = false;  ///< in memory that a GPU copies from while it computes
 };
 

@@ -18,8 +18,8 @@ class SampleSource {
   /// What a shard with all of them says of itself.
   virtual ShardInfo const& info() const = 0;
   virtual std::int64_t samples() const { return info().samples; }
-  /// Sample by index in [0, samples()). Thread-safe.
-  virtual ShardSample read(std::int64_t index, ReadReference reference) = 0;
+  /// Sample by index in [0, samples()), or some planes of it. Thread-safe.
+  virtual ShardSample read(std::int64_t index, ReadReference reference, Planes const& planes) = 0;
 };
 
 /// The shards of a directory. @throws Error as ShardList.

@@ -8,11 +8,17 @@
 
 namespace voxcycle {
 
-/// Planes [begin, begin + count) along x.
+/// Planes [begin, begin + count) along x. Of none where all are meant.
 struct Planes {
   std::int64_t begin = 0, count = 0;
   bool operator==(Planes const&) const = default;
 };
+
+/// A box of these planes of the grid; all of it where there are none. For sizes of fields alone.
+inline Grid3 on_planes(Grid3 grid, Planes const& planes) {
+  if (planes.count > 0) grid.voxels[0] = planes.count;
+  return grid;
+}
 
 /// What one process has of a grid that several share out along x: the voxel planes that it owns,
 /// and copies of `halo` planes of its neighbours on either side, where there are such. It owns the
@@ -34,6 +40,8 @@ struct Slab {
   /// The voxel plane of the whole grid that is this part's first one, and the one behind its last.
   std::int64_t first() const;
   std::int64_t behind() const;
+  /// Planes of the whole grid that this process has.
+  Planes planes() const { return {first(), behind() - first()}; }
   /// The grid as this process has it, with the whole grid's spacing.
   Grid3 part() const;
   Planes own_voxels() const;  ///< counted in this part

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/grid/slab.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -46,6 +46,9 @@ struct ShardSample {
   std::optional<double> reference_difference{};
 };
 
+/// What a sample has on these voxel planes of its grid.
+ShardSample on_planes(ShardSample sample, Grid3 const& grid, Planes const& planes);
+
 /// Writes one HDF5 shard: /omega [S, m] float64, /nu [S, nx, ny, nz] float32, optional
 /// /f [S, nx, ny, nz] float32 and /u_ref [S, nx+1, ny+1, nz+1] float64, /checksum [S, 4] (CRC-32 of
 /// the bytes of each sample's omega, nu, f and u_ref; 0 for what is not there), attributes for
@@ -71,7 +74,10 @@ class ShardReader {
   ShardInfo const& info() const;
   std::string const& path() const;
   /// u_ref stays empty where the shard has none or it is not asked for.
-  ShardSample read(std::int64_t local, ReadReference reference = ReadReference::yes) const;
+  /// @param planes  that are read, of voxels; checksums are those of whole fields, and are not
+  ///                looked at for some planes of them
+  ShardSample read(std::int64_t local, ReadReference reference = ReadReference::yes,
+                   Planes const& planes = {}) const;
   /// CRC-32 of the checksums of each sample's omega, nu and f: tells sets apart without reading
   /// them. @param start  of the shard before
   std::uint32_t contents(std::uint32_t start = 0) const;
@@ -122,7 +128,8 @@ class ShardSet {
   /// the loosest reference_tolerance of all, and "multigrid- or fft" for solvers that differ.
   ShardInfo const& info() const;
   /// Sample by global index in [0, samples()).
-  ShardSample read(std::int64_t index, ReadReference reference = ReadReference::yes);
+  ShardSample read(std::int64_t index, ReadReference reference = ReadReference::yes,
+                   Planes const& planes = {});
   /// ShardReader::contents of all samples, however they are shared out to files.
   std::uint32_t contents(std::uint32_t start = 0);
 

@@ -19,6 +19,11 @@ namespace voxcycle {
 at::Tensor predict(ProcessGrid const& all, Network& network, Grid3 const& grid, at::Tensor nu,
                    at::Tensor const& f, at::ScalarType dtype);
 
+/// The same on this rank's part of the grid: fields and result are on it. **Collective** over the
+/// group. @param all  as made for the grid (ProcessGrid::on)
+at::Tensor predict_part(ProcessGrid const& all, Network& network, Space const& space, at::Tensor nu,
+                        at::Tensor const& f, at::ScalarType dtype);
+
 /// bf16, f16, f32 or f64, as configurations call them.
 std::string precision_name(at::ScalarType type);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/comm/space.hpp"
 
 #include <ATen/core/Tensor.h>
 
@@ -19,7 +19,8 @@ struct FieldErrors {
 /// own energy, which is the same number (Ritz) without the cancellation of J(u) - J(u*).
 /// @param u, u_ref  [B, 1, nx+1, ny+1, nz+1], any float dtype, equal on Dirichlet nodes
 /// @param nu        [B, 1, nx, ny, nz]
+/// @param space     the grid, or the part of it that fields are on: **collective** then
 FieldErrors field_errors(at::Tensor const& u, at::Tensor const& u_ref, at::Tensor const& nu,
-                         Grid3 const& grid);
+                         Space const& space);
 
 }  // namespace voxcycle

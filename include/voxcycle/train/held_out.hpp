@@ -24,7 +24,8 @@ struct HeldOutOptions {
   std::int64_t micro_batch_size = 2;
   /// Called now and then with the share of this rank's samples that is done, (0, 1].
   std::function<void(double)> after_share{};
-  /// Gets the solution of the first sample and its reference, on the rank that computes it (0).
+  /// Gets the solution of the first sample and its reference, on the ranks that compute it (0, and
+  /// those that share it out with it).
   std::function<void(at::Tensor const& u, at::Tensor const& u_ref)> with_first{};
   /// Asked before every micro-batch, on each rank for itself; empty: never.
   std::function<bool()> stop_wanted{};
@@ -35,7 +36,8 @@ struct HeldOutOptions {
 at::ScalarType evaluation_type(Grid3 const& grid, at::ScalarType training);
 
 /// Runs the network (with running statistics) on all held-out samples, shared out over the ranks in
-/// micro-batches, and compares with the references; each rank reads its own samples alone.
+/// micro-batches, and compares with the references; each rank reads its own samples alone, or its
+/// planes of them.
 /// **Collective**.
 /// @throws StopRequested on all ranks where one of them wants to stop.
 HeldOutErrors evaluate_held_out(ProcessGrid const& all, Network& network,

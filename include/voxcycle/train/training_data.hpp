@@ -20,7 +20,8 @@ class TrainingData {
 
   /// Opens what a stage trains on: samples of data.directory, or made on the fly, and data.more.
   Mixture training(Stage const& stage) const;
-  HeldOutSamples held_out(Grid3 const& grid) const;
+  /// @param planes  that this rank reads; none: all
+  HeldOutSamples held_out(Grid3 const& grid, Planes const& planes = {}) const;
   /// What this rank's shards say of themselves, for the comparison with other ranks.
   std::string describe(std::vector<Stage> const& stages) const;
   /// @throws Error unless the training samples hold what the loss looks at.

@@ -116,9 +116,9 @@ class WatchedSource final : public SampleSource {
   WatchedSource(std::unique_ptr<SampleSource> source, std::function<void()> before_read)
       : source_(std::move(source)), before_read_(std::move(before_read)) {}
   ShardInfo const& info() const override { return source_->info(); }
-  ShardSample read(std::int64_t index, ReadReference reference) override {
+  ShardSample read(std::int64_t index, ReadReference reference, Planes const& planes) override {
     before_read_();
-    return source_->read(index, reference);
+    return source_->read(index, reference, planes);
   }
 
  private:

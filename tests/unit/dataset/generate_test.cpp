@@ -49,7 +49,7 @@ TEST(Generate, MakesWhatIsMissing) {
   ShardSet train(shard_directory(options.directory, "train", options.grids[0]));
   EXPECT_EQ(train.samples(), 5);
   EXPECT_EQ(train.read(4).nu,
-            fresh_samples(options, options.grids[0])->read(4, ReadReference::no).nu);
+            fresh_samples(options, options.grids[0])->read(4, ReadReference::no, {}).nu);
 }
 
 ShardSet held_out(DatasetOptions const& options, Grid3 const& grid) {

@@ -66,6 +66,8 @@ TEST(Mixture, ReadsTurnedSamples) {
     EXPECT_EQ(sample.nu, turned(plain.nu, grid, orientation));
     EXPECT_EQ(sample.omega, plain.omega);
     EXPECT_EQ(sample.f, turned(plain.f, grid, orientation));
+    EXPECT_EQ(mixture.read(origin, ReadReference::no, {1, 1}).nu,
+              on_planes(sample, grid, {1, 1}).nu);
     if (origin.orientation == 0) {
       EXPECT_FALSE(mixture.read(origin, ReadReference::yes).u_ref.empty());
     } else {

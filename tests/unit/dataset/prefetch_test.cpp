@@ -117,6 +117,21 @@ TEST(Prefetcher, ReadsReferencesIfAskedAndSourcesIfThere) {
   }
 }
 
+TEST(Prefetcher, ReadsSomePlanesOfEachSample) {
+  PrefetchOptions options;
+  options.references = ReadReference::yes;
+  std::string const directory = shards_on_disk("planes", kSamples, true, true);
+  LocalBatch const whole = Prefetcher(samples_of(directory), options).next();
+  options.planes = {1, 1};
+  LocalBatch const planes = Prefetcher(samples_of(directory), options).next();
+  for (std::size_t k = 0; k < whole.nu.size(); ++k) {
+    EXPECT_TRUE(at::equal(planes.nu[k], whole.nu[k].narrow(2, 1, 1)));
+    EXPECT_TRUE(at::equal(planes.f[k], whole.f[k].narrow(2, 1, 1)));
+    EXPECT_TRUE(at::equal(planes.u_ref[k], whole.u_ref[k].narrow(2, 1, 2)));
+    EXPECT_EQ(planes.origin[k], whole.origin[k]);
+  }
+}
+
 TEST(Prefetcher, RefusesToReadReferencesThatAreNotThere) {
   PrefetchOptions options;
   options.references = ReadReference::yes;
@@ -213,7 +228,7 @@ class SlowSamples final : public SampleSource {
     info_.samples = 64;
   }
   ShardInfo const& info() const override { return info_; }
-  ShardSample read(std::int64_t index, ReadReference) override {
+  ShardSample read(std::int64_t index, ReadReference, Planes const&) override {
     {
       std::lock_guard const lock(mutex_);
       readers_.insert(std::this_thread::get_id());

@@ -71,6 +71,29 @@ TEST(Shard, ReadsWhatWasWritten) {
   }
 }
 
+TEST(Shard, ReadsSomePlanes) {
+  ShardInfo const info = small_info();
+  std::string const path = shard_at("planes", info);
+  ShardReader const reader(path);
+  ShardSample const expected = small_sample(info, 1);
+  for (std::int64_t begin = 0; begin < info.grid.voxels[0]; ++begin) {
+    Planes const planes{begin, info.grid.voxels[0] - begin};
+    ShardSample const found = reader.read(1, ReadReference::yes, planes);
+    ShardSample const cut = on_planes(expected, info.grid, planes);
+    EXPECT_EQ(std::ssize(found.nu), planes.count * info.grid.voxels[1] * info.grid.voxels[2]);
+    EXPECT_TRUE(std::equal(found.nu.rbegin(), found.nu.rend(), expected.nu.rbegin()));
+    EXPECT_EQ(std::ssize(found.u_ref),
+              (planes.count + 1) * info.grid.nodes(1) * info.grid.nodes(2));
+    EXPECT_TRUE(std::equal(found.u_ref.rbegin(), found.u_ref.rend(), expected.u_ref.rbegin()));
+    EXPECT_EQ(found.nu, cut.nu);
+    EXPECT_EQ(found.f, cut.f);
+    EXPECT_EQ(found.u_ref, cut.u_ref);
+    EXPECT_EQ(found.omega, expected.omega);
+  }
+  EXPECT_THAT([&] { reader.read(1, ReadReference::no, {0, info.grid.voxels[0] + 1}); },
+              throws(path, "there are no planes 0 to"));
+}
+
 TEST(Shard, TellsHowWellItsReferencesWereSolved) {
   ShardInfo info = small_info();
   info.reference_tolerance = 3e-7;
