@@ -46,7 +46,8 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
       averaged_(*network_, make_network(options.network, network_->problems())),
       reducer_(comm, network_->parameters(), variant.reduction),
       optimizer_(make_optimizer(options_.optimizer, parameter_groups(*network_, grid))),
-      loss_(make_loss(options.loss, {process_grid_.space(grid), options.boundary, options.source, options.device})),
+      loss_(make_loss(options.loss, {process_grid_.space(grid), options.boundary, options.source,
+                                     options.device})),
       loss_scale_(options_.loss_scale),
       steps_({{.process_grid = process_grid_,
                .network = *network_,
@@ -69,7 +70,9 @@ StepTrial::StepTrial(TrainOptions const& options, Grid3 const& grid, Variant con
   auto const pinned = [&](at::Tensor const& field) {  // as the batches of training
     return options.device.is_cuda() ? field.pin_memory() : field;
   };
-  auto const voxels = [&](at::Tensor const& all) { return pinned(whole.voxels_within(space, all)); };
+  auto const voxels = [&](at::Tensor const& all) {
+    return pinned(whole.voxels_within(space, all));
+  };
   at::Generator const random = at::detail::createCPUGenerator(options.seed);
   for (auto const& micro_batch :
        micro_batches_of_rank(variant.batch, options.micro_batch_size, process_grid_.groups(),

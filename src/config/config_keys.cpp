@@ -76,10 +76,9 @@ std::vector<ConfigKey> all_config_keys() {
        "without, and a line says why; the same bits. Not tried on a GPU yet, but on the tests' "
        "emulation"},
       {"run.spatial_processes", text(train.slabs.count),
-       "processes that compute a sample together, each a slab along x of the features of fine "
-       "grids, in train, verify and bench step: for samples that one process cannot hold or is too "
-       "slow for. The number of processes, and half the voxels along x of every such grid, must be "
-       "multiples of it"},
+       "processes that compute a sample together, each a slab along x of fine grids, in train, "
+       "verify and bench step: for samples that one process cannot hold or is too slow for. The "
+       "number of processes must be a multiple of it, and slabs have five planes or more"},
       {"run.spatial_above", text(train.slabs.above),
        "grids with more voxels than this along their longest edge are shared out in slabs, >= 1"},
 

@@ -110,8 +110,9 @@ HeldOutSamples held_out_samples(ShardList const& list, Planes const& planes) {
 }
 
 HeldOutSamples held_out_samples(HeldOutSet const& set) {
-  return {set.grid, {}, set.nu.size(0),
-          [set](std::int64_t begin, std::int64_t end) { return part_of(set, begin, end); }};
+  return {set.grid, {}, set.nu.size(0), [set](std::int64_t begin, std::int64_t end) {
+            return part_of(set, begin, end);
+          }};
 }
 
 }  // namespace voxcycle

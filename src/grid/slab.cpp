@@ -118,8 +118,9 @@ void Slabs::require_fits(Grid3 const& grid) const {
   try {
     of(grid, 0);
   } catch (Error const& error) {
-    throw Error("run.spatial_processes = " + std::to_string(count) + " is too many: " +
-                error.what());
+    throw Error("run.spatial_processes = " + std::to_string(count) +
+                " is too many: " + error.what() + " Or let run.spatial_above be " +
+                std::to_string(grid.level()) + " or more.");
   }
 }
 

@@ -54,7 +54,7 @@ Array::Selection Array::entry(std::int64_t row, std::size_t count) const {
 }
 
 Array::Selection Array::planes_of_entry(std::int64_t row, Planes const& planes,
-                                         std::size_t count) const {
+                                        std::size_t count) const {
   auto const lock = enter();
   bool const there = shape_.size() > 1 && row >= 0 && row < shape_[0] && planes.begin >= 0 &&
                      planes.count > 0 && planes.begin + planes.count <= shape_[1];
@@ -64,8 +64,8 @@ Array::Selection Array::planes_of_entry(std::int64_t row, Planes const& planes,
   Shape start(shape_.size(), 0), extents = shape_;
   start[0] = row, start[1] = planes.begin;
   extents[0] = 1, extents[1] = planes.count;
-  VOXCYCLE_REQUIRE(count == element_count(extents), label_ << ": " << count << " values do not fit "
-                                                           << to_string(extents) << '.');
+  VOXCYCLE_REQUIRE(count == element_count(extents),
+                   label_ << ": " << count << " values do not fit " << to_string(extents) << '.');
   return box(start, extents);
 }
 

@@ -242,7 +242,8 @@ ShardSample ShardReader::read(std::int64_t local, ReadReference reference,
   read(impl_->nu, voxels, plane, sample.nu);
   if (info.has_source) read(impl_->f, voxels, plane, sample.f);
   bool const with_reference = info.has_reference && reference == ReadReference::yes;
-  if (with_reference) read(impl_->u_ref, nodes, info.grid.nodes(1) * info.grid.nodes(2), sample.u_ref);
+  if (with_reference)
+    read(impl_->u_ref, nodes, info.grid.nodes(1) * info.grid.nodes(2), sample.u_ref);
   std::string const label = path() + ": sample " + std::to_string(local);
   if (is_whole) {
     Checksums stored{};

@@ -59,7 +59,8 @@ class RehearsedStage {
         memory_(memory),
         comm_(memory.ranks, o_.slabs.count),
         process_grid_(comm_, o_.slabs),
-        loss_(make_loss(o_.loss, {process_grid_.space(plan.grid), o_.boundary, o_.source, o_.device})),
+        loss_(make_loss(o_.loss,
+                        {process_grid_.space(plan.grid), o_.boundary, o_.source, o_.device})),
         network_(in_type(make_network(o_.network, o_.boundary, o_.source), o_)),
         averaged_(*network_, in_type(make_network(o_.network, network_->problems()), o_)) {
     freeze(*network_, o_);

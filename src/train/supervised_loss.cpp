@@ -21,7 +21,8 @@ class SupervisedLoss final : public Loss {
   LossTerms evaluate(LossInput const& in) const override {
     at::Tensor const scale = plane_dots(space_, in.u_ref, in.u_ref);
     at::Tensor const error = in.u - in.u_ref;
-    return {plane_dots(space_, error, error) / scale, error * as_factor(2.0 / scale, in.u.scalar_type())};
+    return {plane_dots(space_, error, error) / scale,
+            error * as_factor(2.0 / scale, in.u.scalar_type())};
   }
 
  private:

@@ -229,7 +229,7 @@ class Ablate(harness.Case):
         self.assertIn("missing: run 2, large: not begun", result.out)
 
     def test_processes_may_share_samples_out(self):
-        self.assertEqual(self.ablate("--list", "--run.spatial_processes", "2", "--run.spatial_above", "4",
+        self.assertEqual(self.ablate("--list", "--run.spatial_processes", "2", "--run.spatial_above", "8",
                                      "--ablate.processes", "2").status, 0)
 
     def test_places_may_change_amid_a_study(self):

@@ -143,9 +143,7 @@ class Scale(harness.Case):
                 (("--json", "small.cfg/x"), "cannot write small.cfg/x"),
                 (("--grid", "0"), "--grid '0'"),
                 (("--processes", "1,2", "--space", "--grid", "16"), "not shared out"),
-                (("--processes", "1,3", "--space", "--grid", "64", "--network.channels",
-                  "4:8, 8:8, 16:8, 32:8, 64:8"), "must be a multiple of 6"),
-                (("--processes", "1,2", "--space", "--grid", "64"), "nothing to share out on 64^3"),
+                (("--processes", "1,13", "--space", "--grid", "64"), "no more than 10 processes"),
                 (("--processes", "1,2", "--run.spatial_processes", "2", "--grid", "64"), "not 1"),
         ]:
             with self.subTest(options=options):

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/field/source.hpp"
 #include "voxcycle/comm/space.hpp"
+#include "voxcycle/field/source.hpp"
 
 #include <optional>
 

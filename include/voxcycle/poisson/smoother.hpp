@@ -19,7 +19,8 @@ class LevelOperator;
 /// whole exceeds; on coarser grids of NestedEquation, of each sample's own matrix.
 ///
 /// Of a grid that processes share out, fields are those of this process' part and right throughout;
-/// neighbours' planes are exchanged once for as many steps as parts overlap by. All members are then
+/// neighbours' planes are exchanged once for as many steps as parts overlap by. All members are
+/// then
 /// **collective**.
 class Smoother {
  public:

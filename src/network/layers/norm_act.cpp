@@ -40,7 +40,8 @@ at::Tensor group_mean(at::Tensor const& values, std::int64_t groups) {
 
 /// Of a sample, all its slabs.
 std::int64_t voxels_of(ForwardContext const& context, at::Tensor const& x) {
-  std::int64_t const planes = context.in_slabs() ? context.space->slab().whole.voxels[0] : x.size(2);
+  std::int64_t const planes =
+      context.in_slabs() ? context.space->slab().whole.voxels[0] : x.size(2);
   return planes * x.size(3) * x.size(4);
 }
 

@@ -65,7 +65,9 @@ MicroBatches with_halo(ForwardContext const& context, MicroBatches const& featur
   auto const layout = context.layout;
   return mapped(
       features, [&](at::Tensor const& x) { return voxcycle::with_halo(spatial, x); },
-      [&spatial, layout](at::Tensor const& g) { return halo_added(spatial, g.contiguous(layout)); });
+      [&spatial, layout](at::Tensor const& g) {
+        return halo_added(spatial, g.contiguous(layout));
+      });
 }
 
 MicroBatches own_features(ForwardContext const& context, MicroBatches const& voxels) {

@@ -86,8 +86,9 @@ class NestedMicroBatches final : public LevelEquation {
       : context_(context), problems_(problems), finest_(finest) {
     auto const& problem = problems.at(context, finest);
     for (auto const& micro_batch : x) {
-      nested_.push_back(micro_batch.size(0) > 0 ? problem.nested(micro_batch, levels, context.slabs.above)
-                                               : nullptr);
+      nested_.push_back(micro_batch.size(0) > 0
+                            ? problem.nested(micro_batch, levels, context.slabs.above)
+                            : nullptr);
     }
   }
 

@@ -267,8 +267,7 @@ MultigridNetwork::Output MultigridNetwork::run_level(ForwardContext const& conte
     bool const gathers = here.in_slabs() && space_on(context, grid.coarsened()).is_whole();
     MicroBatches below = level.down->forward(here, h);
     if (gathers) below = gathered_below(here, below);
-    Output coarse =
-        run_level(context, equation, grid.coarsened(), pooled(context, grid, x), below);
+    Output coarse = run_level(context, equation, grid.coarsened(), pooled(context, grid, x), below);
     below.clear();
     if (gathers) coarse.g = own_below(here, coarse.g);
     u = equation.prolonged(grid, coarse.u);

@@ -21,7 +21,7 @@ static_assert((NestedEquation::max_voxels + 1) * (NestedEquation::max_voxels + 1
 
 struct NestedEquation::Level {
   Space space;
-  Boundary boundary;  // of the part
+  Boundary boundary;            // of the part
   std::optional<Space> halved;  // what from_coarser starts on, within the coarser grid's part
   Smoother smoother;
   std::optional<at::Tensor> b;
@@ -73,8 +73,7 @@ NestedEquation::NestedEquation(Space const& finest, Boundary const& boundary, at
     Boundary const here = of_part(boundary, space.slab());
     at::Tensor const mask = free_node_mask(op->grid(), here, nu.options());
     Smoother smoother(std::move(op), mask, options.steps);
-    levels_.push_back(
-        {space, here, halved, std::move(smoother), load, std::move(coarse.transfer)});
+    levels_.push_back({space, here, halved, std::move(smoother), load, std::move(coarse.transfer)});
     op = std::move(coarse.op);
     load = coarse_load;
   }

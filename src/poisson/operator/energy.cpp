@@ -78,8 +78,7 @@ void sweep_slabs(T const* u, T const* nu, T* gradient, double* energies, std::in
         std::int64_t const first = slab * thickness;
         std::int64_t const last = std::min(nx, first + thickness);
         std::int64_t const node_offset = sample * grid.node_count() + first * node_plane;
-        kernel.sweep(SlabJob<T>{u + node_offset,
-                                nu + sample * grid.voxel_count() + first * ny * nz,
+        kernel.sweep(SlabJob<T>{u + node_offset, nu + sample * grid.voxel_count() + first * ny * nz,
                                 gradient + node_offset, last - first, ny, nz,
                                 /*add_first=*/colour == 1, /*add_last=*/colour == 1 && last < nx,
                                 spectrum, scratch.get(), energies + sample * nx + first});

@@ -16,7 +16,7 @@ namespace spatial_test {
 
 constexpr std::int64_t kSamples = 3;  // two micro-batches
 Boundary const kBoundary = parse_boundary("1, flux, flux, 0.5, flux, 0");
-constexpr double kRounding = 1e-11;   // float64 through some 30 layers
+constexpr double kRounding = 1e-11;  // float64 through some 30 layers
 
 struct Outcome {
   at::Tensor u;  ///< of this rank's micro-batches
@@ -46,17 +46,15 @@ Outcome pass_over(ProcessGrid const& process_grid, Options const& options) {
                                      .subspace = options.subspace,
                                      .smoothing = options.smoothing,
                                      .residual_input = options.residual_input},
-                                    kBoundary,
-                                    {.kind = SourceKind::sampled});
+                                    kBoundary, {.kind = SourceKind::sampled});
   testing::perturb(*network);
   network->to(at::kDouble);
   at::manual_seed(4);
   Grid3 const grid = Grid3::cube(24);
   Space const all(grid), space = process_grid.space(grid);
   at::Tensor const x = all.voxels_within(space, at::randn({kSamples, 2, 24, 24, 24}, at::kDouble));
-  at::Tensor const du = all.nodes_within(
-      space, at::randn({kSamples, 1, 25, 25, 25}, at::kDouble) *
-                 free_node_mask(grid, kBoundary, at::kDouble));
+  at::Tensor const du = all.nodes_within(space, at::randn({kSamples, 1, 25, 25, 25}, at::kDouble) *
+                                                    free_node_mask(grid, kBoundary, at::kDouble));
   MicroBatches micro_batches;
   std::vector<at::Tensor> gradients;
   for (auto const& micro_batch :
@@ -138,10 +136,9 @@ TEST_F(SharedNetwork, SmoothingCoarseGridsAndGridsWithoutBlocksAreSharedOutToo) 
         Options{.recompute = true, .coarse = nested, .smoothing = 6, .subspace = 2}}) {
     auto const shared = pass_over(process_grid, options);
     auto const alone = pass_over(*self_, options);
-    auto const what = std::to_string(options.finest_block) +
-                      (options.coarse == nested ? " nested" : "") +
-                      (options.subspace > 0 ? " subspace" : "") +
-                      (options.residual_input ? " residual" : "");
+    auto const what =
+        std::to_string(options.finest_block) + (options.coarse == nested ? " nested" : "") +
+        (options.subspace > 0 ? " subspace" : "") + (options.residual_input ? " residual" : "");
     expect_close({shared.u}, {alone.u}, what + " u");
     expect_close(shared.gradients, alone.gradients, what + " gradient");
     expect_close(shared.statistics, alone.statistics, what + " statistics");

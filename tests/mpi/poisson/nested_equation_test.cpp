@@ -32,12 +32,15 @@ TEST(SharedNestedEquation, EveryMapHasTheBitsOfOneProcess) {
       Space const &below = parts.space(level + 1), &of_whole_below = whole.space(level + 1);
       Grid3 const& grid = here.slab().whole;
       EXPECT_EQ(here.is_whole(), comm->size() == 1 || level > (comm->size() < 3 ? 2 : 1)) << level;
-      at::Tensor const u = noise(grid.node_shape(2)), coarse = noise(grid.coarsened().node_shape(2));
+      at::Tensor const u = noise(grid.node_shape(2)),
+                       coarse = noise(grid.coarsened().node_shape(2));
       at::Tensor const v = u * free_node_mask(grid, kMixed, u.options());
       at::Tensor const u_part = of_whole.nodes_within(here, u);
       at::Tensor const v_part = of_whole.nodes_within(here, v);
-      auto const expect = [&](char const* what, at::Tensor const& found, at::Tensor const& expected) {
-        EXPECT_TRUE(at::equal(found, of_whole.nodes_within(here, expected))) << what << ' ' << level;
+      auto const expect = [&](char const* what, at::Tensor const& found,
+                              at::Tensor const& expected) {
+        EXPECT_TRUE(at::equal(found, of_whole.nodes_within(here, expected)))
+            << what << ' ' << level;
       };
       expect("prolonged", parts.prolonged(level, of_whole_below.nodes_within(below, coarse)),
              whole.prolonged(level, coarse));

@@ -27,8 +27,7 @@ TEST(SharedLoss, ValuesAndGradientsHaveTheBitsOfOneProcess) {
       at::Tensor const f = source.varies() ? noise(kGrid.voxel_shape(2)) : at::Tensor();
       at::Tensor const f_part = source.varies() ? all.voxels_within(space, f) : f;
       for (auto const& name : loss_names()) {
-        auto const expected =
-            make_loss(name, {all, boundary, source})->evaluate({u, nu, f, u_ref});
+        auto const expected = make_loss(name, {all, boundary, source})->evaluate({u, nu, f, u_ref});
         auto const found = make_loss(name, {space, boundary, source})
                                ->evaluate({all.nodes_within(space, u), all.voxels_within(space, nu),
                                            f_part, all.nodes_within(space, u_ref)});

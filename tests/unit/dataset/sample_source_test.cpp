@@ -55,7 +55,8 @@ TEST(SampleSource, FreshSamplesHaveTheBytesOfStoredOnes) {
   EXPECT_EQ(stored->info(), fresh->info());
   EXPECT_EQ(stored->samples(), 5);
   for (std::int64_t k : {4, 0, 2}) {
-    auto const a = stored->read(k, ReadReference::no, {}), b = fresh->read(k, ReadReference::no, {});
+    auto const a = stored->read(k, ReadReference::no, {}),
+               b = fresh->read(k, ReadReference::no, {});
     EXPECT_EQ(a.omega, b.omega) << k;
     EXPECT_EQ(a.nu, b.nu) << k;
     EXPECT_EQ(a.f, b.f) << k;
@@ -67,7 +68,8 @@ TEST(SampleSource, AFormulaIsTheSameInAllSamples) {
   auto family = family_of("kl");
   ShardInfo const info = info_of(*family, 2);
   auto const samples = fresh_samples(std::move(family), parse_source("x + 2*y"), info, 0);
-  auto const a = samples->read(0, ReadReference::no, {}), b = samples->read(1, ReadReference::no, {});
+  auto const a = samples->read(0, ReadReference::no, {}),
+             b = samples->read(1, ReadReference::no, {});
   EXPECT_NE(a.nu, b.nu);
   EXPECT_EQ(a.f, b.f);
   EXPECT_FLOAT_EQ(a.f[0], 3.0F / 12) << "at the first voxel's centre";
@@ -97,7 +99,8 @@ TEST(SampleSource, SamplesAndTheirSourcesDiffer) {
   auto family = family_of("kl");
   auto const info = info_of(*family, 2);
   auto const samples = fresh_samples(std::move(family), kSampled, info, 0);
-  auto const a = samples->read(0, ReadReference::no, {}), b = samples->read(1, ReadReference::no, {});
+  auto const a = samples->read(0, ReadReference::no, {}),
+             b = samples->read(1, ReadReference::no, {});
   EXPECT_NE(a.nu, b.nu);
   EXPECT_NE(a.f, b.f);
 }

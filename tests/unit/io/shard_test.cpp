@@ -90,8 +90,11 @@ TEST(Shard, ReadsSomePlanes) {
     EXPECT_EQ(found.u_ref, cut.u_ref);
     EXPECT_EQ(found.omega, expected.omega);
   }
-  EXPECT_THAT([&] { reader.read(1, ReadReference::no, {0, info.grid.voxels[0] + 1}); },
-              throws(path, "there are no planes 0 to"));
+  EXPECT_THAT(
+      [&] {
+        reader.read(1, ReadReference::no, {0, info.grid.voxels[0] + 1});
+      },
+      throws(path, "there are no planes 0 to"));
 }
 
 TEST(Shard, TellsHowWellItsReferencesWereSolved) {
