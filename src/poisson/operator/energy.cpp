@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <memory>
 #include <new>
+#include <vector>
 
 #include "poisson/operator/device.hpp"
 #include "poisson/operator/element_matrix.hpp"
@@ -215,11 +216,16 @@ EnergyAndGradient energy_and_gradient(at::Tensor const& u, at::Tensor const& nu,
 }
 
 at::Tensor apply_stiffness(at::Tensor const& u, at::Tensor const& nu, Grid3 const& grid) {
-  if (u.is_cuda()) {
-    require_operands(u, nu, grid);
-    return on_gpu::apply_stiffness(u, nu, grid);
-  }
-  return energy_and_gradient(u, nu, grid).gradient;
+  std::int64_t const batch = require_operands(u, nu, grid);
+  if (u.is_cuda()) return on_gpu::apply_stiffness(u, nu, grid);
+  at::Tensor k_u = at::empty_like(u);
+  if (u.is_meta()) return k_u;
+  std::vector<double> energies(batch * grid.voxels[0]);
+  AT_DISPATCH_FLOATING_TYPES(u.scalar_type(), "apply_stiffness", [&] {
+    sweep_slabs(u.const_data_ptr<scalar_t>(), nu.const_data_ptr<scalar_t>(),
+                k_u.mutable_data_ptr<scalar_t>(), energies.data(), batch, grid);
+  });
+  return k_u;
 }
 
 at::Tensor stiffness_diagonal(at::Tensor const& nu, Grid3 const& grid) {
