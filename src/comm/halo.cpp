@@ -38,7 +38,7 @@ Neighbours exchange_ends(Communicator const& spatial, at::Tensor const& first,
 
 at::Tensor with_halo(Communicator const& spatial, at::Tensor const& slab) {
   std::int64_t const count = slab.size(2);
-  at::Tensor const y = empty_with_planes(slab, count + 2);
+  at::Tensor y = empty_with_planes(slab, count + 2);
   auto const got = exchange_ends(spatial, planes(slab, 0, 1), planes(slab, count - 1, 1));
   planes(y, 1, count).copy_(slab);
   auto const set = [&](std::int64_t plane, at::Tensor const& values) {
@@ -51,7 +51,7 @@ at::Tensor with_halo(Communicator const& spatial, at::Tensor const& slab) {
 
 at::Tensor halo_added(Communicator const& spatial, at::Tensor const& gradient) {
   std::int64_t const count = gradient.size(2) - 2;
-  at::Tensor const x = empty_with_planes(gradient, count);
+  at::Tensor x = empty_with_planes(gradient, count);
   auto const got = exchange_ends(spatial, planes(gradient, 0, 1), planes(gradient, count + 1, 1));
   x.copy_(planes(gradient, 1, count));
   if (got.before.defined()) planes(x, 0, 1).add_(got.before);
