@@ -101,11 +101,11 @@ std::vector<PlannedTable> tables_of(ScalePlan const& plan, bool in_space,
   for (auto const count : processes) {
     auto together = plan.training;
     together.slabs.count = static_cast<int>(count);
+    require_spatial(together, grid, count);
     VOXCYCLE_REQUIRE(count == 1 || together.slabs.cut(grid),
                      "--space: grids of " << grid.label()
                                           << " are not shared out (run.spatial_above = "
                                           << slabs.above << "). Give a larger --grid.");
-    require_spatial(together, grid, count);
   }
   return {{"space: the same batch, all processes together on each sample", "space",
            space_scaling(processes, plan.batch)}};
