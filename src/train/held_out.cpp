@@ -23,7 +23,9 @@ HeldOutErrors evaluate_held_out(ProcessGrid const& all, Network& network,
                                 HeldOutSamples const& samples, HeldOutOptions const& options) {
   ProcessGrid const process_grid = all.on(samples.grid);
   Space const whole(samples.grid), space = process_grid.space(samples.grid);
-  bool const cuts = !space.is_whole() && samples.planes.count == 0;
+  VOXCYCLE_REQUIRE(samples.planes == planes_of(space), "held-out samples of "
+                                                           << samples.grid.label()
+                                                           << " are not on this process' planes.");
   // Each entry is written by one rank and zero elsewhere, so that the float sum is exact.
   at::Tensor errors = at::zeros({3, samples.count}, at::kDouble);
   auto const micro_batches = micro_batches_of_rank(samples.count, options.micro_batch_size,
@@ -38,12 +40,7 @@ HeldOutErrors evaluate_held_out(ProcessGrid const& all, Network& network,
         stopped = process_grid.spatial->any(stopped);  // they compute together
       if (stopped) break;
     }
-    HeldOutSet set = samples.read(micro_batch.begin, micro_batch.end);
-    if (cuts) {
-      set.nu = whole.voxels_within(space, set.nu);
-      if (set.f.defined()) set.f = whole.voxels_within(space, set.f);
-      set.u_ref = whole.nodes_within(space, set.u_ref);
-    }
+    HeldOutSet const set = samples.read(micro_batch.begin, micro_batch.end);
     at::Tensor const u = predict_part(process_grid, network, space, set.nu, set.f, options.dtype);
     if (options.after_share)
       options.after_share(++done / static_cast<double>(micro_batches.size()));

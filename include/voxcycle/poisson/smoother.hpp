@@ -20,8 +20,7 @@ class LevelOperator;
 ///
 /// Of a grid that processes share out, fields are those of this process' part and right throughout;
 /// neighbours' planes are exchanged once for as many steps as parts overlap by. All members are
-/// then
-/// **collective**.
+/// then **collective**.
 class Smoother {
  public:
   /// @param mask   free_node_mask of the problem, of nu's dtype

@@ -37,8 +37,7 @@ at::ScalarType evaluation_type(Grid3 const& grid, at::ScalarType training);
 
 /// Runs the network (with running statistics) on all held-out samples, shared out over the ranks in
 /// micro-batches, and compares with the references; each rank reads its own samples alone, or its
-/// planes of them.
-/// **Collective**.
+/// planes of them. **Collective**.
 /// @throws StopRequested on all ranks where one of them wants to stop.
 HeldOutErrors evaluate_held_out(ProcessGrid const& all, Network& network,
                                 HeldOutSamples const& samples, HeldOutOptions const& options = {});

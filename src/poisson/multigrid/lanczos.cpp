@@ -59,25 +59,22 @@ at::Tensor largest_eigenvalue(at::Tensor const& t) {
 
 at::Tensor lanczos_top(LevelOperator const& op, int steps) {
   Space const& space = op.space();
-  auto const dots = [&](at::Tensor const& a, at::Tensor const& b) {
-    return plane_dots(space, a, b);
-  };
   at::Tensor const scale = op.diagonal().rsqrt_();
   std::int64_t const first = space.slab().first() * op.grid().nodes(1) * op.grid().nodes(2);
   at::Tensor y = noise_like(scale, first), other = at::zeros_like(y);
   at::Tensor const x = scale * y;
   space.refresh_nodes(x);
-  std::vector<at::Tensor> x_k_x, y_y{dots(y, y)};
+  std::vector<at::Tensor> x_k_x, y_y{plane_dots(space, y, y)};
   at::Tensor y_y_before = at::zeros_like(y_y.front());
   while (true) {
     at::Tensor const k_x = op.apply(x);
-    x_k_x.push_back(dots(x, k_x));
+    x_k_x.push_back(plane_dots(space, x, k_x));
     if (std::ssize(x_k_x) == steps) break;
     advance({x_k_x.back(), y_y.back(), y_y_before}, scale, k_x, y, other, x);
     space.refresh_nodes(x);
     std::swap(y, other);
     y_y_before = y_y.back();
-    y_y.push_back(dots(y, y));
+    y_y.push_back(plane_dots(space, y, y));
   }
   at::Tensor const norms = at::stack(y_y, 1);
   at::Tensor t = at::diag_embed(shares(at::stack(x_k_x, 1), norms));

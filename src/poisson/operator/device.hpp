@@ -42,7 +42,7 @@ struct LanczosSums {
 void lanczos_step(LanczosSums const& sums, at::Tensor const& scale, at::Tensor const& k_x,
                   at::Tensor const& y, at::Tensor const& other, at::Tensor const& x);
 
-/// See NoiseJob; x [B, 1, nodes].
+/// See NoiseJob; x [B, 1, nodes]. @param first  number of its first node in the whole grid
 void fill_noise(at::Tensor const& x, std::int64_t first);
 
 /// x /= weights, and 0 where they are.
