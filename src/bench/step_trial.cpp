@@ -102,7 +102,7 @@ void StepTrial::read(Mixture samples) {
           .rank = process_grid_.group(),
           .references = needs_reference(options_.loss) ? ReadReference::yes : ReadReference::no,
           .workers = options_.workers,
-          .planes = planes_of(process_grid_.space(grid_)),
+          .planes = process_grid_.planes(grid_),
           .pinned = options_.device.is_cuda()});
 }
 

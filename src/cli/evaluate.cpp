@@ -114,6 +114,17 @@ void write_results(Outputs const& out, Evaluation const& evaluation, std::string
   print("written: %s\n", join(files).c_str());
 }
 
+/// As in training, for one grid; one process has samples as a whole.
+ProcessGrid process_grid_of(Invocation const& call, TrainOptions const& options,
+                            Grid3 const& grid) {
+  if (call.comm.size() == 1) return {call.comm};
+  require_spatial(options, grid, call.comm.size());
+  VOXCYCLE_REQUIRE_USAGE(!call.has("compare") || !options.slabs.cut(grid),
+                         "--compare is for processes that have whole samples. Leave out "
+                         "run.spatial_processes.");
+  return ProcessGrid(call.comm, options.slabs).on(grid);
+}
+
 int evaluate(Invocation const& call) {
   if (is_ensemble(call.config)) return evaluate_members(call);
   auto const dtype = parse_precision("--precision", call.text("precision", "f32"));
@@ -126,13 +137,16 @@ int evaluate(Invocation const& call) {
   auto const shards = shards_of(call, split, grid);
   auto const out = outputs_of(call, options.directory, {weights.path}, grid, split == "held_out");
   require_shards(dataset_options(call.config), split, grid);
+  ProcessGrid const process_grid = process_grid_of(call, options, grid);
   constexpr double bytes_per_voxel = 130.0;  // as solve with a model
   if (place.device().is_cpu()) {
-    require_field_memory(call.config, call.comm, "to evaluate at " + grid.label(),
-                         bytes_per_voxel * static_cast<double>(grid.voxel_count()) *
-                             static_cast<double>(options.micro_batch_size));
+    require_field_memory(
+        call.config, call.comm, "to evaluate at " + grid.label(),
+        bytes_per_voxel *
+            static_cast<double>(on_planes(grid, process_grid.planes(grid)).voxel_count()) *
+            static_cast<double>(options.micro_batch_size));
   }
-  auto const samples = held_out_samples(shards);
+  auto const samples = held_out_samples(shards, process_grid.planes(grid));
   Network& network = *weights.network;
   network.to(place.device());
   auto const visible = call.comm.rank() == 0 ? StatusLine::Visible::yes : StatusLine::Visible::no;
@@ -143,13 +157,17 @@ int evaluate(Invocation const& call) {
     return work();
   };
   auto evaluation =
-      measured("evaluating", [&] { return evaluate_network(call.comm, network, samples, how); });
+      measured("evaluating", [&] { return evaluate_network(process_grid, network, samples, how); });
   auto first = train_options(weights.written);
   first.device = place.device();
-  evaluation.untrained = measured("untrained weights",
-                                  [&] { return untrained_errors(call.comm, first, samples, how); });
+  evaluation.untrained = measured(
+      "untrained weights", [&] { return untrained_errors(process_grid, first, samples, how); });
   evaluation.weights = weights.name(options.directory);
   evaluation.split = split;
+  std::vector<SamplePictures> pictures;
+  if (!out.report.empty() && process_grid.group() == 0) {
+    pictures = pictures_of_samples(process_grid, network, samples, evaluation, dtype);
+  }
   if (call.comm.rank() != 0) return 0;
 
   warn_of_divergence(evaluation);
@@ -178,7 +196,7 @@ int evaluate(Invocation const& call) {
     auto input = report_input(weights.written, weights.checkpoint.header(), evaluation,
                               ShardSet(shards).info());
     input.comparison = evaluation.comparison;
-    input.samples = pictures_of_samples(call.comm, network, samples, evaluation, dtype);
+    input.samples = std::move(pictures);
     report = render_report(input);
   }
   write_results(out, evaluation, report);

@@ -227,9 +227,6 @@ void require_usage(Invocation const& call) {
   if (call.has("png")) require_writable(call.flags.at("png") + "/u_x.png");
 }
 
-/// At the peak, of each process: what is written is gathered.
-constexpr double kBytesOfWhole = 24.0;
-
 /// Solves again without the model.
 Solution solve_from_lift(SolverOptions options, Solver const& solver, at::Tensor const& nu,
                          Grid3 const& grid, std::optional<at::Tensor> const& f) {
@@ -285,13 +282,9 @@ int solve(Invocation const& call) {
   at::Tensor nu = tensor_of(std::move(field));
   auto const f = source_field(call, space);
   if (options.device.is_cpu()) {
-    double const own =
-        bytes_per_voxel(call, options) * static_cast<double>(space.slab().part().voxel_count());
-    bool const is_gathered = call.has("out") || call.has("png");
-    double const whole =
-        is_gathered ? kBytesOfWhole * static_cast<double>(grid.voxel_count()) : 0.0;
-    require_field_memory(call.config, call.comm,
-                         location + ": to solve " + grid.label() + " voxels", std::max(own, whole));
+    require_field_memory(
+        call.config, call.comm, location + ": to solve " + grid.label() + " voxels",
+        bytes_per_voxel(call, options) * static_cast<double>(space.slab().part().voxel_count()));
   }
   line.show([&] { return "solving on " + grid.name() + " voxels"; });
 
@@ -318,17 +311,8 @@ int solve(Invocation const& call) {
          .known = known_solution(report.solution, solver.boundary(), f.has_value())});
   }
   line.erase();
-  auto& s = report.solution;
-  if (call.has("out") || call.has("png")) {  // which hold the whole grid
-    s.u = space.nodes_on(Space(grid), s.u.unsqueeze(0).unsqueeze(0))[0][0];
-    nu = space.voxels_on(Space(grid), nu.unsqueeze(0).unsqueeze(0))[0][0];
-  }
-  call.comm.together([&] {
-    if (!tells) return;
-    print("%s", solve_text(report).c_str());
-    write_files(call, report, nu);
-    std::fflush(stdout);
-  });
+  write_results(call, report, space, nu);
+  auto const& s = report.solution;
   VOXCYCLE_REQUIRE(
       s.bounds || s.converged,
       location << ": reached a relative residual of " << s.relative_residual << " in "

@@ -2,13 +2,16 @@
 #pragma once
 
 #include "voxcycle/cli/command.hpp"
+#include "voxcycle/comm/space.hpp"
 
 #include "cli/solve_report.hpp"
 #include <ATen/core/Tensor.h>
 
 namespace voxcycle {
 
-/// The files of solve: --out, --png and --json, where they are given; says so.
-void write_files(Invocation const& call, SolveReport& report, at::Tensor const& nu);
+/// The report, and the files of solve: --out, --png and --json, where they are given; the first
+/// process writes them. **Collective**. @param nu  [planes, ny, nz] of the part
+void write_results(Invocation const& call, SolveReport& report, Space const& space,
+                   at::Tensor const& nu);
 
 }  // namespace voxcycle

@@ -29,9 +29,9 @@ Evaluation evaluation_of(HeldOutErrors const& errors, HeldOutSamples const& samp
   return result;
 }
 
-Evaluation evaluate_network(Communicator const& comm, Network& network,
+Evaluation evaluate_network(ProcessGrid const& all, Network& network,
                             HeldOutSamples const& samples, HeldOutOptions const& options) {
-  return evaluation_of(evaluate_held_out(comm, network, samples, options), samples, options);
+  return evaluation_of(evaluate_held_out(all, network, samples, options), samples, options);
 }
 
 std::vector<SampleErrors> worst_first(std::vector<SampleErrors> samples) {

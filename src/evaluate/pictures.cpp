@@ -16,9 +16,14 @@ namespace {
 /// Pictures are about this many pixels wide.
 constexpr std::int64_t kPicturePixels = 260;
 
-/// The middle plane in z of [1, 1, X, Y, Z] with x to the right and y upwards: [Y, X].
-at::Tensor middle_plane(at::Tensor const& field) {
-  return field[0][0].select(2, field.size(4) / 2).to(at::kDouble).t().flip(0).contiguous();
+/// The middle plane in z of [1, 1, X, Y, Z] on this process' part, as a whole with x to the right
+/// and y upwards: [Y, X]. **Collective**.
+at::Tensor middle_plane(Space const& space, at::Tensor const& field) {
+  at::Tensor const own = field.narrow(4, field.size(4) / 2, 1).to(at::kCPU, at::kDouble);
+  bool const on_nodes = field.size(3) != space.slab().whole.voxels[1];
+  Space const whole(space.slab().whole);
+  at::Tensor const plane = on_nodes ? space.nodes_on(whole, own) : space.voxels_on(whole, own);
+  return plane[0][0].squeeze(2).t().flip(0).contiguous();
 }
 
 ColorRange range_of(at::Tensor const& plane) {
@@ -37,13 +42,15 @@ Picture picture(std::string caption, at::Tensor const& plane, ColorRange range, 
           colors};
 }
 
-SamplePictures pictures_of(Communicator const& comm, Network& network,
+SamplePictures pictures_of(ProcessGrid const& process_grid, Network& network,
                            HeldOutSamples const& samples, SampleErrors const& errors,
                            std::string const& which, at::ScalarType dtype) {
   HeldOutSet const set = samples.read(errors.index, errors.index + 1);
-  auto const reference = middle_plane(set.u_ref);
-  auto const u = middle_plane(predict(comm, network, set.grid, set.nu, set.f, dtype).cpu());
-  auto const log_nu = middle_plane(set.nu.log10());
+  Space const space = process_grid.space(set.grid);
+  auto const reference = middle_plane(space, set.u_ref);
+  auto const u =
+      middle_plane(space, predict_part(process_grid, network, space, set.nu, set.f, dtype));
+  auto const log_nu = middle_plane(space, set.nu).log10();
   auto const error = u - reference;
   ColorRange const of_u = range_of(reference);
   double const maximum = std::max(range_of(error.abs()).high, 1e-300);
@@ -64,18 +71,19 @@ SamplePictures pictures_of(Communicator const& comm, Network& network,
 
 }  // namespace
 
-std::vector<SamplePictures> pictures_of_samples(Communicator const& comm, Network& network,
+std::vector<SamplePictures> pictures_of_samples(ProcessGrid const& all, Network& network,
                                                 HeldOutSamples const& samples,
                                                 Evaluation const& evaluation,
                                                 at::ScalarType dtype) {
   auto const sorted = worst_first(evaluation.samples);
   if (sorted.empty()) return {};
-  std::vector<SamplePictures> all{
-      pictures_of(comm, network, samples, sorted.front(), "worst", dtype)};
-  if (sorted.size() > 1) {
-    all.push_back(pictures_of(comm, network, samples, sorted[sorted.size() / 2], "median", dtype));
-  }
-  return all;
+  ProcessGrid const process_grid = all.on(samples.grid);
+  auto const pictures = [&](SampleErrors const& errors, char const* which) {
+    return pictures_of(process_grid, network, samples, errors, which, dtype);
+  };
+  std::vector<SamplePictures> shown{pictures(sorted.front(), "worst")};
+  if (sorted.size() > 1) shown.push_back(pictures(sorted[sorted.size() / 2], "median"));
+  return shown;
 }
 
 }  // namespace voxcycle

@@ -28,8 +28,8 @@ struct Plane {
 
 /// The middle plane across an axis: the first of the other two axes to the right, the second
 /// upwards.
-Plane middle_plane(at::Tensor const& field, Grid3 const& grid, int axis) {
-  return {field.select(axis, field.size(axis) / 2).t().flip(0), grid.spacing(axis == 2 ? 1 : 2),
+Plane middle_plane(MiddlePlane const& field, Grid3 const& grid, int axis) {
+  return {field(axis).t().flip(0), grid.spacing(axis == 2 ? 1 : 2),
           grid.spacing(axis == 0 ? 1 : 0)};
 }
 
@@ -92,7 +92,7 @@ SamplePictures draw(Files& files, std::string const& paths, std::string const& n
 
 SliceRanges write_slices(std::string const& directory, std::string const& title,
                          std::vector<std::pair<std::string, std::string>> const& figures,
-                         Grid3 const& grid, at::Tensor const& u, at::Tensor const& nu) {
+                         Grid3 const& grid, MiddlePlane const& u, MiddlePlane const& nu) {
   std::vector<Plane> of_u;
   std::vector<Plane> of_nu;
   for (int axis = 0; axis < 3; ++axis) {

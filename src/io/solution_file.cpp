@@ -31,8 +31,10 @@ void write_npy(std::string const& temporary, std::string const& path,
   std::ofstream out(temporary, std::ios::binary);
   out << "\x93NUMPY" << '\1' << '\0' << static_cast<char>(header.size() % 256)
       << static_cast<char>(header.size() / 256) << header;
-  out.write(reinterpret_cast<char const*>(u.values.data()),
-            static_cast<std::streamsize>(u.values.size_bytes()));
+  for_planes_of_x(u, solution.grid, [&](std::int64_t, auto plane) {
+    out.write(reinterpret_cast<char const*>(plane.data()),
+              static_cast<std::streamsize>(plane.size_bytes()));
+  });
   out.close();
   VOXCYCLE_REQUIRE(out, "cannot write " << path << ": " << std::strerror(errno)
                                         << ". Free some space or choose another directory.");
@@ -51,9 +53,28 @@ void write_h5(std::string const& temporary, std::string const& path, SolutionFil
     auto const n = extents_of(array, grid);
     hdf5::Shape shape(n.begin(), n.end());
     if (array.components > 1) shape.push_back(array.components);
-    file.create_dataset(array.name, hdf5::Number::float64, shape).write(array.values);
+    auto dataset = file.create_dataset(array.name, hdf5::Number::float64, shape);
+    for_planes_of_x(array, grid,
+                    [&](std::int64_t x, auto plane) { dataset.write_row<double>(x, plane); });
   }
   file.close();
+}
+
+/// Reads the array some planes across an axis at a time, about 32 MiB.
+void for_slabs(SolutionArray const& array, Grid3 const& grid, std::size_t axis,
+               std::function<void(Box const& slab, std::span<double const> values)> const& take) {
+  constexpr std::int64_t values_at_once = std::int64_t{1} << 22;
+  auto const extents = extents_of(array, grid);
+  Box slab{.count = extents};
+  std::int64_t const plane = slab.size() / extents[axis] * array.components;
+  std::int64_t const planes = std::max<std::int64_t>(1, values_at_once / plane);
+  std::vector<double> values;
+  for (; slab.begin[axis] < extents[axis]; slab.begin[axis] += planes) {
+    slab.count[axis] = std::min(planes, extents[axis] - slab.begin[axis]);
+    values.resize(static_cast<std::size_t>(slab.size() * array.components));
+    array.values.read(slab, extents, array.components, values.data());
+    take(slab, values);
+  }
 }
 
 struct SolutionFormat {
@@ -81,7 +102,7 @@ SolutionFormat const& find_solution_format(std::string const& flag, std::string 
 }  // namespace
 
 std::vector<SolutionArray> arrays_of(SolutionFile const& solution) {
-  bool const on_nodes = std::ssize(solution.u) != solution.grid.voxel_count();
+  bool const on_nodes = solution.u.size() != solution.grid.voxel_count();
   std::vector<SolutionArray> arrays{{"u", solution.u, on_nodes},
                                     {"spread", solution.spread},
                                     {"nu", solution.nu, false},
@@ -89,7 +110,7 @@ std::vector<SolutionArray> arrays_of(SolutionFile const& solution) {
   std::erase_if(arrays, [](auto const& array) { return array.values.empty(); });
   for (auto const& array : arrays) {
     auto const [nx, ny, nz] = extents_of(array, solution.grid);
-    VOXCYCLE_REQUIRE(std::ssize(array.values) == nx * ny * nz * array.components,
+    VOXCYCLE_REQUIRE(array.values.size() == nx * ny * nz * array.components,
                      "a field of " << array.values.size() << " values is no " << nx << "x" << ny
                                    << "x" << nz << ". Pass the whole field.");
   }
@@ -108,20 +129,43 @@ std::vector<std::pair<std::string, double>> figures_of(SolutionFile const& solut
   return figures;
 }
 
-void for_planes(std::span<double const> field, std::array<std::int64_t, 3> const& n,
-                std::int64_t components,
-                std::function<void(std::int64_t z, std::span<double const> plane)> const& take) {
-  auto const [nx, ny, nz] = n;
-  std::vector<double> plane(static_cast<std::size_t>(nx * ny * components));
-  for (std::int64_t z = 0; z < nz; ++z) {
-    double* out = plane.data();
-    for (std::int64_t y = 0; y < ny; ++y) {
-      for (std::int64_t x = 0; x < nx; ++x) {
-        out = std::copy_n(field.data() + ((x * ny + y) * nz + z) * components, components, out);
-      }
+void FieldValues::read(Box const& box, std::array<std::int64_t, 3> const& extents,
+                       std::int64_t components, double* to) const {
+  if (read_) return read_(box, to);
+  std::int64_t const run = box.count[2] * components;
+  for (std::int64_t x = box.begin[0]; x < box.begin[0] + box.count[0]; ++x) {
+    for (std::int64_t y = box.begin[1]; y < box.begin[1] + box.count[1]; ++y) {
+      std::int64_t const row = (x * extents[1] + y) * extents[2] + box.begin[2];
+      to = std::copy_n(whole_.data() + row * components, run, to);
     }
-    take(z, plane);
   }
+}
+
+void for_planes_of_x(SolutionArray const& array, Grid3 const& grid, TakePlane const& take) {
+  for_slabs(array, grid, 0, [&](Box const& slab, std::span<double const> values) {
+    std::size_t const plane = values.size() / static_cast<std::size_t>(slab.count[0]);
+    for (std::int64_t x = 0; x < slab.count[0]; ++x) {
+      take(slab.begin[0] + x, values.subspan(static_cast<std::size_t>(x) * plane, plane));
+    }
+  });
+}
+
+void for_planes_of_z(SolutionArray const& array, Grid3 const& grid, TakePlane const& take) {
+  std::int64_t const components = array.components;
+  std::vector<double> plane;
+  for_slabs(array, grid, 2, [&](Box const& slab, std::span<double const> values) {
+    auto const [nx, ny, nz] = slab.count;
+    plane.resize(static_cast<std::size_t>(nx * ny * components));
+    for (std::int64_t z = 0; z < nz; ++z) {
+      double* out = plane.data();
+      for (std::int64_t y = 0; y < ny; ++y) {
+        for (std::int64_t x = 0; x < nx; ++x) {
+          out = std::copy_n(values.data() + ((x * ny + y) * nz + z) * components, components, out);
+        }
+      }
+      take(slab.begin[2] + z, plane);
+    }
+  });
 }
 
 void write_solution(std::string const& path, SolutionFile const& solution) {

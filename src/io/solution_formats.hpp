@@ -14,16 +14,10 @@ void write_vtkhdf(std::string const& temporary, std::string const& path,
                   SolutionFile const& solution);
 void write_vti(std::string const& temporary, std::string const& path, SolutionFile const& solution);
 
-/// Gives the planes z = 0, 1, ... of field[x, y, z, component], x fastest but for the components.
-/// @throws Error unless the field has n[0] n[1] n[2] places
-void for_planes(std::span<double const> field, std::array<std::int64_t, 3> const& n,
-                std::int64_t components,
-                std::function<void(std::int64_t z, std::span<double const> plane)> const& take);
-
 /// One array of a solution.
 struct SolutionArray {
   std::string name;
-  std::span<double const> values;
+  FieldValues values;
   bool on_nodes = true;  ///< else in voxels
   std::int64_t components = 1;
 };
@@ -32,6 +26,11 @@ struct SolutionArray {
 std::vector<SolutionArray> arrays_of(SolutionFile const& solution);
 /// Nodes or voxels along the axes.
 std::array<std::int64_t, 3> extents_of(SolutionArray const& array, Grid3 const& grid);
+using TakePlane = std::function<void(std::int64_t place, std::span<double const> plane)>;
+/// Gives the planes across x, 0, 1, ..., in the field's order.
+void for_planes_of_x(SolutionArray const& array, Grid3 const& grid, TakePlane const& take);
+/// Gives the planes across z, 0, 1, ..., x fastest but for the components.
+void for_planes_of_z(SolutionArray const& array, Grid3 const& grid, TakePlane const& take);
 /// converged, relative_residual, and the others.
 std::vector<std::pair<std::string, double>> figures_of(SolutionFile const& solution);
 

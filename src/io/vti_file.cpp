@@ -18,6 +18,10 @@ std::string numbers(std::array<double, 3> const& values) {
   return shortest_text(values[0]) + ' ' + shortest_text(values[1]) + ' ' + shortest_text(values[2]);
 }
 
+std::uint64_t bytes_of(SolutionArray const& array) {
+  return static_cast<std::uint64_t>(array.values.size()) * sizeof(double);
+}
+
 /// The elements that describe the arrays on nodes or in voxels, whose data begin at `offset`.
 std::string described(std::vector<SolutionArray> const& arrays, bool on_nodes) {
   std::uint64_t offset = 0;
@@ -30,7 +34,7 @@ std::string described(std::vector<SolutionArray> const& arrays, bool on_nodes) {
           array.name.c_str(), static_cast<long>(array.components),
           static_cast<unsigned long>(offset));
     }
-    offset += sizeof(std::uint64_t) + array.values.size_bytes();
+    offset += sizeof(std::uint64_t) + bytes_of(array);
   }
   return text;
 }
@@ -67,10 +71,10 @@ void write_vti(std::string const& temporary, std::string const& path,
   };
   out << header_of(solution, arrays);
   for (auto const& array : arrays) {
-    std::uint64_t const bytes = array.values.size_bytes();
+    std::uint64_t const bytes = bytes_of(array);
     write(&bytes, sizeof bytes);
-    for_planes(array.values, extents_of(array, solution.grid), array.components,
-               [&](std::int64_t, auto plane) { write(plane.data(), plane.size_bytes()); });
+    for_planes_of_z(array, solution.grid,
+                    [&](std::int64_t, auto plane) { write(plane.data(), plane.size_bytes()); });
   }
   out << "\n  </AppendedData>\n</VTKFile>\n";
   out.close();

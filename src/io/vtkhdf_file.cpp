@@ -44,8 +44,8 @@ void write_contents(hdf5::File& file, SolutionFile const& solution) {
     if (array.components > 1) shape.push_back(array.components);
     auto const data = array.on_nodes ? "/PointData/" : "/CellData/";
     auto dataset = file.create_dataset(kRoot + (data + array.name), hdf5::Number::float64, shape);
-    for_planes(array.values, extents, array.components,
-               [&](std::int64_t z, auto plane) { dataset.write_row<double>(z, plane); });
+    for_planes_of_z(array, grid,
+                    [&](std::int64_t z, auto plane) { dataset.write_row<double>(z, plane); });
   }
 }
 

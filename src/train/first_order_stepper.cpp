@@ -47,7 +47,7 @@ class FirstOrderStepper final : public Stepper {
              .rank = setup.process_grid.group(),
              .references = needs_reference(options_.loss) ? ReadReference::yes : ReadReference::no,
              .workers = options_.workers,
-             .planes = planes_of(setup.process_grid.space(plan_.grid)),
+             .planes = setup.process_grid.planes(plan_.grid),
              .pinned = options_.device.is_cuda()}) {}
 
   StepResult step(StageMoment const& moment) override {

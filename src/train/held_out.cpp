@@ -23,9 +23,9 @@ HeldOutErrors evaluate_held_out(ProcessGrid const& all, Network& network,
                                 HeldOutSamples const& samples, HeldOutOptions const& options) {
   ProcessGrid const process_grid = all.on(samples.grid);
   Space const whole(samples.grid), space = process_grid.space(samples.grid);
-  VOXCYCLE_REQUIRE(samples.planes == planes_of(space), "held-out samples of "
-                                                           << samples.grid.label()
-                                                           << " are not on this process' planes.");
+  VOXCYCLE_REQUIRE(
+      samples.planes == process_grid.planes(samples.grid),
+      "held-out samples of " << samples.grid.label() << " are not on this process' planes.");
   // Each entry is written by one rank and zero elsewhere, so that the float sum is exact.
   at::Tensor errors = at::zeros({3, samples.count}, at::kDouble);
   auto const micro_batches = micro_batches_of_rank(samples.count, options.micro_batch_size,

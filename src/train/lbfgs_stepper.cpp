@@ -52,7 +52,7 @@ SampleObjective::Open opener(StageSetup const& setup, std::int64_t batch) {
                         .references = needs_reference(setup.options.loss) ? ReadReference::yes
                                                                           : ReadReference::no,
                         .workers = setup.options.workers,
-                        .planes = planes_of(setup.process_grid.space(setup.stage.plan.grid)),
+                        .planes = setup.process_grid.planes(setup.stage.plan.grid),
                         .pinned = setup.options.device.is_cuda()});
   };
 }

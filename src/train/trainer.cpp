@@ -90,7 +90,7 @@ class Trainer {
   }
   RunClock planned_clock(std::map<int, double> const& step_seconds) const;
   /// That this rank has of the grid.
-  Planes planes(Grid3 const& grid) const { return planes_of(process_grid_->space(grid)); }
+  Planes planes(Grid3 const& grid) const { return process_grid_->planes(grid); }
   LossProblem loss_problem(Stage const& stage) const {
     return {process_grid_->space(stage.plan.grid), o_.boundary, o_.source, o_.device};
   }

@@ -68,6 +68,17 @@ class Space(harness.Case):
         self.assertAlmostEqual(alone["energy_norm_error_mean"],
                                float(last["energy_norm_error_mean"]), delta=1e-5)
 
+    def test_evaluated_together(self):
+        self.succeed("train", "--config", "small.cfg")
+        alone = self.figures("evaluate", "--config", "small.cfg")
+        page = (self.scratch / "run/report.html").read_text()
+        for ranks in (2, 4):
+            together = self.figures("evaluate", "--config", "small.cfg", *PAIRS, ranks=ranks)
+            for key in ("energy_norm_error_mean", "rel_l2_mean", "energy_gap_mean"):
+                self.assertAlmostEqual(together[key] / alone[key], 1.0, delta=1e-4, msg=key)
+            again = (self.scratch / "run/report.html").read_text()
+            self.assertEqual(again.count("<img"), page.count("<img"))
+
 
 class Refused(harness.Refusal):
     def test_processes_that_are_no_groups(self):
@@ -85,6 +96,13 @@ class Refused(harness.Refusal):
                 self.refuse_train(*options, expect=expect, ranks=ranks)
         self.refuse("bench", "step", "--config", "small.cfg", "--grid", "64", "--run.spatial_processes", "2",
                     expect=["multiple of 2 processes"])
+
+    def test_evaluate(self):
+        self.succeed("generate", "--config", "small.cfg")
+        self.succeed("train", "--config", "small.cfg")
+        self.refuse("evaluate", "--config", "small.cfg", *PAIRS, "--compare", ranks=2,
+                    expect="Leave out run.spatial_processes")
+        self.refuse("evaluate", "--config", "small.cfg", *PAIRS, ranks=3, expect="multiple of 2 processes, not 3")
 
     def test_verify_and_scale(self):
         self.refuse("verify", "--config", "small.cfg", *PAIRS, expect=["multiple of 2 processes, not 1"])

@@ -25,6 +25,9 @@ struct ProcessGrid {
   /// What this rank has of it. @param grid  of on()
   Space space(Grid3 const& grid) const { return part_of_processes(spatial.get(), slabs, grid); }
 
+  /// Planes of voxels that this rank reads of its group's samples; none: all.
+  Planes planes(Grid3 const& grid) const { return planes_of(space(grid)); }
+
   int groups() const { return all.size() / slabs.count; }
   int group() const { return all.rank() / slabs.count; }
   /// Whether this rank speaks for its group in sums over all ranks.

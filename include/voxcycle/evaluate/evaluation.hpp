@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/comm/communicator.hpp"
+#include "voxcycle/comm/process_grid.hpp"
 #include "voxcycle/dataset/held_out.hpp"
 #include "voxcycle/evaluate/gain.hpp"
 #include "voxcycle/evaluate/report.hpp"
@@ -34,9 +34,9 @@ struct Evaluation {
 Evaluation evaluation_of(HeldOutErrors const& errors, HeldOutSamples const& samples,
                          HeldOutOptions const& options);
 
-/// **Collective**. Each rank reads the samples that it works on.
-Evaluation evaluate_network(Communicator const& comm, Network& network,
-                            HeldOutSamples const& samples, HeldOutOptions const& options);
+/// **Collective**. Each rank reads the samples that it works on, or its planes of them.
+Evaluation evaluate_network(ProcessGrid const& all, Network& network, HeldOutSamples const& samples,
+                            HeldOutOptions const& options);
 
 /// @return the samples by falling badness.
 std::vector<SampleErrors> worst_first(std::vector<SampleErrors> samples);
@@ -53,7 +53,8 @@ std::string evaluation_json(Evaluation const& evaluation);
 
 /// Slices (middle plane in z) of nu, the network's solution, the reference and their difference for
 /// the worst and the median sample. @param dtype  of the network's convolutions
-std::vector<SamplePictures> pictures_of_samples(Communicator const& comm, Network& network,
+/// **Collective** over the first group of processes, whose ranks have the samples' planes.
+std::vector<SamplePictures> pictures_of_samples(ProcessGrid const& all, Network& network,
                                                 HeldOutSamples const& samples,
                                                 Evaluation const& evaluation, at::ScalarType dtype);
 

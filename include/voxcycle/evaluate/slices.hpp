@@ -5,6 +5,7 @@
 #include "voxcycle/grid/grid3.hpp"
 #include "voxcycle/io/png.hpp"
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,14 +20,16 @@ struct SliceRanges {
   ColorRange log10_nu;
 };
 
+/// The middle plane of a field across an axis, [first, second of the other axes], float64.
+using MiddlePlane = std::function<at::Tensor(int axis)>;
+
 /// Writes the middle planes across x, y and z of u and log10 nu as <directory>/u_x.png, ..., to
 /// scale, and slices.html, which shows them with their colours' values, below the figures.
 /// @param title, figures  of the page: names and values
-/// @param u, nu  [nx+1, ny+1, nz+1] (or in voxels, as nu) and [nx, ny, nz], float64
 /// Values that are not finite are grey. @throws Error if the disk is full.
 SliceRanges write_slices(std::string const& directory, std::string const& title,
                          std::vector<std::pair<std::string, std::string>> const& figures,
-                         Grid3 const& grid, at::Tensor const& u, at::Tensor const& nu);
+                         Grid3 const& grid, MiddlePlane const& u, MiddlePlane const& nu);
 
 /// @return e.g. "u 0 to 1, log10 nu -3 to 0.5".
 std::string to_string(SliceRanges const& ranges);

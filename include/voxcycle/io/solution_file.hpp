@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/grid/box.hpp"
 #include "voxcycle/grid/grid3.hpp"
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <utility>
@@ -12,17 +14,42 @@
 
 namespace voxcycle {
 
+/// A field [x, y, z, component], z fastest but for components, that is read a box at a time: it
+/// need not be in memory as a whole.
+class FieldValues {
+ public:
+  /// Writes the values of a box to `to`, in the field's order.
+  using Read = std::function<void(Box const& box, double* to)>;
+
+  FieldValues() = default;
+  /// A field in memory, which must outlive this.
+  FieldValues(std::span<double const> whole) : size_(std::ssize(whole)), whole_(whole) {}
+  FieldValues(std::vector<double> const& whole) : FieldValues(std::span<double const>(whole)) {}
+  FieldValues(std::int64_t size, Read read) : size_(size), read_(std::move(read)) {}
+
+  std::int64_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  /// @param extents  of the whole field
+  void read(Box const& box, std::array<std::int64_t, 3> const& extents, std::int64_t components,
+            double* to) const;
+
+ private:
+  std::int64_t size_ = 0;
+  std::span<double const> whole_{};
+  Read read_{};
+};
+
 /// A solution for other programs.
 struct SolutionFile {
   Grid3 grid;
-  std::span<double const> u;  ///< [nx+1, ny+1, nz+1], or [nx, ny, nz] in voxels, z fastest
+  FieldValues u{};  ///< [nx+1, ny+1, nz+1], or [nx, ny, nz] in voxels, z fastest
   /// [nx, ny, nz], z fastest, or empty: of VTKHDF, VTK before 9.3 (ParaView 5.12) fails on cell
   /// arrays of images.
-  std::span<double const> nu{};
+  FieldValues nu{};
   /// [nx, ny, nz, 3] or empty: nu grad u in the voxels; as nu.
-  std::span<double const> flux{};
+  FieldValues flux{};
   /// [nx+1, ny+1, nz+1] or empty: standard deviation over the members of an ensemble.
-  std::span<double const> spread{};
+  FieldValues spread{};
   bool converged = false;
   double relative_residual = 0.0;
   std::array<double, 3> origin{};  ///< of the box, in the unit of its lengths
