@@ -37,6 +37,7 @@ struct Contender {
   StepTimes parts{};
   double seconds = 0.0;      ///< median
   double in_calls = 0.0;     ///< seconds of this process in collective calls, of all steps
+  Calls sent{};              ///< by the first step, which meets its samples for the first time
   double all_seconds = 0.0;  ///< of these steps
   std::unique_ptr<WaitingCount> waiting{};
 };
@@ -55,12 +56,14 @@ TrainOptions baseline_of(TrainOptions options) {
   return options;
 }
 
-void warm_up(Contender& contender) {
+void warm_up(Contender& contender, ClockedCommunicator& clocked) {
   for (int k = 0; k < kBenchWarmUps; ++k) {
+    if (k == 0) clocked.start_clock();
     contender.counts = count_operators([&] {
       double const loss = contender.trial->step().loss;
       if (k == 0) contender.first_loss = loss;
     });
+    for (auto const& call : clocked.stop_clock()) contender.sent += {1, call.bytes};
   }
 }
 
@@ -149,17 +152,18 @@ LevelPlan const& level_at(TrainOptions const& options, Grid3 const& grid) {
   return found == options.levels.end() ? options.levels.back() : *found;
 }
 
-/// What the first contender alone was expected to hold, and held at most.
+/// What the first contender alone was expected to hold and send, and held at most.
 struct StepBytes {
   std::int64_t predicted = 0;
   std::int64_t peak = 0;
+  Calls sent{};  ///< expected
 };
 
 /// All that take turns, each with its first steps behind it.
 /// @param comm  what they compute with
 std::vector<Contender> contenders_of(BenchOptions const& o, TrainOptions const& options,
                                      Grid3 const& grid, std::int64_t batch,
-                                     Communicator const& comm, StepBytes& bytes) {
+                                     ClockedCommunicator& comm, StepBytes& bytes) {
   MemoryFrame const frame = memory_frame(o.config, o.comm, o.device_memory);
   auto const memory = trial_memory(o.comm, frame);
   LevelPlan level{.grid = grid, .batch = batch, .optimizer = level_at(options, grid).optimizer};
@@ -175,9 +179,9 @@ std::vector<Contender> contenders_of(BenchOptions const& o, TrainOptions const& 
     if (o.reads_samples)
       contenders.back().trial->read(TrainingData(options).training({.plan = level}));
     contenders.back().waiting = std::make_unique<WaitingCount>(o.comm);
-    warm_up(contenders.back());
+    warm_up(contenders.back(), comm);
     if (contenders.size() > 1) return;
-    bytes = {planned.bytes, largest_of(o.comm, peak_bytes(o.device))};
+    bytes = {planned.bytes, largest_of(o.comm, peak_bytes(o.device)), planned.sent()};
   };
   for (auto const& name : o.reductions) {
     enter(o.reductions.size() == 1 ? "" : name + "_", options, name);
@@ -235,6 +239,12 @@ BenchResult bench_step(BenchOptions const& o) {
   if (!o.profile.empty()) problem = add_profile(o, *first.trial, members);
   members["peak_bytes"] = bytes.peak;
   members["predicted_bytes"] = bytes.predicted;
+  if (o.comm.size() > 1) {
+    members["collective_calls"] = largest_of(o.comm, first.sent.count);
+    members["sent_bytes"] = largest_of(o.comm, first.sent.bytes);
+    members["predicted_collective_calls"] = bytes.sent.count;
+    members["predicted_sent_bytes"] = bytes.sent.bytes;
+  }
   return {members, problem};
 }
 

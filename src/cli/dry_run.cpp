@@ -194,19 +194,19 @@ std::string describe_training(TrainOptions options, Config const& config, Commun
       format("path of cycle %s: %s\n\n", config.text("cycle.name").c_str(), path.c_str());
   text +=
       format("%-6s %-7s %-28s %6s %9s %9s %10s %10s %12s %9s %6s %6s\n", "stage", "grid", "budget",
-             "batch", "optimiser", "samples", "memory", "sums", "a step", "time", "time", "work");
+             "batch", "optimiser", "samples", "memory", "sends", "a step", "time", "time", "work");
   bool scaled = false;
   for (auto const& line : lines) {
     auto const& time = line.time;
     scaled = scaled || !time.timed;
     auto const& planned = memory[static_cast<std::size_t>(line.stage.number)];
-    auto const sums = planned.gradient_bytes + planned.statistics_bytes;
+    auto const sent = planned.sent().bytes;
     text += format("%-6d %-7s %-28s %6ld %9s %9.0f %10s %10s %12s %9s %4.0f %% %4.0f %%\n",
                    line.stage.number + 1, line.stage.plan.grid.label().c_str(),
                    budget_text(line.stage.plan, line.budget).c_str(),
                    static_cast<long>(line.stage.plan.batch), line.stage.plan.optimizer.c_str(),
                    line.samples, format_bytes(static_cast<double>(planned.bytes)).c_str(),
-                   format_bytes(static_cast<double>(sums)).c_str(),
+                   format_bytes(static_cast<double>(sent)).c_str(),
                    (format_seconds(time.seconds) + (time.timed ? "" : " *")).c_str(),
                    format_seconds(line.seconds).c_str(), 100.0 * line.seconds / seconds,
                    100.0 * line.work / work);
@@ -215,8 +215,7 @@ std::string describe_training(TrainOptions options, Config const& config, Commun
       format("\npredicted training time %s on %s, %s with evaluations of held-out samples\n",
              format_seconds(seconds).c_str(), counted(comm.size(), "process", "processes").c_str(),
              format_seconds(seconds + evaluations).c_str());
-  text +=
-      "memory: the most that a process holds; sums: what it adds to sums over processes per step\n";
+  text += "memory: the most that a process holds; sends: what it puts into collective calls per step\n";
   if (scaled) text += "* scaled from the next coarser level by voxels, not timed\n";
   return text;
 }

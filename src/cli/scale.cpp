@@ -61,8 +61,8 @@ Command scale_command() {
         "instead: the batch on all processes together, each with a slab of every sample "
         "(run.spatial_processes)"},
        {"model", "NETWORK",
-        "predict up to 4096 processes on a network: LATENCY,BANDWIDTH in microseconds and GB/s, or "
-        "a file of bench network --json"},
+        "predict up to 4096 processes on a network: 10gbe, 25gbe, hdr, ndr, nvlink; "
+        "LATENCY,BANDWIDTH in microseconds and GB/s; or a file of bench network --json"},
        {"submit", "", "submit a Slurm job (slurm/scale.sbatch) for each number instead"},
        {"report", "", "only write the page, from the measurements that are there"},
        {"fresh", "", "measure anew what is there already"},

@@ -25,25 +25,27 @@ class ClockedCommunicator::Clock {
     runs_ = false;
     for (auto const& call : on_gpu_) {
       call.after.synchronize();
-      calls_.push_back({call.name, call.begin, 1e-3 * call.before.elapsedTime(call.after)});
+      calls_.push_back(
+          {call.name, call.begin, 1e-3 * call.before.elapsedTime(call.after), call.bytes});
     }
     on_gpu_.clear();
     return std::exchange(calls_, {});
   }
 
-  /// @param values  what the call is about
+  /// @param values  what the call is about. @param times  that they are sent
   template <class Call>
-  void time(char const* name, at::Tensor const& values, Call const& call) {
+  void time(char const* name, at::Tensor const& values, Call const& call, int times = 1) {
     if (!runs_) return call();
+    auto const bytes = values.defined() ? static_cast<std::int64_t>(values.nbytes()) * times : 0;
     double const begin = timer_.seconds();
     if (!values.is_cuda()) {
       call();
-      calls_.push_back({name, begin, timer_.seconds() - begin});
+      calls_.push_back({name, begin, timer_.seconds() - begin, bytes});
       return;
     }
     // What the stream did before is no waiting for others, and the host may be ahead of it.
     auto const stream = c10::impl::VirtualGuardImpl(c10::kCUDA).getStream(values.device());
-    OnGpu timed{name, begin, c10::Event(c10::kCUDA, c10::EventFlag::BACKEND_DEFAULT),
+    OnGpu timed{name, begin, bytes, c10::Event(c10::kCUDA, c10::EventFlag::BACKEND_DEFAULT),
                 c10::Event(c10::kCUDA, c10::EventFlag::BACKEND_DEFAULT)};
     timed.before.record(stream);
     call();
@@ -55,6 +57,7 @@ class ClockedCommunicator::Clock {
   struct OnGpu {
     char const* name;
     double begin;
+    std::int64_t bytes;
     c10::Event before, after;
   };
   bool runs_ = false;
@@ -116,7 +119,9 @@ at::Tensor ClockedCommunicator::all_gather(at::Tensor const& values) const {
 Neighbours ClockedCommunicator::exchange(at::Tensor const& to_before,
                                          at::Tensor const& to_behind) const {
   Neighbours got;
-  clock_->time("exchange", to_before, [&] { got = comm_.exchange(to_before, to_behind); });
+  int const neighbours = (rank() > 0 ? 1 : 0) + (rank() + 1 < size() ? 1 : 0);
+  clock_->time(
+      "exchange", to_before, [&] { got = comm_.exchange(to_before, to_behind); }, neighbours);
   return got;
 }
 

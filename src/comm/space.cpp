@@ -152,6 +152,7 @@ at::Tensor Space::sum_of_planes(at::Tensor const& terms) const {
     all = laid_out(field, whole, 1).flatten(1);
   }
   at::Tensor sums = at::zeros({all.size(0)}, all.options());
+  if (all.is_meta()) return sums;
   auto const from = all.accessor<double, 2>();
   auto to = sums.accessor<double, 1>();
   for (std::int64_t n = 0; n < all.size(0); ++n) {

@@ -133,19 +133,56 @@ std::string submit(std::vector<ScaleRun> const& wanted, Config const& config, Sc
              : text + "when they have ended, --report instead of --submit makes the page\n\n";
 }
 
-/// The first number of processes computing, and what a step sums.
+/// What processes that compute samples together in slabs compute, by their number.
+std::map<std::int64_t, double> shared_seconds(ScalePlan const& plan, ScaleTimes const& times) {
+  std::map<std::int64_t, double> seconds;
+  for (auto const& [run, turns] : times) {
+    if (run.batch != plan.batch || run.together != run.processes) continue;
+    auto const row = scale_rows({run}, times).front();
+    seconds[run.together] = row.seconds.mean * row.mean.computing();
+  }
+  return seconds;
+}
+
+/// What a step sends where `together` processes compute a sample together.
+StepTraffic traffic_of(ScalePlan const& plan, std::int64_t together, ScaleTimes const& times) {
+  TrainOptions training = plan.training;
+  auto level = plan.level;
+  level.batch = plan.batch;
+  StepTraffic traffic;
+  if (together > 1) {
+    training.slabs.count = static_cast<int>(together);
+    level.batch = training.micro_batch_size;
+    auto const planes = [&](std::int64_t count) -> double {
+      if (count == 1) return static_cast<double>(level.grid.voxels[0]);
+      Slabs const slabs{static_cast<int>(count), training.slabs.above};
+      return static_cast<double>(slabs.of(level.grid, slabs.count / 2).planes().count);
+    };
+    traffic.computing = relative_computing(shared_seconds(plan, times), planes, together);
+  }
+  auto const sent = predict_memory(
+      training, level, {.ranks = static_cast<int>(std::max<std::int64_t>(2, together))});
+  traffic.sums = {sent.gradient_sums, sent.statistics_sums};
+  traffic.in_group = sent.in_group;
+  return traffic;
+}
+
+/// The first number of processes computing, and what a step sends.
+/// @param tables  whose runs are to be predicted
 std::optional<StepModel> model_of(ScalePlan const& plan, ScaleOptions const& options,
+                                  std::vector<PlannedTable> const& tables,
                                   std::vector<ScaleRun> const& computing, ScaleTimes const& times) {
   if (!options.network) return {};
   StepModel model{.network = parse_network(*options.network),
                   .micro_batch_size = plan.training.micro_batch_size};
   model.seconds = computing_seconds(computing, times, model.micro_batch_size);
   if (model.seconds.empty()) return {};
-  auto level = plan.level;
-  level.batch = plan.batch;
-  auto const sums = predict_memory(plan.training, level, {.ranks = 2});
-  model.sums = {{sums.gradient_sums, sums.gradient_bytes},
-                {sums.statistics_sums, sums.statistics_bytes}};
+  for (auto const& table : tables) {
+    for (auto const& run : table.runs) {
+      if (!model.traffic.contains(run.together))
+        model.traffic[run.together] = traffic_of(plan, run.together, times);
+    }
+  }
   return model;
 }
 
@@ -199,18 +236,22 @@ ScaleStudy study_of(Config const& config, ScalePlan const& plan, ScaleOptions co
     times[run] = what.turns;
     study.settings.insert(what.settings.begin(), what.settings.end());
   }
-  study.model = model_of(plan, options, computing, times);
-  std::vector<PlannedTable> more;
-  if (study.model) more = tables_of(plan, options.in_space, predicted_processes(plan.first));
-  for (std::size_t k = 0; k < tables.size(); ++k) {
-    ScaleTable table{tables[k].title, tables[k].name, scale_rows(tables[k].runs, times), {}, {}};
+  std::vector<PlannedTable> more, all = tables;
+  if (options.network) more = predicted_tables(plan, options.in_space);
+  all.insert(all.end(), more.begin(), more.end());
+  study.model = model_of(plan, options, all, computing, times);
+  for (auto const& planned : tables) {
+    ScaleTable table{planned.title, planned.name, scale_rows(planned.runs, times), {}, {}};
     if (study.model) {
       std::vector<ScaleRun> runs;
       for (auto const& row : table.rows) runs.push_back(row.run);
       table.beside = predict(runs, *study.model);
-      table.predicted = predict(more[k].runs, *study.model);
     }
     study.tables.push_back(std::move(table));
+  }
+  for (std::size_t k = 0; study.model && k < more.size(); ++k) {
+    if (k == study.tables.size()) study.tables.push_back({more[k].title, more[k].name, {}, {}, {}});
+    study.tables[k].predicted = predict(more[k].runs, *study.model);
   }
   study.warnings = warnings_of(plan, options, study);
   return study;
@@ -230,10 +271,15 @@ void require_places(ScalePlan const& plan, ScaleOptions const& options) {
 
 /// @throws Error for a prediction of what it knows nothing of.
 void require_predictable(ScalePlan const& plan, ScaleOptions const& options) {
-  bool const shared = options.in_space || plan.training.slabs.processes(plan.level.grid) > 1;
-  VOXCYCLE_REQUIRE(!options.network || !shared,
-                   "--model is for processes that share out the batch, and here they share out "
-                   "samples. Leave it out, or --space and run.spatial_processes.");
+  if (!options.network) return;
+  bool const shared = plan.training.slabs.processes(plan.level.grid) > 1;
+  VOXCYCLE_REQUIRE(!shared || options.in_space,
+                   "--model predicts processes that share out samples from --space, which measures "
+                   "groups of any size. Add --space, or leave out run.spatial_processes.");
+  VOXCYCLE_REQUIRE(
+      !options.in_space || plan.first == 1,
+      "--model --space begins with one process, and --processes does not. Let it begin "
+      "with 1.");
 }
 
 }  // namespace

@@ -107,6 +107,7 @@ std::string predicted_chart(ScaleStudy const& study) {
   chart.title = "Efficiency, predicted";
   int color = 0;
   for (auto const& table : study.tables) {
+    if (table.rows.empty()) continue;  // one number of processes
     chart.series.push_back(predicted_line(table.name, color++, table.predicted));
   }
   return figure(std::move(chart));
@@ -158,18 +159,20 @@ std::string predicted_table(ScaleTable const& table) {
   std::string rows;
   for (auto const& row : table.predicted) {
     rows += element("tr", "",
-                    cell(count(row.run.processes)) + cell(count(row.run.batch)) +
-                        cell(count(row.units)) + cell(step_time(row.seconds)) +
-                        cell(format("%.2f ×", row.speedup)) + cell(percent(row.efficiency, 1)) +
-                        cell(percent(row.reducing)));
+                    cell(count(row.run.processes)) + cell(count(row.run.together)) +
+                        cell(count(row.run.batch)) + cell(count(row.units)) +
+                        cell(step_time(row.seconds)) + cell(format("%.2f ×", row.speedup)) +
+                        cell(percent(row.efficiency, 1)) + cell(percent(row.reducing, 1)) +
+                        cell(percent(row.exchanging, 1)));
   }
   return element("h3", "", escape(table.title) + ", predicted") +
-         html::error_table({"processes", "batch", "micro-batches in turn", "a step, predicted",
-                            "speed-up, predicted", "efficiency, predicted", "reducing, predicted"},
+         html::error_table({"processes", "a sample", "batch", "micro-batches in turn",
+                            "a step, predicted", "speed-up, predicted", "efficiency, predicted",
+                            "reducing, predicted", "exchanging, predicted"},
                            rows);
 }
 
-/// A table of each kind of scaling that has lines.
+/// A table of each kind of scaling that was measured.
 std::string tables(ScaleStudy const& study,
                    std::function<std::string(ScaleTable const&)> const& render) {
   std::string text;
@@ -197,7 +200,7 @@ std::string render_predicted(ScaleStudy const& study) {
   auto text = element("p", "", escape(model_text(*study.model)));
   text += tables(study, check_table);
   text += element("div", "class='charts'", predicted_chart(study));
-  text += tables(study, predicted_table);
+  for (auto const& table : study.tables) text += predicted_table(table);
   return html::section("Predicted, not measured", text);
 }
 

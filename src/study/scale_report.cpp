@@ -40,34 +40,46 @@ Json predicted_json(std::vector<PredictedRow> const& rows) {
   for (auto const& row : rows) {
     all.push_back(Json::object({{"processes", row.run.processes},
                                 {"batch", row.run.batch},
+                                {"processes_a_sample", row.run.together},
                                 {"micro_batches_in_turn", row.units},
                                 {"predicted_seconds", row.seconds},
                                 {"predicted_speedup", row.speedup},
                                 {"predicted_efficiency", row.efficiency},
-                                {"predicted_reducing_share", row.reducing}}));
+                                {"predicted_reducing_share", row.reducing},
+                                {"predicted_exchanging_share", row.exchanging}}));
   }
   return all;
 }
 
 Json model_json(StepModel const& model) {
-  auto sums = Json::array();
-  for (auto const& [calls, bytes] : model.sums) {
-    sums.push_back(Json::object({{"all_reduces", calls}, {"bytes", bytes}}));
+  auto const calls_json = [](Calls const& calls) {
+    return Json::object({{"calls", calls.count}, {"bytes", calls.bytes}});
+  };
+  auto steps = Json::array();
+  for (auto const& [together, step] : model.traffic) {
+    auto sums = Json::array();
+    for (auto const& calls : step.sums) sums.push_back(calls_json(calls));
+    steps.push_back(Json::object({{"processes_a_sample", together},
+                                  {"sums", sums},
+                                  {"in_group", calls_json(step.in_group.all())},
+                                  {"computing", step.computing}}));
   }
   return Json::object({{"latency_seconds", model.network.latency},
                        {"bytes_a_second", model.network.bandwidth},
-                       {"sums_a_step", sums}});
+                       {"steps", steps}});
 }
 
 std::string predicted_table(ScaleTable const& table) {
-  std::string text = "PREDICTED, not measured: " + table.title + "\n" +
-                     format("%-9s %8s %14s %10s %9s %10s %9s\n", "processes", "batch",
-                            "micro-batches", "a step", "speed-up", "efficiency", "reducing");
+  std::string text =
+      "PREDICTED, not measured: " + table.title + "\n" +
+      format("%-9s %8s %8s %14s %10s %9s %10s %9s %11s\n", "processes", "a sample", "batch",
+             "micro-batches", "a step", "speed-up", "efficiency", "reducing", "exchanging");
   for (auto const& row : table.predicted) {
-    text += format("%-9ld %8ld %14ld %10s %9.2f %8.1f %% %7.0f %%\n",
-                   static_cast<long>(row.run.processes), static_cast<long>(row.run.batch),
-                   static_cast<long>(row.units), step_time(row.seconds).c_str(), row.speedup,
-                   100.0 * row.efficiency, 100.0 * row.reducing);
+    text += format("%-9ld %8ld %8ld %14ld %10s %9.2f %8.1f %% %7.1f %% %9.1f %%\n",
+                   static_cast<long>(row.run.processes), static_cast<long>(row.run.together),
+                   static_cast<long>(row.run.batch), static_cast<long>(row.units),
+                   step_time(row.seconds).c_str(), row.speedup, 100.0 * row.efficiency,
+                   100.0 * row.reducing, 100.0 * row.exchanging);
   }
   return text;
 }
@@ -105,19 +117,29 @@ std::string finding_of(ScaleTable const& table) {
 
 std::string model_text(StepModel const& model) {
   std::string sums;
-  for (auto const& [calls, bytes] : model.sums) {
+  for (auto const& calls : model.traffic.at(1).sums) {
     sums += (sums.empty() ? "" : " and ") +
-            format("%ld all-reduces of %s together", static_cast<long>(calls),
-                   format_bytes(static_cast<double>(bytes)).c_str());
+            format("%ld all-reduces of %s together", static_cast<long>(calls.count),
+                   format_bytes(static_cast<double>(calls.bytes)).c_str());
   }
-  return "A predicted step is what the process with the most micro-batches was measured to compute "
-         "on the first number of processes, and then " +
-         sums +
+  std::string text =
+      "A predicted step is what the process with the most micro-batches was measured to compute "
+      "on the first number of processes, and then " +
+      sums +
+      format(
+          ", each by the cheaper of a ring and recursive doubling (Thakur, Rabenseifner, "
+          "Gropp 2005) with a latency of %.3g us and a bandwidth of %.3g GB/s. Nothing "
+          "overlaps, nobody is late, and messages do not share links.",
+          1e6 * model.network.latency, 1e-9 * model.network.bandwidth);
+  if (model.traffic.size() == 1) return text;
+  auto const& [together, largest] = *model.traffic.rbegin();
+  return text +
          format(
-             ", each by the cheaper of a ring and recursive doubling (Thakur, Rabenseifner, "
-             "Gropp 2005) with a latency of %.3g us and a bandwidth of %.3g GB/s. Nothing "
-             "overlaps, nobody is late, and messages do not share links.",
-             1e6 * model.network.latency, 1e-9 * model.network.bandwidth);
+             " Of processes that compute a sample together, computing follows the planes that each "
+             "has, on a line through what was measured; they send planes to neighbours, gather "
+             "coarse grids and sum: %s in %ld calls per micro-batch of each of %ld processes.",
+             format_bytes(static_cast<double>(largest.in_group.all().bytes)).c_str(),
+             static_cast<long>(largest.in_group.all().count), static_cast<long>(together));
 }
 
 std::string scale_text(ScaleStudy const& study) {
@@ -125,8 +147,7 @@ std::string scale_text(ScaleStudy const& study) {
                      join({study.settings.begin(), study.settings.end()}, " | ") + ", " +
                      study.input + "\nmeans and ranges of turns\n";
   for (auto const& table : study.tables) {
-    if (table.rows.empty()) continue;
-    text += "\n" + scale_table(table.title, table.rows);
+    if (!table.rows.empty()) text += "\n" + scale_table(table.title, table.rows);
     if (!table.beside.empty()) text += "\nprediction beside measurement\n" + check_table(table);
     if (!table.predicted.empty()) text += "\n" + predicted_table(table);
   }

@@ -6,6 +6,7 @@
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/study/runner.hpp"
+#include "voxcycle/study/scale_model.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -109,6 +110,24 @@ std::vector<PlannedTable> tables_of(ScalePlan const& plan, bool in_space,
   }
   return {{"space: the same batch, all processes together on each sample", "space",
            space_scaling(processes, plan.batch)}};
+}
+
+std::vector<PlannedTable> predicted_tables(ScalePlan const& plan, bool in_space) {
+  auto processes = predicted_processes(plan.first);
+  if (!in_space) return tables_of(plan, in_space, processes);
+  Slabs slabs = plan.training.slabs;
+  std::erase_if(processes, [&](std::int64_t count) {
+    slabs.count = static_cast<int>(count);
+    return count > 1 && !slabs.cut(plan.level.grid);
+  });
+  auto tables = tables_of(plan, in_space, processes);
+  std::int64_t const micro_batch = plan.training.micro_batch_size;
+  std::vector<ScaleRun> runs{{1, micro_batch, 1}};
+  for (auto const together : processes) {
+    runs.push_back({kMostPredicted, micro_batch * (kMostPredicted / together), together});
+  }
+  tables.push_back({"groups: a micro-batch for each group of processes", "groups", runs});
+  return tables;
 }
 
 std::vector<std::int64_t> all_counts(ScalePlan const& plan,

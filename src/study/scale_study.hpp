@@ -41,6 +41,10 @@ struct PlannedTable {
 std::vector<PlannedTable> tables_of(ScalePlan const& plan, bool in_space,
                                     std::vector<std::int64_t> const& processes);
 
+/// Runs that nothing measures: on up to kMostPredicted processes and, in space, on that many in
+/// groups of each size.
+std::vector<PlannedTable> predicted_tables(ScalePlan const& plan, bool in_space);
+
 /// Numbers of processes of this call and of measurements that are there, the study's first in
 /// front.
 std::vector<std::int64_t> all_counts(ScalePlan const& plan,

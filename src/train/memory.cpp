@@ -145,7 +145,7 @@ void RehearsedStage::step(MemoryPlan& made) {
     constexpr std::int64_t vectors = 8;
     keep(value_count(trained) * (o_.lbfgs.pairs * pair_bytes() / memory_.ranks + vectors * 8));
   }
-  std::int64_t const bytes_before = comm_.summed_bytes(), sums_before = comm_.sums();
+  Traffic const all_before = comm_.traffic(), group_before = comm_.traffic_of_parts();
   BatchContext const context{.process_grid = process_grid_,
                              .network = *network_,
                              .loss = *loss_,
@@ -161,10 +161,9 @@ void RehearsedStage::step(MemoryPlan& made) {
   } else {
     train_step({context, *optimizer, averaged_, plan_.batch}, now, /*rate=*/0.0);
   }
-  made.statistics_bytes = comm_.summed_bytes() - bytes_before;
-  made.statistics_sums = comm_.sums() - sums_before;
-  made.gradient_bytes = of_gradients.summed_bytes();
-  made.gradient_sums = of_gradients.sums();
+  made.statistics_sums = comm_.traffic().sums - all_before.sums;
+  made.gradient_sums = of_gradients.traffic().sums;
+  made.in_group = comm_.traffic_of_parts() - group_before;
 }
 
 void RehearsedStage::checkpoint() {

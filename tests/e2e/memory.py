@@ -11,6 +11,17 @@ MOST_ERROR = 0.15
 
 
 class Memory(harness.Case):
+    def test_bytes_sent_are_those_predicted(self):
+        for ranks, batch, options in ((2, 4, ()), (2, 1, ("--run.spatial_processes", "2")),
+                                      (4, 1, ("--run.spatial_processes", "4", "--train.precision", "bf16")),
+                                      (4, 2, ("--run.spatial_processes", "2", "--train.reduction", "fast"))):
+            with self.subTest(ranks=ranks, options=options):
+                self.measure("--train.micro_batch_size", "1", "--repeats", "1", *options,
+                             grid=64, batch=batch, ranks=ranks)
+                line = json.loads((self.scratch / "step.json").read_text())
+                self.assertAlmostEqual(line["predicted_sent_bytes"] / line["sent_bytes"], 1.0, delta=0.05)
+                self.assertEqual(line["predicted_collective_calls"], line["collective_calls"])
+
     def measure(self, *options, grid, batch, ranks=0):
         """@return predicted and measured peak in bytes."""
         self.config({"network.channels": "4:16, 8:16, 16:16, 32:16, 64:8", "network.smoothing": "4"})

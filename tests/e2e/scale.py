@@ -77,9 +77,11 @@ class Scale(harness.Case):
         figures, result = self.scale("--processes", "1,2", "--repeats", "1", "--model", "5,3")
         self.assertAlmostEqual(figures["model"]["latency_seconds"], 5e-6, places=9)
         self.assertEqual(figures["model"]["bytes_a_second"], 3e9)
-        gradients, others = figures["model"]["sums_a_step"]
-        self.assertEqual(gradients["all_reduces"], 2)  # exponents, integers
-        self.assertGreater(others["all_reduces"], 2)
+        (step,) = figures["model"]["steps"]
+        gradients, others = step["sums"]
+        self.assertEqual(gradients["calls"], 2)  # exponents, integers
+        self.assertGreater(others["calls"], 2)
+        self.assertEqual(step["in_group"]["calls"], 0)
         strong, weak = figures["strong_predicted"], figures["weak_predicted"]
         self.assertEqual([row["processes"] for row in weak], [2**k for k in range(13)])
         self.assertEqual([row["micro_batches_in_turn"] for row in strong], [2] + 12 * [1])
@@ -126,6 +128,24 @@ class Scale(harness.Case):
         self.assertEqual([(r["processes"], r["batch"], r["processes_a_sample"])
                           for r in figures["space"]], [(1, 1, 1), (2, 1, 2)])
 
+    def test_prediction_in_space(self):
+        figures = self.figures("scale", "--config", "small.cfg", "--space", "--processes", "1,2",
+                               "--grid", "64", "--batch", "2", "--repeats", "1", "--model", "hdr",
+                               "--run.spatial_above", "16")
+        self.assertEqual([row["processes_a_sample"] for row in figures["space_predicted"]], [1, 2, 4, 8])
+        one, two = figures["space"]
+        self.assertAlmostEqual(one["predicted_seconds"] / one["seconds"], 1, delta=1e-3)
+        # What the line through both was made of, and messages.
+        computing = two["seconds"] * two["computing_share"]
+        self.assertGreaterEqual(two["predicted_seconds"], 0.999 * min(computing, one["seconds"]))
+        rows = figures["groups_predicted"]
+        self.assertEqual([(row["processes"], row["processes_a_sample"], row["batch"]) for row in rows],
+                         [(1, 1, 2), (4096, 1, 8192), (4096, 2, 4096), (4096, 4, 2048), (4096, 8, 1024)])
+        self.assertEqual(rows[1]["predicted_exchanging_share"], 0)
+        self.assertGreater(rows[2]["predicted_exchanging_share"], 0)
+        page = (self.scratch / "run/scale_space/scale.html").read_text()
+        self.assertIn("groups: a micro-batch for each group of processes, predicted", page)
+
     def test_refusals(self):
         for options, expect in [
                 (("--processes", "2,1"), "'1' is no larger number"),
@@ -134,8 +154,11 @@ class Scale(harness.Case):
                 (("--report",), "nothing is measured in run/scale yet"),
                 (("--report", "--submit"), "Choose one"),
                 (("--model", "5,0"), "latency and bandwidth must be above 0"),
-                (("--model", "5"), "neither a latency in microseconds and a bandwidth"),
-                (("--model", "5,3", "--space"), "--model is for processes that share out the batch"),
+                (("--model", "5"), "nor a latency in microseconds and a bandwidth"),
+                (("--model", "fdr"), "neither one of 10gbe"),
+                (("--model", "5,3", "--space", "--processes", "2", "--grid", "64"), "Let it begin with 1"),
+                (("--model", "5,3", "--run.spatial_processes", "2", "--processes", "2", "--grid", "64"),
+                 "Add --space"),
                 (("--processes", "2,3", "--batch", "3"), "share evenly"),
                 (("--processes", "1,2", "--launcher", "mpirun"), "has no {}"),
                 (("--processes", "1,2", "--launcher", "false {}"), "'srun -n {}'"),

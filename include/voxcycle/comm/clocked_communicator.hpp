@@ -3,6 +3,7 @@
 
 #include "voxcycle/comm/communicator.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@ struct CollectiveCall {
   char const* name;  ///< for people
   double begin;      ///< seconds since the clock was started; on a GPU, when the host asked for it
   double seconds;
+  std::int64_t bytes = 0;  ///< that this process puts into it; as Traffic
 };
 
 /// Another communicator, with a clock for this process's collective calls and those of the

@@ -2,13 +2,14 @@
 #pragma once
 
 #include "voxcycle/comm/communicator.hpp"
+#include "voxcycle/comm/traffic.hpp"
 
 #include <cstdint>
 
 namespace voxcycle {
 
 /// One of `size` processes that are not there, for rehearsals (core/rehearsal.hpp): nothing
-/// is sent, and what it would put into sums is counted.
+/// is sent, and what would be is counted.
 class RehearsedCommunicator final : public Communicator {
  public:
   /// The first of all. @param part_size  of the groups that split() makes
@@ -28,17 +29,17 @@ class RehearsedCommunicator final : public Communicator {
   void barrier() const override {}
   [[noreturn]] void abort(int code) const noexcept override;
 
-  /// Put into sums so far.
-  std::int64_t summed_bytes() const { return summed_bytes_; }
-  /// How often.
-  std::int64_t sums() const { return sums_; }
+  /// So far.
+  Traffic const& traffic() const { return *own_; }
+  /// Of the groups that split() made.
+  Traffic const& traffic_of_parts() const { return *of_parts_; }
 
  private:
   int size_;
   int part_size_;
   int rank_;
-  mutable std::int64_t summed_bytes_ = 0;
-  mutable std::int64_t sums_ = 0;
+  std::shared_ptr<Traffic> own_ = std::make_shared<Traffic>();
+  std::shared_ptr<Traffic> of_parts_ = std::make_shared<Traffic>();
 };
 
 }  // namespace voxcycle

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/comm/traffic.hpp"
 #include "voxcycle/core/rehearsal.hpp"
 #include "voxcycle/cycle/stage.hpp"
 #include "voxcycle/train/trainer.hpp"
@@ -26,12 +27,18 @@ struct MemoryOptions {
 /// What a rank holds at the peak of a stage, the rank with the most samples.
 struct MemoryPlan {
   std::int64_t bytes = 0;
-  Rehearsal::LargestTensor largest;   ///< that an operation sees
-  std::int64_t gradient_bytes = 0;    ///< that a rank puts into the sum of gradients per step
-  std::int64_t statistics_bytes = 0;  ///< and into other sums
-  std::int64_t gradient_sums = 0;     ///< all-reduces that the former go into
-  std::int64_t statistics_sums = 0;   ///< and the latter
-  std::int64_t parameters = 0;        ///< of the network
+  Rehearsal::LargestTensor largest;  ///< that an operation sees
+  Calls gradient_sums;               ///< over all ranks, of a step
+  Calls statistics_sums;             ///< likewise, of all else
+  Traffic in_group;                  ///< of a step, among the ranks that share out a sample
+  std::int64_t parameters = 0;       ///< of the network
+
+  /// In a step, to all and in its group.
+  Calls sent() const {
+    Calls calls = in_group.all();
+    calls += gradient_sums;
+    return calls += statistics_sums;
+  }
 };
 
 /// Rehearses one step of a stage (train_step, as training runs it) and, with held-out samples,

@@ -204,7 +204,9 @@ EnergyAndGradient energy_and_gradient(at::Tensor const& u, at::Tensor const& nu,
     result = on_gpu::energy_and_gradient(u, nu, grid, b);
     if (!space.is_whole()) result.energy = space.sum_of_parts(own_energy_on_gpu(space, u, nu, b));
   } else if (u.is_meta()) {
-    result = {at::empty({batch}, u.options().dtype(at::kDouble)), at::empty_like(u)};
+    auto const options = u.options().dtype(at::kDouble);
+    std::int64_t const planes = space.slab().own_nodes().count;
+    result = {space.sum_of_planes(at::empty({batch, planes}, options)), at::empty_like(u)};
   } else {
     result.gradient = at::empty_like(u);
     at::Tensor const energies = energies_of_planes(u, nu, grid, b, result.gradient);

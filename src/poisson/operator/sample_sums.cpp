@@ -14,7 +14,9 @@ template <class Sum>
 at::Tensor sums_of_planes(Space const& space, at::Tensor const& field, Sum const& sum) {
   Planes const own = space.slab().own_nodes();
   std::int64_t const planes = field.size(2), length = field.size(3) * field.size(4);
-  at::Tensor terms = at::empty({field.size(0), own.count}, at::kDouble);
+  auto const options = field.options().dtype(at::kDouble);
+  at::Tensor terms = at::empty({field.size(0), own.count}, options);
+  if (field.is_meta()) return space.sum_of_planes(terms);
   auto* const term = terms.mutable_data_ptr<double>();
   parallel_for(terms.numel(), length, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
@@ -28,7 +30,7 @@ at::Tensor sums_of_planes(Space const& space, at::Tensor const& field, Sum const
 }  // namespace
 
 at::Tensor plane_dots(Space const& space, at::Tensor const& a, at::Tensor const& b) {
-  if (a.is_meta() || (a.is_cuda() && space.is_whole())) return sample_dots(a, b);
+  if (a.is_cuda() && space.is_whole()) return sample_dots(a, b);
   if (a.is_cuda()) {
     at::Tensor const own =
         sample_dots(space.own_nodes(a).contiguous(), space.own_nodes(b).contiguous());

@@ -37,6 +37,10 @@ TEST(ParseNetwork, ReadsNumbersAndWhatBenchNetworkWrote) {
   EXPECT_NEAR(measured.bandwidth, 3e9, rounding * 3e9);
 }
 
+TEST(ParseNetwork, KnowsNames) {
+  EXPECT_GT(parse_network("ndr").bandwidth, parse_network("hdr").bandwidth);
+}
+
 TEST(ParseNetwork, RefusesWhatIsNone) {
   auto const refuse = [](std::string const& text, std::string const& words) {
     EXPECT_THAT([&] { parse_network(text); }, ThrowsMessage<Error>(HasSubstr(words))) << text;
@@ -44,9 +48,9 @@ TEST(ParseNetwork, RefusesWhatIsNone) {
   refuse("1.5,0", "must be above 0");
   refuse("0,12", "must be above 0");
   refuse("1.5,inf", "must be above 0");
-  refuse("1.5", "neither a latency");
-  refuse("1.5,12,3", "neither a latency");
-  refuse("there-is-no-such-file.json", "neither a latency");
+  refuse("1.5", "nor a latency");
+  refuse("1.5,12,3", "nor a latency");
+  refuse("there-is-no-such-file.json", "nor a latency");
   refuse(file_of("{\"bench\": \"step\"}"), "is not what voxcycle bench network");
   refuse(file_of("latency"), "is not what voxcycle bench network");
   refuse(file_of("{\"bench\": \"network\", \"processes\": 2, \"latency_seconds\": 6e-6, "
@@ -87,7 +91,7 @@ TEST(ComputingSeconds, AreMeasuredOnesWithoutSums) {
 
 StepModel model_of(std::map<std::int64_t, double> const& seconds) {
   return {.network = {1e-3, 1e6},
-          .sums = {{2, 2000}, {0, 0}},
+          .traffic = {{1, {.sums = {{2, 2000}, {0, 0}}}}},
           .micro_batch_size = 2,
           .seconds = seconds};
 }
@@ -118,6 +122,31 @@ TEST(Predict, UnitsThatAreNotMeasuredLieBetween) {
   auto const rows = predict({{1, 6}, {1, 16}}, model);
   EXPECT_NEAR(rows[0].seconds, 0.7, rounding);  // 3 units
   EXPECT_NEAR(rows[1].seconds, 1.8, rounding);  // 8
+}
+
+TEST(Predict, GroupsExchangeForEachUnit) {
+  auto model = model_of({{1, 0.3}, {2, 0.5}});
+  model.traffic[4] = {.sums = {{2, 2000}},
+                      .in_group = {.sums = {1, 8}, .gathers = {3, 600}, .exchanges = {5, 4000}},
+                      .computing = 0.25};
+  auto const rows = predict({{1, 4}, {8, 8, 4}}, model);  // two groups with two units each
+  // Planes; then two rounds of doubling and three times the bytes of a gather; a small sum.
+  double const unit = 5 * 1e-3 + 4e-3 + 3 * 2 * 1e-3 + 3 * 600e-6 + 2 * (1e-3 + 8e-6);
+  double const sums = 2 * 3 * 2e-3;
+  EXPECT_NEAR(rows[1].seconds, 0.25 * 0.5 + 2 * unit + sums, rounding);
+  EXPECT_NEAR(rows[1].exchanging, 2 * unit / rows[1].seconds, rounding);
+  EXPECT_NEAR(rows[1].speedup, 2 * 0.5 / rows[1].seconds, rounding);
+}
+
+TEST(RelativeComputing, IsALineInThePlanes) {
+  std::map<std::int64_t, double> const planes{{1, 128}, {2, 68}, {4, 40}, {8, 24}};
+  auto const of = [&](std::int64_t count) { return planes.at(count); };
+  EXPECT_NEAR(relative_computing({{1, 2.0}}, of, 4), 40.0 / 128.0, rounding);
+  // 0.01 s a plane, and 0.72 s whatever there is.
+  std::map<std::int64_t, double> const measured{{1, 2.0}, {2, 1.4}};
+  EXPECT_NEAR(relative_computing(measured, of, 2), 0.7, rounding);
+  EXPECT_NEAR(relative_computing(measured, of, 8), 0.96 / 2.0, rounding);
+  EXPECT_NEAR(relative_computing({{1, 2.0}, {2, 2.5}}, of, 8), 1.0, rounding) << "not slower";
 }
 
 TEST(PredictedProcesses, AreDoublesUpTo4096) {

@@ -83,11 +83,11 @@ TEST(PredictMemory, BytesThatARankSends) {
     of_convolutions += parameter.numel();
   }
   // 64 bit integers, and an exponent a parameter, or 32 bit floats; normalisations sum their own.
-  EXPECT_EQ(exact.gradient_bytes, 8 * of_convolutions + 8 * parameters);
-  EXPECT_EQ(fast.gradient_bytes, 4 * of_convolutions);
+  EXPECT_EQ(exact.gradient_sums.bytes, 8 * of_convolutions + 8 * parameters);
+  EXPECT_EQ(fast.gradient_sums.bytes, 4 * of_convolutions);
   // Seven blocks of two normalisations: two sums a channel, forward and backward, 24 bytes each.
   std::int64_t const channels = 2 * (16 + 16 + 8 + 8 + 16 + 8 + 8);
-  EXPECT_EQ(exact.statistics_bytes, channels * 2 * 2 * 24 + 24);  // and the loss
+  EXPECT_EQ(exact.statistics_sums.bytes, channels * 2 * 2 * 24 + 24);  // and the loss
 }
 
 TEST(PredictMemory, UnknownNamesAreRefused) {
