@@ -45,6 +45,7 @@ int run_verify(Invocation const& call) {
   if (call.has("ranks")) options.ranks = parse_process_counts("--ranks", call.text("ranks"));
   options.steps = call.text("steps", options.steps);
   options.launcher = call.text("launcher", options.launcher);
+  options.in_space = call.has("space");
   auto const report = verify(call.config, options);
   print("%s", report.text.c_str());
   if (call.has("json")) write_file_atomically(call.text("json"), report.json);
@@ -58,6 +59,9 @@ Command verify_command() {
           "that a training has the same bits on any number of processes",
           {{"ranks", "LIST", "numbers of processes to compare (default: 1,2,3)"},
            {"steps", "N", "steps per stage (default: 5)"},
+           {"space", "",
+            "all processes together on each sample, in the same parts (run.spatial_parts; default: "
+            "the most processes)"},
            {"launcher", "TEXT", "how to start {} processes (default: mpirun -n {} ...; '': none)",
             Empty::allowed},
            {"json", "FILE", "where the result goes: identical, ranks, steps, first_difference"},

@@ -166,8 +166,8 @@ Space part_of_processes(Communicator const& comm, Grid3 const& grid) {
 }
 
 Space part_of_processes(Communicator const* comm, Slabs const& slabs, Grid3 const& grid) {
-  if (comm == nullptr || !slabs.cut(grid)) return grid;
-  return {comm, slabs.of(grid, comm->rank())};
+  if (!slabs.cut(grid) || (comm == nullptr && slabs.count > 1)) return grid;
+  return {comm, slabs.of(grid, comm == nullptr ? 0 : comm->rank())};
 }
 
 }  // namespace voxcycle

@@ -79,6 +79,10 @@ std::vector<ConfigKey> all_config_keys() {
        "processes that compute a sample together, each a slab along x of fine grids, in train, "
        "verify and bench step: for samples that one process cannot hold or is too slow for. The "
        "number of processes must be a multiple of it, and slabs have five planes or more"},
+      {"run.spatial_parts", "auto",
+       "parts of a sample, each a term of the sums over features, at least run.spatial_processes: "
+       "with the same number, weights have the same bits on any number of processes that share out "
+       "a sample, and a run goes on on another number. auto: as many as processes"},
       {"run.spatial_above", text(train.slabs.above),
        "grids with more voxels than this along their longest edge are shared out in slabs, >= 1"},
 
@@ -346,6 +350,7 @@ std::map<std::string, std::string> defaults_of_network(std::string const& name) 
 
 bool is_fingerprint_key(std::string const& name) {
   constexpr std::array places{"run.threads",
+                              "run.spatial_processes",
                               "run.memory_limit",
                               "data.on_the_fly",
                               "data.workers",

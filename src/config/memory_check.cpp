@@ -140,10 +140,12 @@ bool has_block(NetworkOptions const& network, std::int64_t level) {
 
 void require_spatial(TrainOptions const& options, Grid3 const& grid, std::int64_t processes) {
   int const count = options.slabs.count;
-  if (count == 1) return;
+  int const parts = options.slabs.parts_of_cut();
+  if (count == 1 && parts == 1) return;
   VOXCYCLE_REQUIRE(options.network.name == "multigrid",
-                   "run.spatial_processes = " << count << " is for network.name = multigrid, not "
-                                              << options.network.name << ". Leave it out.");
+                   (count > 1 ? "run.spatial_processes = " : "run.spatial_parts = ")
+                       << (count > 1 ? count : parts) << " is for network.name = multigrid, not "
+                       << options.network.name << ". Leave it out.");
   VOXCYCLE_REQUIRE(
       processes % count == 0,
       "run.spatial_processes = " << count << " needs a multiple of " << count << " processes, not "

@@ -83,9 +83,15 @@ std::vector<LevelPlan> level_plans(Config const& config) {
   return plans;
 }
 
+int spatial_parts(Config const& config) {
+  if (config.text("run.spatial_parts") == "auto") return 0;
+  return static_cast<int>(config.integer("run.spatial_parts", 1, 1 << 16));
+}
+
 Slabs slabs_of(Config const& config) {
   return {.count = static_cast<int>(config.integer("run.spatial_processes", 1, 1 << 16)),
-          .above = config.integer("run.spatial_above", 1, kMaxCount)};
+          .above = config.integer("run.spatial_above", 1, kMaxCount),
+          .parts = spatial_parts(config)};
 }
 
 LbfgsStageOptions lbfgs_options(Config const& config) {

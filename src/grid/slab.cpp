@@ -48,16 +48,29 @@ Planes Slab::own_nodes() const {
   return planes;
 }
 
+std::vector<Planes> Slab::own_parts() const {
+  std::vector<Planes> all;
+  auto const& cuts = part_ends.empty() ? ends : part_ends;
+  for (int k = 0; k < parts(); ++k) {
+    if (cuts[k] >= ends[rank] && cuts[k + 1] <= ends[rank + 1])
+      all.push_back({cuts[k] - ends[rank], cuts[k + 1] - cuts[k]});
+  }
+  return all;
+}
+
 std::int64_t Slab::thinnest() const {
   std::int64_t planes = std::numeric_limits<std::int64_t>::max();
-  for (int r = 0; r < processes(); ++r) planes = std::min(planes, ends[r + 1] - ends[r]);
+  auto const& cuts = part_ends.empty() ? ends : part_ends;
+  for (int k = 0; k < parts(); ++k) planes = std::min(planes, cuts[k + 1] - cuts[k]);
   return planes;
 }
 
 Slab Slab::coarsened(Grid3 const& coarse_whole) const {
-  Slab coarse{coarse_whole, ends, rank, halo / 2};
-  for (auto& end : coarse.ends) end /= 2;
-  coarse.ends.back() = coarse_whole.voxels[0];
+  Slab coarse{coarse_whole, ends, rank, halo / 2, part_ends};
+  for (auto* const cuts : {&coarse.ends, &coarse.part_ends}) {
+    for (auto& end : *cuts) end /= 2;
+    if (!cuts->empty()) cuts->back() = coarse_whole.voxels[0];
+  }
   return coarse;
 }
 
@@ -103,24 +116,36 @@ bool stays_shared(Slab const& slab, SlabOptions const& options) {
 
 bool Slabs::cut(Grid3 const& grid) const {
   SlabOptions const options{.above = above};
-  Slab const slab{grid, even_ends(grid.voxels[0], count, 2), 0, options.halo};
+  Slab const slab{grid, even_ends(grid.voxels[0], parts_of_cut(), 2), 0, options.halo};
   return stays_shared(slab, options);
 }
 
 Slab Slabs::of(Grid3 const& grid, int rank) const {
-  return slab_of(grid, count, rank, {.above = above});
+  int const all = parts_of_cut();
+  Slab slab = slab_of(grid, all, 0, {.above = above});
+  slab.rank = rank;
+  if (all == count) return slab;
+  slab.part_ends = slab.ends;
+  slab.ends.clear();
+  for (int r = 0; r <= count; ++r) slab.ends.push_back(slab.part_ends[r * all / count]);
+  if (slab.is_whole()) slab.halo = 0;
+  return slab;
 }
 
 void Slabs::require_fits(Grid3 const& grid) const {
   VOXCYCLE_REQUIRE(count >= 1 && above >= 1,
                    "slabs: " << count << " of grids above " << above << '.');
+  VOXCYCLE_REQUIRE(parts == 0 || parts >= count,
+                   "run.spatial_parts = " << parts << " are too few for run.spatial_processes = "
+                                          << count << ", each of which has one or more. Let it be "
+                                          << count << " or more.");
   if (grid.level() <= above) return;
   try {
     of(grid, 0);
   } catch (Error const& error) {
-    throw Error("run.spatial_processes = " + std::to_string(count) +
-                " is too many: " + error.what() + " Or let run.spatial_above be " +
-                std::to_string(grid.level()) + " or more.");
+    throw Error((parts > count ? "run.spatial_parts = " : "run.spatial_processes = ") +
+                std::to_string(parts_of_cut()) + " is too many: " + error.what() +
+                " Or let run.spatial_above be " + std::to_string(grid.level()) + " or more.");
   }
 }
 

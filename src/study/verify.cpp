@@ -61,9 +61,11 @@ Config short_training(Config config, std::string const& steps) {
 /// The short trainings, each of them child processes.
 class VerifyRuns {
  public:
-  VerifyRuns(Config const& config, VerifyOptions const& options)
+  /// @param parts  of samples that processes share out; 0: they do not
+  VerifyRuns(Config const& config, VerifyOptions const& options, int parts)
       : runs_(short_training(config, options.steps), ".verify", options.launcher,
-              at::get_num_threads()) {}
+              at::get_num_threads()),
+        parts_(parts) {}
 
   /// One training on `processes`. @throws Error naming its log if it fails.
   std::vector<StepRecord> run(std::int64_t processes, std::string const& reduction) const {
@@ -100,12 +102,17 @@ class VerifyRuns {
     std::vector<std::string> arguments{"verify", "--worker", records, "--processes",
                                        std::to_string(processes)};
     arguments.insert(arguments.end(), more.begin(), more.end());
+    if (parts_ > 0) {
+      arguments.insert(arguments.end(), {"--run.spatial_processes", std::to_string(processes),
+                                         "--run.spatial_parts", std::to_string(parts_)});
+    }
     log_info(name + " on " + process_count_text(processes));
     runs_.run(file + ".log", processes, arguments);
     return read_records(records);
   }
 
   ScratchRuns runs_;
+  int parts_;
 };
 
 /// One column of the comparison.
@@ -151,6 +158,13 @@ std::string compare(std::vector<ComparedRun> const& runs, std::string& text) {
   return first;
 }
 
+/// The same for all numbers of processes.
+int parts_in_space(Config const& config, VerifyOptions const& options) {
+  int const given = train_options(config).slabs.parts;
+  auto const most = *std::max_element(options.ranks.begin(), options.ranks.end());
+  return given > 0 ? given : static_cast<int>(most);
+}
+
 /// Here, not in the log of a child.
 void require_verifiable(Config const& config, VerifyOptions const& o) {
   auto const options = train_options(config);
@@ -164,8 +178,20 @@ void require_verifiable(Config const& config, VerifyOptions const& o) {
                                           "no two have the same bits. Set it to global.");
   for (auto const count : o.ranks) {
     require_room(o.launcher, count);
-    for (auto const& level : options.levels) require_spatial(options, level.grid, count);
+    auto training = options;
+    if (o.in_space) {
+      training.slabs.count = static_cast<int>(count);
+      training.slabs.parts = parts_in_space(config, o);
+    }
+    for (auto const& level : options.levels) require_spatial(training, level.grid, count);
   }
+  Grid3 const& finest = options.levels.back().grid;
+  Slabs slabs = options.slabs;
+  slabs.parts = parts_in_space(config, o);
+  VOXCYCLE_REQUIRE(!o.in_space || slabs.cut(finest),
+                   "--space: grids of " << finest.label()
+                                        << " are not shared out (run.spatial_above = "
+                                        << slabs.above << "). Lower run.spatial_above.");
   for (auto const& part : split_list(o.steps)) {
     VOXCYCLE_REQUIRE(parse_number<std::int64_t>(part) > 0,
                      "--steps: '" << part << "' is no number of steps. Give one from 1, e.g. 5.");
@@ -188,7 +214,8 @@ void verify_worker(TrainOptions options, Communicator const& comm, std::string c
 VerifyReport verify(Config const& config, VerifyOptions const& options) {
   require_verifiable(config, options);
   auto const& ranks = options.ranks;
-  VerifyRuns const trainings(config, options);
+  VerifyRuns const trainings(config, options,
+                             options.in_space ? parts_in_space(config, options) : 0);
   std::vector<ComparedRun> runs;
   for (auto const count : ranks) {
     runs.push_back({process_count_text(count), trainings.run(count, "exact")});

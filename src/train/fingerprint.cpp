@@ -41,6 +41,7 @@ constexpr std::array kYoungKeys{
     std::pair<std::string_view, std::string_view>{"data.floor", "0"},
     std::pair<std::string_view, std::string_view>{"data.phases", ""},
     std::pair<std::string_view, std::string_view>{"network.residual_input", "no"},
+    std::pair<std::string_view, std::string_view>{"run.spatial_parts", "1"},
     std::pair<std::string_view, std::string_view>{"train.freeze", ""},
     std::pair<std::string_view, std::string_view>{"train.loss_scale", "65536"}};
 
@@ -128,7 +129,8 @@ Fingerprint Fingerprint::read(std::string const& text) {
                            << value << ", and this program reads up to " << kVersion
                            << ". Use a newer program.");
     } else if (auto const now = current_key(key, value)) {
-      all.set(*now, value);
+      // Each process had one part.
+      all.set(*now == "run.spatial_processes" ? "run.spatial_parts" : *now, value);
     }
   }
   return all;

@@ -95,7 +95,7 @@ std::vector<LossInput> local_inputs(BatchContext const& c, ForwardContext const&
 
 ForwardPass forward_pass(BatchContext const& c, ForwardContext const& context,
                          std::vector<LossInput> micro_batches, std::function<void()> const& lap) {
-  c.reducer.begin(context.total_micro_batches * c.process_grid.slabs.count);
+  c.reducer.begin(context.total_micro_batches * c.process_grid.slabs.parts_of_cut());
   MicroBatches x;
   for (auto const& micro_batch : micro_batches)
     x.push_back(network_input(micro_batch.nu, micro_batch.f));

@@ -39,6 +39,14 @@ class Space(harness.Case):
         for found, expected in zip(shared, whole, strict=True):
             self.assertAlmostEqual(found, expected, delta=1e-6 * expected)
 
+    def test_same_bits_on_any_number_of_processes_and_after_a_stop(self):
+        self.succeed("generate", "--config", "small.cfg", "--cycle.levels", "8, 32")
+        for options in (("--network.norm", "sync_batch"), ("--train.precision", "f32", "--run.spatial_parts", "4"),
+                        ("--train.optimizer", "adam, lbfgs", "--lbfgs.samples", "4")):
+            with self.subTest(options=options):
+                self.assert_same_bits("--space", "--run.spatial_above", "8", "--cycle.levels", "8, 32",
+                                      *options, ranks="1,2,3")
+
     def test_same_bits_on_any_number_of_groups_and_after_a_stop(self):
         self.config({**NESTED, "cycle.steps": "4, 6"})
         self.assert_same_bits(*PAIRS, ranks="2,4")
@@ -91,6 +99,11 @@ class Refused(harness.Refusal):
                 (2, (*PAIRS, "--network.name", "unet"), ["network.name = multigrid, not unet"]),
                 (2, ("--run.spatial_processes", "0"), ["run.spatial_processes"]),
                 (2, ("--run.spatial_above", "0"), ["run.spatial_above"]),
+                (2, (*PAIRS, "--run.spatial_parts", "1"), ["run.spatial_parts = 1 are too few", "Let it be 2"]),
+                (0, ("--run.spatial_parts", "4", "--run.spatial_above", "8"),
+                 ["run.spatial_parts = 4 is too many", "16 planes"]),
+                (0, ("--run.spatial_parts", "two"), ["run.spatial_parts"]),
+                (0, ("--run.spatial_parts", "2", "--network.name", "unet"), ["network.name = multigrid, not unet"]),
                 (2, ("--run.spatial_processes", "2", "--run.spatial_above", "2"), ["coarsest level", "be 4"])):
             with self.subTest(options=options, ranks=ranks):
                 self.refuse_train(*options, expect=expect, ranks=ranks)
@@ -106,13 +119,14 @@ class Refused(harness.Refusal):
 
     def test_verify_and_scale(self):
         self.refuse("verify", "--config", "small.cfg", *PAIRS, expect=["multiple of 2 processes, not 1"])
+        self.refuse("verify", "--config", "small.cfg", "--space", "--ranks", "1,2", expect=["16^3 are not shared out"])
         self.refuse("scale", "--config", "small.cfg", "--space", "--grid", "64", "--network.name", "unet",
                     "--processes", "2", expect=["network.name = multigrid"])
 
     def test_another_run_space_does_not_go_on(self):
         self.succeed("generate", "--config", "small.cfg")
         self.succeed("train", "--config", "small.cfg", ranks=2)
-        self.refuse_train(*PAIRS, expect=["run.spatial_processes"], ranks=2)
+        self.refuse_train(*PAIRS, expect=["run.spatial_parts = 1", "run.spatial_parts = 2"], ranks=2)
         # Without it nothing depends on which grids would be shared out.
         self.succeed("train", "--config", "small.cfg", "--run.spatial_above", "8", ranks=2)
 

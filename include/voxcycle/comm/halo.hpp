@@ -9,10 +9,12 @@
 
 namespace voxcycle {
 
+// Without a communicator one process has all planes.
+
 /// A slab between the planes of its neighbours that touch it; beyond the first and the last slab
 /// there are zeros. @return two planes more than `slab`. **Collective**.
-at::Tensor with_halo(Communicator const& spatial, at::Tensor const& slab);
+at::Tensor with_halo(Communicator const* spatial, at::Tensor const& slab);
 /// Its transpose: the gradient in the slab, given that in what with_halo made. **Collective**.
-at::Tensor halo_added(Communicator const& spatial, at::Tensor const& gradient);
+at::Tensor halo_added(Communicator const* spatial, at::Tensor const& gradient);
 
 }  // namespace voxcycle

@@ -32,7 +32,14 @@ struct Slab {
   std::vector<std::int64_t> ends;  ///< slab r begins at ends[r]; one more than there are processes
   int rank = 0;
   std::int64_t halo = 0;  ///< even
+  /// Of the parts of the whole grid that sums over features are taken of, whoever has them: the
+  /// ends of slabs are some of them. Empty: each slab is one part.
+  std::vector<std::int64_t> part_ends{};
 
+  /// The parts that this process owns, counted from its first own plane.
+  std::vector<Planes> own_parts() const;
+  /// Of all processes.
+  int parts() const { return static_cast<int>((part_ends.empty() ? ends : part_ends).size()) - 1; }
   int processes() const { return static_cast<int>(ends.size()) - 1; }
   bool is_whole() const { return processes() == 1; }
   bool is_first() const { return rank == 0; }
@@ -46,7 +53,7 @@ struct Slab {
   Grid3 part() const;
   Planes own_voxels() const;  ///< counted in this part
   Planes own_nodes() const;
-  /// Fewest planes that a process owns.
+  /// Fewest planes of a part.
   std::int64_t thinnest() const;
   /// The same share of the grid that halves this one, with half the halo.
   /// @param coarse_whole  the coarser grid; of an odd number of planes the last slab has the rest
@@ -77,8 +84,12 @@ bool stays_shared(Slab const& slab, SlabOptions const& options = {});
 struct Slabs {
   int count = 1;            ///< processes, >= 1
   std::int64_t above = 32;  ///< as in SlabOptions
+  /// Parts of a grid, >= count, each a term of the sums over features, so that these have the same
+  /// bits for any count; 0: as many as processes. Grids are cut as parts allow.
+  int parts = 0;
 
   bool cut(Grid3 const& grid) const;
+  int parts_of_cut() const { return parts > 0 ? parts : count; }
   /// Processes that compute a sample of this grid together.
   int processes(Grid3 const& grid) const { return cut(grid) ? count : 1; }
   /// Of a grid that is cut. Slabs of the grids that halve it are its halves.

@@ -34,7 +34,7 @@ struct ForwardContext {
   /// other does.
   Communicator const* spatial = nullptr;
   Slabs slabs = {};  ///< of the space they share out; count is that of `spatial`
-  /// The grid of the level under way, where it is shared out: features are those of own voxels.
+  /// The grid of the level under way, where it has several parts: features are those of own voxels.
   std::shared_ptr<Space const> space = nullptr;
   /// Where weight gradients go, micro-batch by micro-batch. Null: they flow to the parameters by
   /// autograd, summed over this rank alone (tests, single-process use).
@@ -61,7 +61,7 @@ struct ForwardContext {
   /// once.
   bool counts() const { return in_slabs() || spatial == nullptr || spatial->rank() == 0; }
   /// Times that a micro-batch's terms go into such sums.
-  std::int64_t shares() const { return in_slabs() ? slabs.count : 1; }
+  std::int64_t shares() const { return in_slabs() ? slabs.parts_of_cut() : 1; }
 };
 
 /// A pass as autograd's functions keep it for their backward.

@@ -13,6 +13,9 @@ struct VerifyOptions {
   std::vector<std::int64_t> ranks{1, 2, 3};  ///< numbers of processes
   std::string steps = "5";                   ///< per stage, as of cycle.steps
   std::string launcher = kLauncher;          ///< see own_command
+  /// All processes together on each sample, in the same parts: run.spatial_parts or, if that is not
+  /// given, as many as the most processes.
+  bool in_space = false;
 };
 
 /// What was found, for people and for other programs.

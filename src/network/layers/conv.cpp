@@ -15,6 +15,7 @@
 #include "network/layers/channel_padding.hpp"
 #include "network/layers/norm_loops.hpp"
 #include "network/layers/parameter_options.hpp"
+#include "network/layers/part_conv.hpp"
 #include "network/layers/slab_conv.hpp"
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -73,8 +74,11 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
     }
     variable_list y;
     for (std::size_t first = 0; first < x.size(); first += parts) {
+      auto const of_geometry = geometry(kind, context);
       at::Tensor const micro_batch =
-          slab_conv::forward(geometry(kind, context), x.slice(first, parts), w, b);
+          part_conv::are_several(context)
+              ? part_conv::forward(context, of_geometry, x.slice(first, parts), w, b)
+              : slab_conv::forward(of_geometry, x.slice(first, parts), w, b);
       // float64 and empty micro-batches come back in torch's default layout.
       y.push_back(channel_padding::cut_back(micro_batch, 1, channels).contiguous(context.layout));
     }
@@ -98,6 +102,7 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
     auto const saved = ctx->get_saved_variables();
     at::TensorList const all(saved);
     std::size_t const inputs = dy.size() * parts;
+    bool const several = part_conv::are_several(context);
     at::Tensor const& weight = saved[inputs];
     at::Tensor const& w = saved[inputs + 1];
     at::Tensor const bias = has_bias ? saved[inputs + 2] : at::Tensor();
@@ -118,18 +123,23 @@ struct ConvFunction : torch::autograd::Function<ConvFunction> {
       at::Tensor const gradient = dy[k].contiguous(context.layout);
       auto const of_geometry = geometry(kind, context);
       if (needs_dx) {
-        auto found = slab_conv::input_gradient(of_geometry, gradient, x, w);
+        auto found = several ? part_conv::input_gradient(context, of_geometry, gradient, x, w)
+                             : slab_conv::input_gradient(of_geometry, gradient, x, w);
         std::move(found.begin(), found.end(), dx);
       }
       if (!context.counts()) continue;
       if (!weight.requires_grad()) continue;  // frozen, and the bias with it
       std::int64_t const most =
           context.micro_batch_size > 0 ? context.micro_batch_size : gradient.size(0);
-      for (auto const& dw : slab_conv::weight_gradients(of_geometry, gradient, x, w, most))
-        add(context, weight, channel_padding::cut_back_weight(dw, weight), dw_sum);
-      if (!has_bias) continue;
-      for (auto const& sums : sums_of_voxels(gradient).split(most))
-        add(context, bias, sums.sum(0), db_sum);
+      auto const add_terms = [&](at::Tensor const& dy_part, at::TensorList x_part) {
+        for (auto const& dw : slab_conv::weight_gradients(of_geometry, dy_part, x_part, w, most))
+          add(context, weight, channel_padding::cut_back_weight(dw, weight), dw_sum);
+        if (!has_bias) return;
+        for (auto const& sums : sums_of_voxels(dy_part).split(most))
+          add(context, bias, sums.sum(0), db_sum);
+      };
+      several ? part_conv::for_terms(context, of_geometry, gradient, x, add_terms)
+              : add_terms(gradient, x);
     }
     if (context.reducer != nullptr && weight.requires_grad()) {
       context.reducer->close(weight);

@@ -45,47 +45,66 @@ std::int64_t voxels_of(ForwardContext const& context, at::Tensor const& x) {
   return planes * x.size(3) * x.size(4);
 }
 
+/// The parts of a sample whose sums are terms of their own: planes of features.
+std::vector<Planes> parts_of(ForwardContext const& context, at::Tensor const& x) {
+  if (!context.in_slabs()) return {{0, x.size(2)}};
+  return context.space->slab().own_parts();
+}
+
+at::Tensor planes_of(at::Tensor const& x, Planes const& planes) {
+  if (planes.count == x.size(2)) return x;
+  return x.narrow(2, planes.begin, planes.count).contiguous(x.suggest_memory_format());
+}
+
 /// Sums over all samples of all ranks.
-/// @param sample_sums  of each micro-batch, [n, columns]
-at::Tensor total(ForwardContext const& context, std::vector<at::Tensor> const& sample_sums) {
-  at::Tensor const terms = at::cat(sample_sums);
+/// @param sums  of the parts of the first micro-batch, those of the second, ..., each [n, columns]
+at::Tensor total(ForwardContext const& context, std::vector<at::Tensor> const& sums) {
+  at::Tensor const terms = at::cat(sums);
   return exact_sum(context.comm, context.counts() ? terms : terms.narrow(0, 0, 0),
                    context.total_samples * context.shares());
 }
 
-/// Sums over the slabs of each sample.
-/// @param slab_sums  of each micro-batch, [n, columns]
-void add_slabs(ForwardContext const& context, std::vector<at::Tensor>& slab_sums) {
-  if (!context.in_slabs()) return;
-  for (auto& micro_batch : slab_sums) {
-    if (micro_batch.numel() == 0) continue;  // on all ranks of the space alike
-    micro_batch = exact_sum(*context.spatial, micro_batch.view({1, -1}), context.shares())
-                      .view(micro_batch.sizes());
+/// Sums over the parts of each sample: of each micro-batch, [n, columns].
+/// @param sums  as of total
+std::vector<at::Tensor> over_parts(ForwardContext const& context,
+                                   std::vector<at::Tensor> const& sums) {
+  if (!context.in_slabs()) return sums;
+  auto const alone = make_self_communicator();
+  Communicator const& group = context.spatial == nullptr ? *alone : *context.spatial;
+  std::size_t const parts = context.space->slab().own_parts().size();
+  std::vector<at::Tensor> all;
+  for (std::size_t first = 0; first < sums.size(); first += parts) {
+    at::Tensor const terms = at::stack(at::TensorList(sums).slice(first, parts)).flatten(1);
+    bool const is_empty = terms.numel() == 0;  // on all ranks of the space alike
+    all.push_back(is_empty ? sums[first]
+                           : exact_sum(group, terms, context.shares()).view(sums[first].sizes()));
   }
+  return all;
 }
 
 /// norm_coefficients::gradients where each sample has statistics of its own: one a micro-batch,
 /// which share the gradients of gamma and beta.
-/// @param sums  [n, 2C] of g and g (x - mean)
+/// @param sums  of the parts of micro-batches, [n, 2C] of g and g (x - mean)
 std::vector<Gradients> grouped_gradients(ForwardContext const& context,
-                                         std::vector<at::Tensor>& sums,
+                                         std::vector<at::Tensor> const& sums,
                                          std::vector<BatchStatistics> const& moments,
                                          std::int64_t groups, double voxels,
                                          at::Tensor const& gamma, at::ScalarType compute) {
   std::int64_t const channels = gamma.numel();
+  std::size_t const parts = sums.size() / moments.size();
   for (std::size_t k = 0; k < sums.size(); ++k) {
-    sums[k].narrow(1, channels, channels).mul_(moments[k].inverse_std);
+    sums[k].narrow(1, channels, channels).mul_(moments[k / parts].inverse_std);
   }
   at::Tensor const totals = total(context, sums);
-  add_slabs(context, sums);
+  auto const of_samples = over_parts(context, sums);
   at::Tensor const dbeta = totals.narrow(0, 0, channels).to(gamma.options());
   at::Tensor const dgamma = totals.narrow(0, channels, channels).to(gamma.options());
   std::vector<Gradients> gradients;
-  for (std::size_t k = 0; k < sums.size(); ++k) {
+  for (std::size_t k = 0; k < moments.size(); ++k) {
     auto const& [mean, inverse_std] = moments[k];
-    at::Tensor const k1 = group_mean(gamma * sums[k].narrow(1, 0, channels), groups) / voxels;
+    at::Tensor const k1 = group_mean(gamma * of_samples[k].narrow(1, 0, channels), groups) / voxels;
     at::Tensor const k2 =
-        group_mean(gamma * sums[k].narrow(1, channels, channels), groups) / voxels;
+        group_mean(gamma * of_samples[k].narrow(1, channels, channels), groups) / voxels;
     at::Tensor const linear = -(inverse_std * inverse_std * k2);
     gradients.push_back(
         {dgamma, dbeta, linear.to(compute), (-(inverse_std * k1) - mean * linear).to(compute)});
@@ -161,12 +180,14 @@ struct NormActFunction : torch::autograd::Function<NormActFunction> {
       affine.push_back({set[2], set[3], set[4]});
     }
 
-    std::vector<at::Tensor> sums;  // of g and of g (x - mean) a sample, [n, 2C]
+    std::vector<at::Tensor> sums;  // of g and of g (x - mean), [n, 2C] of each part
     for (std::size_t k = 0; k < micro_batches; ++k) {
       auto const& a = affine[affine.size() == 1 ? 0 : k];
       dy[k] = dy[k].contiguous(context.layout);
-      sums.push_back(
-          norm_loops::backward_moments(dy[k], saved[k], a.scale, a.shift, a.center, leak));
+      for (auto const& part : parts_of(context, saved[k])) {
+        sums.push_back(norm_loops::backward_moments(
+            planes_of(dy[k], part), planes_of(saved[k], part), a.scale, a.shift, a.center, leak));
+      }
     }
     auto const voxels = static_cast<double>(voxels_of(context, saved.front()));
     auto const compute = norm_loops::compute_type(saved.front());
@@ -250,16 +271,18 @@ std::vector<BatchStatistics> NormAct::take_statistics(ForwardContext const& cont
     return {{running_mean.to(at::kDouble).unsqueeze(0), var.rsqrt()}};
   }
   std::vector<at::Tensor> sums;
-  for (auto const& micro_batch : x) sums.push_back(norm_loops::moments(micro_batch));
+  for (auto const& micro_batch : x) {
+    for (auto const& part : parts_of(context, micro_batch))
+      sums.push_back(norm_loops::moments(planes_of(micro_batch, part)));
+  }
   std::int64_t const voxels = voxels_of(context, x.front());
   if (options_.norm == Norm::sync_batch) {
     auto const count = static_cast<double>(context.total_samples) * static_cast<double>(voxels);
     return {norm_coefficients::of_batch(total(context, sums), count, options_.epsilon,
                                         momentum(context, options_), running_mean, running_var)};
   }
-  add_slabs(context, sums);
   std::vector<BatchStatistics> moments;
-  for (auto const& of_micro_batch : sums)
+  for (auto const& of_micro_batch : over_parts(context, sums))
     moments.push_back(grouped_statistics(of_micro_batch, voxels, options_));
   return moments;
 }

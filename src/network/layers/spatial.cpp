@@ -55,19 +55,17 @@ Space space_on(ForwardContext const& context, Grid3 const& grid) {
 ForwardContext pass_on(ForwardContext const& context, Grid3 const& grid) {
   ForwardContext here = context;
   Space const space = space_on(context, grid);
-  here.space = space.is_whole() ? nullptr : std::make_shared<Space const>(space);
+  here.space = space.slab().parts() == 1 ? nullptr : std::make_shared<Space const>(space);
   return here;
 }
 
 MicroBatches with_halo(ForwardContext const& context, MicroBatches const& features) {
   if (!context.in_slabs()) return features;
-  auto const& spatial = *context.spatial;
+  auto const* const spatial = context.spatial;
   auto const layout = context.layout;
   return mapped(
-      features, [&](at::Tensor const& x) { return voxcycle::with_halo(spatial, x); },
-      [&spatial, layout](at::Tensor const& g) {
-        return halo_added(spatial, g.contiguous(layout));
-      });
+      features, [=](at::Tensor const& x) { return voxcycle::with_halo(spatial, x); },
+      [=](at::Tensor const& g) { return halo_added(spatial, g.contiguous(layout)); });
 }
 
 MicroBatches own_features(ForwardContext const& context, MicroBatches const& voxels) {

@@ -36,7 +36,7 @@ TEST_F(Halo, SlabsGetTheirNeighboursPlanes) {
       at::Tensor const field = whole(0, type);
       at::Tensor const padded = at::constant_pad_nd(field, {0, 0, 0, 0, 1, 1});
       at::Tensor const slab = mine(field).contiguous(layout);
-      at::Tensor const found = with_halo(*comm_, slab);
+      at::Tensor const found = with_halo(comm_.get(), slab);
       EXPECT_TRUE(at::equal(found, mine(padded, kPlanes + 2))) << at::toString(type);
       EXPECT_TRUE(found.is_contiguous(layout));
     }
@@ -47,8 +47,8 @@ TEST_F(Halo, AddingHalosIsTheTranspose) {
   at::Tensor const x = mine(whole(0)).contiguous();
   at::manual_seed(comm_->rank());
   at::Tensor const y = at::randn({2, 3, kPlanes + 2, 5, 6}, at::kDouble);
-  double const forward = product(with_halo(*comm_, x), y);
-  EXPECT_NEAR(forward, product(x, halo_added(*comm_, y)), 1e-12 * std::abs(forward));
+  double const forward = product(with_halo(comm_.get(), x), y);
+  EXPECT_NEAR(forward, product(x, halo_added(comm_.get(), y)), 1e-12 * std::abs(forward));
 }
 
 TEST_F(Halo, NoSampleIsNoExchange) {
@@ -56,8 +56,8 @@ TEST_F(Halo, NoSampleIsNoExchange) {
   // One rank after the other: an exchange would wait for those in the barrier.
   for (int rank = 0; rank < comm_->size(); ++rank) {
     if (rank == comm_->rank()) {
-      EXPECT_EQ(with_halo(*comm_, none).size(2), kPlanes + 2);
-      EXPECT_EQ(halo_added(*comm_, none).size(2), kPlanes - 2);
+      EXPECT_EQ(with_halo(comm_.get(), none).size(2), kPlanes + 2);
+      EXPECT_EQ(halo_added(comm_.get(), none).size(2), kPlanes - 2);
     }
     comm_->barrier();
   }

@@ -32,6 +32,7 @@ struct Options {
   int smoothing = 0;
   std::int64_t subspace = 0;
   bool residual_input = false;
+  at::ScalarType dtype = at::kDouble;
 };
 
 /// Grids of 24 and perhaps 12 voxels in slabs, those of 6 and 3 whole; a source of its own for each
@@ -48,13 +49,14 @@ Outcome pass_over(ProcessGrid const& process_grid, Options const& options) {
                                      .residual_input = options.residual_input},
                                     kBoundary, {.kind = SourceKind::sampled});
   testing::perturb(*network);
-  network->to(at::kDouble);
+  auto const type = options.dtype == at::kDouble ? at::kDouble : at::kFloat;
+  network->to(type);
   at::manual_seed(4);
   Grid3 const grid = Grid3::cube(24);
   Space const all(grid), space = process_grid.space(grid);
-  at::Tensor const x = all.voxels_within(space, at::randn({kSamples, 2, 24, 24, 24}, at::kDouble));
-  at::Tensor const du = all.nodes_within(space, at::randn({kSamples, 1, 25, 25, 25}, at::kDouble) *
-                                                    free_node_mask(grid, kBoundary, at::kDouble));
+  at::Tensor const x = all.voxels_within(space, at::randn({kSamples, 2, 24, 24, 24}, type));
+  at::Tensor const du = all.nodes_within(
+      space, at::randn({kSamples, 1, 25, 25, 25}, type) * free_node_mask(grid, kBoundary, type));
   MicroBatches micro_batches;
   std::vector<at::Tensor> gradients;
   for (auto const& micro_batch :
@@ -71,12 +73,12 @@ Outcome pass_over(ProcessGrid const& process_grid, Options const& options) {
                                .spatial = process_grid.spatial.get(),
                                .slabs = process_grid.slabs,
                                .reducer = &reducer,
-                               .dtype = at::kDouble,
+                               .dtype = options.dtype,
                                .layout = options.layout,
                                .total_micro_batches = micro_batch_count(kSamples, 2),
                                .total_samples = kSamples,
                                .recompute = options.recompute};
-  reducer.begin(context.total_micro_batches * process_grid.slabs.count);
+  reducer.begin(context.total_micro_batches * process_grid.slabs.parts_of_cut());
   auto const u = network->forward(context, grid, micro_batches);
   Outcome outcome;
   outcome.u = space.nodes_on(all, at::cat(u).detach());
@@ -142,6 +144,42 @@ TEST_F(SharedNetwork, SmoothingCoarseGridsAndGridsWithoutBlocksAreSharedOutToo) 
     expect_close({shared.u}, {alone.u}, what + " u");
     expect_close(shared.gradients, alone.gradients, what + " gradient");
     expect_close(shared.statistics, alone.statistics, what + " statistics");
+  }
+}
+
+void expect_same_bits(Outcome const& found, Outcome const& expected, std::string const& what) {
+  EXPECT_TRUE(at::equal(found.u, expected.u)) << what << " u";
+  for (std::size_t k = 0; k < expected.gradients.size(); ++k) {
+    EXPECT_TRUE(at::equal(found.gradients[k], expected.gradients[k])) << what << " gradient " << k;
+  }
+  for (std::size_t k = 0; k < expected.statistics.size(); ++k) {
+    EXPECT_TRUE(at::equal(found.statistics[k], expected.statistics[k]))
+        << what << " statistics " << k;
+  }
+}
+
+TEST_F(SharedNetwork, TheSamePartsGiveTheSameBitsOnAnyNumberOfProcesses) {
+  constexpr auto nested = CoarseLevels::black_box;
+  for (Slabs slabs : {Slabs{.above = 12, .parts = 4}, Slabs{.above = 6, .parts = 2}}) {
+    Slabs alone = slabs;
+    slabs.count = all_->size();
+    if (slabs.count > slabs.parts) continue;
+    ProcessGrid const process_grid(*all_, slabs);
+    for (auto const dtype : {at::kDouble, at::kFloat, at::kBFloat16}) {
+      for (Options options :
+           {Options{.smoothing = 4}, Options{.norm = Norm::group, .recompute = true},
+            Options{.finest_block = 12, .coarse = nested, .smoothing = 6},
+            Options{.coarse = nested, .smoothing = 6, .subspace = 2},
+            Options{.residual_input = true}}) {
+        options.dtype = dtype;
+        auto const what = std::to_string(slabs.parts) + " parts " + at::toString(dtype) + " " +
+                          to_string(options.norm) + std::to_string(options.finest_block) +
+                          std::to_string(options.subspace) +
+                          (options.residual_input ? " residual" : "");
+        expect_same_bits(pass_over(process_grid, options),
+                         pass_over(ProcessGrid(*self_, alone), options), what);
+      }
+    }
   }
 }
 

@@ -92,6 +92,34 @@ TEST(Slabs, ThoseOfTheCoarserGridAreHalves) {
   }
 }
 
+TEST(Slabs, PartsAreTheSameForAnyNumberOfProcesses) {
+  for (Grid3 const& grid : {Grid3::cube(256), Grid3::cube(128), Grid3{{96, 64, 32}, {1, 1, 1}}}) {
+    for (int const parts : {2, 3, 4, 6}) {
+      auto const ends = Slabs{.count = parts}.of(grid, 0).ends;
+      for (int count = 1; count <= parts; ++count) {
+        Slabs const slabs{.count = count, .parts = parts};
+        EXPECT_EQ(slabs.cut(grid), (Slabs{.count = parts}.cut(grid)));
+        EXPECT_EQ(slabs.processes(grid), count);
+        std::vector<std::int64_t> found{0};
+        for (int rank = 0; rank < count; ++rank) {
+          Slab const slab = slabs.of(grid, rank);
+          EXPECT_EQ(slab.parts(), parts);
+          std::int64_t next = 0;
+          for (auto const& part : slab.own_parts()) {
+            EXPECT_EQ(part.begin, next);
+            next += part.count;
+            found.push_back(slab.ends[rank] + next);
+          }
+          EXPECT_EQ(next, slab.own_voxels().count) << "every plane is in a part";
+          auto const halves = slab.coarsened(grid.coarsened()).own_parts();
+          EXPECT_EQ(halves.back().begin, slab.own_parts().back().begin / 2);
+        }
+        EXPECT_EQ(found, ends) << count << " of " << parts << " of " << grid.name();
+      }
+    }
+  }
+}
+
 TEST(Slabs, RefusesGridsThatAreTooThin) {
   EXPECT_NO_THROW((Slabs{.count = 3, .above = 16}.require_fits(Grid3::cube(16)))) << "not cut";
   EXPECT_NO_THROW((Slabs{.count = 8}.require_fits(Grid3::cube(512))));
@@ -99,6 +127,8 @@ TEST(Slabs, RefusesGridsThatAreTooThin) {
               ThrowsMessage<Error>(HasSubstr("no more than 6 processes")));
   EXPECT_THAT([] { (Slabs{.count = 0}.require_fits(Grid3::cube(64))); },
               ThrowsMessage<Error>(HasSubstr("0 of grids")));
+  EXPECT_THAT([] { (Slabs{.count = 4, .parts = 2}.require_fits(Grid3::cube(64))); },
+              ThrowsMessage<Error>(HasSubstr("too few for run.spatial_processes = 4")));
 }
 
 }  // namespace slab_test
