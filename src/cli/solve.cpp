@@ -19,6 +19,7 @@
 #include "voxcycle/io/solution_file.hpp"
 #include "voxcycle/solver/figures.hpp"
 #include "voxcycle/solver/solver.hpp"
+#include "voxcycle/train/agreement.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -137,6 +138,18 @@ std::optional<at::Tensor> source_field(Invocation const& call, Space const& spac
   require_same_spacing(text, field, grid);
   require_finite(text, grid, field.values, field.planes.begin * grid.voxels[1] * grid.voxels[2]);
   return tensor_of(std::move(field));
+}
+
+/// @throws Error on all processes where those that have planes of a grid in common read others.
+void require_one_file(Communicator const& comm, Space const& space, std::string const& location,
+                      at::Tensor const& values) {
+  if (space.is_whole()) return;
+  at::Tensor const read = values.unsqueeze(0).unsqueeze(0);
+  at::Tensor const neighbours = read.clone();
+  space.refresh_voxels(neighbours);
+  VOXCYCLE_REQUIRE(!comm.any(!read.equal(neighbours)),
+                   location << ": processes read different files of this name. Put one where all "
+                               "machines see it.");
 }
 
 Scheme scheme_of(Invocation const& call) {
@@ -278,9 +291,12 @@ int solve(Invocation const& call) {
   VoxelField field = coefficient(call, location);
   Grid3 const grid = field.grid;
   auto const origin = field.origin;
+  require_agreement(call.comm, {{"voxels of " + location, grid.name()}});
   Space const space = of_field(location, [&] { return part_of_processes(call.comm, grid); });
   at::Tensor nu = tensor_of(std::move(field));
+  require_one_file(call.comm, space, location, nu);
   auto const f = source_field(call, space);
+  if (f && f->dim() > 0) require_one_file(call.comm, space, source_text(call), *f);
   if (options.device.is_cpu()) {
     require_field_memory(
         call.config, call.comm, location + ": to solve " + grid.label() + " voxels",

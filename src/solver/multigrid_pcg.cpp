@@ -99,7 +99,7 @@ MultigridOptions multigrid_options_for(Space const& space, at::Tensor const& giv
   options.dtype = contrast * stretch * stretch < float32_contrast ? at::kFloat : at::kDouble;
   if (jumps(space, nu)) {
     options.coarse = CoarseOperator::black_box;
-    options.deflate_bodies = nu.size(0) == 1 && space.is_whole();
+    options.deflate_bodies = nu.size(0) == 1;
   }
   return options;
 }

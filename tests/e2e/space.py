@@ -3,6 +3,7 @@
 """Processes that compute a sample together (run.spatial_processes)."""
 
 import math
+import subprocess
 
 import harness
 from conductivity import numpy_file
@@ -170,11 +171,43 @@ class SharedSolve(harness.Refusal):
             for key in ("iterations", "error_bound", "error_estimate"):
                 self.assertEqual(two[key], one[key], nu)
 
+    def test_conducting_bodies(self):
+        n = self.N
+        balls = [(8, 8, 8), (24, 30, 20), (25, 12, 36), (40, 24, 24), (12, 38, 12)]
+        values = [1e6 if any((x - a) ** 2 + (y - b) ** 2 + (z - c) ** 2 < 36 for a, b, c in balls) else 1.0
+                  for x in range(n) for y in range(n) for z in range(n)]
+        (self.scratch / "balls.npy").write_bytes(numpy_file(values, (n, n, n), "<f8", "d"))
+        one, two, three = (self.figures("solve", "--nu", "balls.npy", ranks=ranks) for ranks in (0, 2, 3))
+        for several in (two, three):
+            self.assertEqual(several["iterations"], one["iterations"])
+            self.assertLess(several["error_bound"], 1e-4)
+            for found, flow in zip(several["flow_into_faces"], one["flow_into_faces"], strict=True):
+                self.assertAlmostEqual(found, flow, delta=1e-6)
+
     def test_certified_errors(self):
         one, all_of_them = (self.figures("solve", "--nu", "nu.npy", "--certify", ranks=ranks)
                             for ranks in (0, 3))
         for key in ("error_lower", "error_upper"):
             self.assertAlmostEqual(all_of_them[key] / one[key], 1.0, delta=1e-6)
+
+    def test_files_that_processes_do_not_share(self):
+        n = self.N
+        other = {"gone": None, "smaller": (numpy_file([1.0] * 40 ** 3, (40,) * 3, "<f8", "d")),
+                 "changed": (numpy_file([1.0] * n ** 3, (n,) * 3, "<f8", "d"))}
+        words = {"gone": "there is no such file", "smaller": "voxels of nu.npy",
+                 "changed": "processes read different files"}
+        for name, contents in other.items():
+            with self.subTest(name):
+                there = self.scratch / name
+                there.mkdir()
+                if contents:
+                    (there / "nu.npy").write_bytes(contents)
+                part = [harness.BINARY, "solve", "--nu", "nu.npy", "--out", "u.npy"]
+                command = [harness.MPIEXEC, "-n", "1", *part, ":", "-n", "1", "--wdir", str(there), *part]
+                result = subprocess.run(command, cwd=self.scratch, capture_output=True, text=True, timeout=60)
+                self.assertNotEqual(result.returncode, 0)
+                self.assertIn(words[name], result.stderr)
+                self.assertFalse((self.scratch / "u.npy").exists())
 
     def test_what_is_refused(self):
         self.refuse("solve", "--nu", "nu.npy", ranks=9,

@@ -7,8 +7,11 @@
 #include <bit>
 #include <bitset>
 #include <cmath>
+#include <cstring>
 #include <mutex>
 #include <numeric>
+
+#include <ATen/ATen.h>
 
 namespace voxcycle {
 namespace {
@@ -31,10 +34,10 @@ struct Runs {
   void finish_row() { first_of_row.push_back(std::ssize(all)); }
 };
 
-Runs runs_of_voxels(double const* nu, Grid3 const& grid, double threshold) {
+/// Of so many rows of nz voxels.
+Runs runs_of_voxels(double const* nu, std::int64_t rows, std::int64_t nz, double threshold) {
   Runs runs;
-  std::int64_t const nz = grid.voxels[2];
-  for (std::int64_t row = 0; row < grid.voxels[0] * grid.voxels[1]; ++row, nu += nz) {
+  for (std::int64_t row = 0; row < rows; ++row, nu += nz) {
     for (std::int64_t z = 0; z < nz;) {
       auto const* const first =
           std::find_if(nu + z, nu + nz, [=](double v) { return v > threshold; });
@@ -44,6 +47,36 @@ Runs runs_of_voxels(double const* nu, Grid3 const& grid, double threshold) {
       z = end - nu;
     }
     runs.finish_row();
+  }
+  return runs;
+}
+
+/// Those of all processes' own planes, as one process would find them: runs are few beside voxels.
+Runs runs_of_all_voxels(double const* nu, Space const& space, double threshold) {
+  Planes const own = space.slab().own_voxels();
+  auto const [nx, ny, nz] = space.slab().whole.voxels;
+  Runs const mine = runs_of_voxels(nu + own.begin * ny * nz, own.count * ny, nz, threshold);
+  if (space.is_whole()) return mine;
+  std::vector<std::int64_t> numbers;
+  for (std::size_t row = 0; row + 1 < mine.first_of_row.size(); ++row) {
+    numbers.push_back(mine.first_of_row[row + 1] - mine.first_of_row[row]);
+    for (auto k = mine.first_of_row[row]; k < mine.first_of_row[row + 1]; ++k) {
+      numbers.insert(numbers.end(), {mine.all[k].first, mine.all[k].end});
+    }
+  }
+  auto const* const bytes = reinterpret_cast<char const*>(numbers.data());
+  Runs runs;
+  for (auto const& text :
+       space.comm()->all_gather_text({bytes, numbers.size() * sizeof(std::int64_t)})) {
+    std::vector<std::int64_t> theirs(text.size() / sizeof(std::int64_t));
+    std::memcpy(theirs.data(), text.data(), text.size());
+    for (std::size_t at = 0; at < theirs.size();) {
+      std::int64_t const count = theirs[at++];
+      for (std::int64_t k = 0; k < count; ++k, at += 2) {
+        runs.all.push_back({theirs[at], theirs[at + 1]});
+      }
+      runs.finish_row();
+    }
   }
   return runs;
 }
@@ -150,7 +183,7 @@ bool touches_dirichlet(Runs::Run const& run, std::int64_t row, Grid3 const& grid
 
 }  // namespace
 
-std::optional<double> widest_gap(double const* nu, std::int64_t count) {
+std::optional<double> widest_gap(double const* nu, std::int64_t count, Communicator const* comm) {
   std::bitset<exponents> seen;
   std::mutex mutex;
   parallel_for(count, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -159,6 +192,12 @@ std::optional<double> widest_gap(double const* nu, std::int64_t count) {
     std::lock_guard const lock(mutex);
     for (std::size_t e = 0; e < exponents; ++e) seen[e] = seen[e] || here[e] != 0;
   });
+  if (comm != nullptr) {
+    at::Tensor any = at::zeros({exponents}, at::kInt);
+    for (std::size_t e = 0; e < exponents; ++e) any.mutable_data_ptr<int>()[e] = seen[e] ? 1 : 0;
+    comm->all_reduce(any, ReduceOperation::max);
+    for (std::size_t e = 0; e < exponents; ++e) seen[e] = any.const_data_ptr<int>()[e] != 0;
+  }
   std::size_t last = exponents, widest = 0, middle = 0;
   for (std::size_t e = 0; e < exponents; ++e) {
     if (!seen[e]) continue;
@@ -172,9 +211,10 @@ std::optional<double> widest_gap(double const* nu, std::int64_t count) {
   return std::exp2(static_cast<double>(middle) - static_cast<double>(exponent_bias));
 }
 
-ConductingBodies find_bodies(double const* nu, Grid3 const& grid, Boundary const& boundary,
+ConductingBodies find_bodies(double const* nu, Space const& space, Boundary const& boundary,
                              double threshold, std::int64_t maximum) {
-  Runs const voxels = runs_of_voxels(nu, grid, threshold);
+  Grid3 const& grid = space.slab().whole;
+  Runs const voxels = runs_of_all_voxels(nu, space, threshold);
   Runs const nodes = runs_of_nodes(voxels, grid);
   DisjointSets sets = connected(voxels, nodes, grid);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/comm/space.hpp"
 #include "voxcycle/poisson/boundary.hpp"
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace voxcycle {
 
 /// Nodes that follow each other along z.
 struct NodeRun {
-  std::int64_t first, end;  ///< of the nodes' indices
+  std::int64_t first, end;  ///< of the nodes' indices in the whole grid
   std::int64_t body;
 };
 
@@ -29,13 +29,16 @@ struct ConductingBodies {
 /// A number in the widest gap between values of nu, if that spans a factor of 1024: between those
 /// of conductors and those of what surrounds them. Fields without such jumps have no gap, rough
 /// ones whose values are spread over many orders of magnitude among them.
-/// @param nu  > 0, finite
-std::optional<double> widest_gap(double const* nu, std::int64_t count);
+/// @param nu    > 0, finite
+/// @param comm  of the processes whose values count together; null: there are no others
+std::optional<double> widest_gap(double const* nu, std::int64_t count,
+                                 Communicator const* comm = nullptr);
 
 /// The bodies of voxels with nu above `threshold`, at most `most`: those with the most nodes. If no
 /// face is Dirichlet the largest is left out, as constants are free then.
-/// @param nu  of one sample
-ConductingBodies find_bodies(double const* nu, Grid3 const& grid, Boundary const& boundary,
+/// **Collective**. @param nu  of one sample, on the part that this process has
+/// @param boundary  of the whole grid
+ConductingBodies find_bodies(double const* nu, Space const& space, Boundary const& boundary,
                              double threshold, std::int64_t maximum);
 
 }  // namespace voxcycle

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/comm/space.hpp"
 #include "voxcycle/poisson/boundary.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include "poisson/multigrid/dense_cholesky.hpp"
 #include <ATen/core/Tensor.h>
@@ -26,13 +27,14 @@ namespace voxcycle {
 /// taken without them: a contrast of any size costs no digits.
 class Deflation {
  public:
-  /// @param nu  of one sample, [1, 1, nx, ny, nz]
+  /// **Collective**, as apply. @param nu  of one sample, [1, 1, nx, ny, nz] of the part
+  /// @param boundary  of the whole grid
   /// @return nothing where there are no such bodies, or their matrix is singular but for rounding
-  static std::optional<Deflation> of(Grid3 const& grid, Boundary const& boundary,
+  static std::optional<Deflation> of(Space const& space, Boundary const& boundary,
                                      at::Tensor const& nu);
 
-  /// @param r      [1, 1, nodes], float64
-  /// @param cycle  B
+  /// @param r      [1, 1, nodes] of the part, float64, right on own nodes
+  /// @param cycle  B, whose result is right on own nodes and those next to them
   /// @return float64, of r's shape
   at::Tensor apply(at::Tensor const& r,
                    std::function<at::Tensor(at::Tensor const&)> const& cycle) const;
@@ -40,14 +42,15 @@ class Deflation {
   std::int64_t bodies() const { return first_chunk_.numel() - 1; }
 
  private:
-  Deflation() = default;
+  explicit Deflation(Space space) : space_(std::move(space)) {}
   at::Tensor coarse_solution(at::Tensor const& field) const;  ///< (Z^T K Z)^-1 Z^T field: [bodies]
   void add(at::Tensor const& values, at::Tensor const& field) const;  ///< field += Z values
 
-  Grid3 grid_{};
+  Space space_;
   at::Tensor outside_;                  ///< nu, 0 in bodies
-  at::Tensor first_, end_, body_;       ///< of runs, see ConductingBodies
-  at::Tensor first_run_, first_chunk_;  ///< of chunks of runs, of bodies; and their ends
+  at::Tensor first_, end_, body_;       ///< of runs of the part, see ConductingBodies
+  at::Tensor own_first_, own_end_;      ///< of those on own nodes
+  at::Tensor first_run_, first_chunk_;  ///< of chunks of own runs, of bodies; and their ends
   DenseCholesky coarse_;
 };
 

@@ -64,9 +64,6 @@ void require_can_share(Space const& space, MultigridOptions const& options) {
   VOXCYCLE_REQUIRE(
       !is_coarsest(space.slab().whole),
       "grid " << space.slab().whole.label() << " is too small to be shared out. Take one process.");
-  VOXCYCLE_REQUIRE(!options.deflate_bodies,
-                   "bodies are those of a whole grid. Leave deflate_bodies out, or take one "
-                   "process.");
   VOXCYCLE_REQUIRE(wrong_planes(options) <= space.slab().halo,
                    "a halo of " << space.slab().halo << " planes is too narrow for "
                                 << options.smoothing_steps << " smoothing steps, which need "
@@ -224,7 +221,7 @@ Multigrid::Multigrid(Space const& space, Boundary const& boundary, at::Tensor co
   impl_ = std::make_unique<Impl>(make_voxel_operator(space, nu.to(options.dtype).contiguous()),
                                  boundary, nu.device(), options);
   if (options.deflate_bodies) {
-    impl_->deflation = Deflation::of(space.slab().whole, boundary, nu);
+    impl_->deflation = Deflation::of(space, boundary, nu);
   }
 }
 
