@@ -198,12 +198,11 @@ SolverOptions solver_options(Invocation const& call) {
 }
 
 void require_usage(Invocation const& call) {
-  for (char const* flag : {"model", "compare", "conductivity"}) {
-    VOXCYCLE_REQUIRE(call.comm.size() == 1 || !call.has(flag) || call.flags.at(flag) == "none",
-                     "--" << flag << " is for one process, not for " << call.comm.size()
-                          << " that share out the grid. Leave it out, or start solve without a "
-                             "launcher.");
-  }
+  VOXCYCLE_REQUIRE(call.comm.size() == 1 || !call.has("conductivity"),
+                   "--conductivity is for one process, not for "
+                       << call.comm.size()
+                       << " that share out the grid. Leave it out, or start solve without a "
+                          "launcher.");
   VOXCYCLE_REQUIRE(call.has("nu"),
                    "solve needs a coefficient field. Give --nu FILE, e.g. --nu field.h5:/nu.");
   bool const has_model = model_file(call) != "none";

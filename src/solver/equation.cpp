@@ -95,7 +95,7 @@ at::Tensor live_unknowns(Equation const& e) {
 }
 
 double energy_of(Equation const& e, at::Tensor const& u) {
-  return energy_and_gradient(u, e.nu, e.problem.grid, e.b).energy.item<double>();
+  return energy_and_gradient(u, e.nu, e.problem.here(), e.b).energy.item<double>();
 }
 
 }  // namespace voxcycle

@@ -22,10 +22,16 @@ namespace {
 /// A source counts as the model's if it differs by no more than this.
 constexpr double kSourceAgreement = 1e-6;
 
+/// Over the whole grid.
+double mean_of(Space const& space, at::Tensor const& field) {
+  at::Tensor const sum = space.sum_of_parts(space.own_voxels(field).sum().view({1}));
+  return sum.item<double>() / static_cast<double>(space.slab().whole.voxel_count());
+}
+
 /// What to multiply f by, and u with it, where u is linear in f: networks know sources of
 /// `size`. A power of two, 1 near it.
-double gain_of(at::Tensor const& f, double size) {
-  double const rms = f.norm().item<double>() / std::sqrt(static_cast<double>(f.numel()));
+double gain_of(Space const& space, at::Tensor const& f, double size) {
+  double const rms = std::sqrt(mean_of(space, f.square()));
   bool const sound = rms > 0.0 && std::isfinite(rms);
   return sound ? std::exp2(std::round(std::log2(size / rms))) : 1.0;
 }
@@ -36,10 +42,17 @@ double longest_edge(Grid3 const& grid) {
 
 }  // namespace
 
-double unit_of(at::Tensor const& nu) {
+double unit_of(at::Tensor const& nu, Space const* part) {
   auto const [minimum, maximum] = nu.aminmax();
-  if (minimum.item<double>() <= 1.0 && maximum.item<double>() >= 1.0) return 1.0;
-  return std::exp2(std::round(nu.log2().mean().item<double>()));
+  double least = minimum.item<double>(), most = maximum.item<double>();
+  if (part != nullptr) {
+    least = part->min(least);
+    most = part->max(most);
+  }
+  if (least <= 1.0 && most >= 1.0) return 1.0;
+  at::Tensor const logarithms = nu.log2();
+  return std::exp2(
+      std::round(part == nullptr ? logarithms.mean().item<double>() : mean_of(*part, logarithms)));
 }
 
 at::ScalarType usual_precision(Model const& model, at::Device device) {
@@ -89,7 +102,7 @@ NetworkStart::SeenSource NetworkStart::seen_source(Equation const& e, double uni
   double const value = e.constant * scale;
   if (trained.varies()) {
     at::Tensor const f = e.f.defined() ? e.f * scale : at::full_like(e.nu, value);
-    double const gain = linear ? gain_of(f, source_size(trained)) : 1.0;
+    double const gain = linear ? gain_of(e.problem.here(), f, source_size(trained)) : 1.0;
     return {(gain == 1.0 ? f : f * gain).to(at::kFloat), gain};
   }
   bool const uniform = !e.f.defined();
@@ -103,9 +116,25 @@ NetworkStart::SeenSource NetworkStart::seen_source(Equation const& e, double uni
   return {};
 }
 
+/// On the part of the grid that this process has, if several share it out.
+at::Tensor NetworkStart::predicted(Space const& space, Grid3 const& grid, at::Tensor const& nu,
+                                   at::Tensor const& f) const {
+  if (space.is_whole()) return predict(*comm_, *model_->network, grid, nu, f, precision_);
+  Slabs const slabs{.count = space.slab().processes()};
+  VOXCYCLE_REQUIRE(model_->options.name == "multigrid" && slabs.cut(grid) &&
+                       grid.voxels == space.slab().whole.voxels,
+                   model_->file << " does not run on " << slabs.count << " processes at "
+                                << space.slab().whole.label()
+                                << ": that takes network.name = multigrid and a grid above 32^3 "
+                                   "that the network fits. Take one process.");
+  ProcessGrid const together(*space.comm(), slabs);
+  return predict_part(together, *model_->network, together.space(grid), nu, f, precision_);
+}
+
 at::Tensor NetworkStart::operator()(Equation const& e) const {
   std::lock_guard const lock(model_->one_at_a_time);
   if (device_of(*model_->network) != device_) model_->network->to(device_);  // for another solver
+  Space const space = e.problem.here();
   Grid3 const& fine = e.problem.grid;
   Grid3 const grid = network_grid(fine);
   std::int64_t const block = fine.voxels[0] / grid.voxels[0];
@@ -113,13 +142,13 @@ at::Tensor NetworkStart::operator()(Equation const& e) const {
     return block == 1 ? field : at::avg_pool3d(field, {block, block, block});
   };
   at::Tensor const positive = without_zeros(e.nu);
-  double const unit = model_->has_unit ? 1.0 : unit_of(positive);
+  double const unit = model_->has_unit ? 1.0 : unit_of(positive, &space);
   auto [f, gain] = seen_source(e, unit);
   if (f.defined()) f = coarsened(f);
   at::Tensor const nu = coarsened((unit == 1.0 ? positive : positive / unit).to(at::kFloat));
   at::Tensor u;
   try {
-    u = predict(*comm_, *model_->network, grid, nu, f, precision_);
+    u = predicted(space, grid, nu, f);
   } catch (Error const& problem) {  // values that float32 does not hold
     log_warning(std::string("the network has no solution here: ") + problem.what());
     return {};
@@ -134,7 +163,8 @@ at::Tensor NetworkStart::operator()(Equation const& e) const {
     double const datum = datum_of(model_->boundary);
     u.sub_(datum).div_(gain).add_(datum);
   }
-  set_dirichlet_values(u, fine, model_->boundary);
+  Slab const& slab = space.slab();
+  set_dirichlet_values(u, slab.part(), of_part(model_->boundary, slab));
   return u;
 }
 

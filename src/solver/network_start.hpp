@@ -27,11 +27,12 @@ class NetworkStart {
   /// @throws Error if there is none.
   Grid3 network_grid(Grid3 const& grid) const;
   /// The network's solution (interpolated from network_grid) on the problem's nodes in float64,
-  /// with exact Dirichlet values, on the network's device as the equation's fields are. The problem
-  /// has the model's boundary.
+  /// with exact Dirichlet values, on the network's device as the equation's fields are, and on the
+  /// part of the grid that this process has. The problem has the model's boundary.
   /// Undefined, with a warning, where the network cannot compute on this field.
   /// Of several threads one at a time.
-  /// @throws Error also for a source that the network was not trained for. Where the boundary's
+  /// @throws Error also for a grid that processes share out and the network does not fit, and for a
+  ///         source that the network was not trained for. Where the boundary's
   ///         values are equal, one of another size is none.
   at::Tensor operator()(Equation const& e) const;
 
@@ -41,6 +42,8 @@ class NetworkStart {
     double gain = 1.0;  ///< the network's solution, less the boundary's datum, is this times u's
   };
   SeenSource seen_source(Equation const& e, double unit) const;
+  at::Tensor predicted(Space const& space, Grid3 const& grid, at::Tensor const& nu,
+                       at::Tensor const& f) const;
 
   std::shared_ptr<Model> model_;
   at::Device device_;

@@ -90,10 +90,11 @@ Solver::Impl::Impl(SolverOptions options_in) : options(std::move(options_in)) {
                    "or take the solver multigrid.");
   if (options.comm != nullptr && options.comm->size() == 1) options.comm = nullptr;
   bool const can_share = options.method == SolveMethod::multigrid && options.device.is_cpu() &&
-                         options.scheme == Scheme::q1 && options.model == nullptr;
-  VOXCYCLE_REQUIRE(options.comm == nullptr || can_share,
-                   "processes share out solves by multigrid on CPUs, of trilinear elements and "
-                   "without a model. Take one process.");
+                         options.scheme == Scheme::q1 && options.more_members.empty();
+  VOXCYCLE_REQUIRE(
+      options.comm == nullptr || can_share,
+      "processes share out solves by multigrid on CPUs, of trilinear elements and with "
+      "one model at most. Take one process.");
   Boundary usual;
   VOXCYCLE_REQUIRE(options.model != nullptr || options.more_members.empty(),
                    "members without a model have no mean. Give the first one as the model.");
@@ -202,7 +203,8 @@ void Solver::Impl::solve(Equation const& e, Preconditioner const& precondition,
   s.error_estimate = quick_error_estimate(e.problem, e.nu, s.u, precondition, e.b);
   if (s.start.from_network) {
     double const square =
-        2.0 * energy_and_gradient(from_datum(s.u, boundary), e.nu, s.grid).energy.item<double>();
+        2.0 * energy_and_gradient(from_datum(s.u, boundary), e.nu, e.problem.here())
+                  .energy.item<double>();
     double const gap = std::max(0.0, of_start - shifted_energy(e, s.u));
     // and what is left of u's own error, orthogonal to the steps that were made.
     s.start.error_estimate = std::hypot(std::sqrt(2.0 * gap / square), s.error_estimate);

@@ -184,6 +184,25 @@ class SharedSolve(harness.Refusal):
             for found, flow in zip(several["flow_into_faces"], one["flow_into_faces"], strict=True):
                 self.assertAlmostEqual(found, flow, delta=1e-6)
 
+    def test_from_a_network(self):
+        self.config({**NESTED, "train.precision": "f32"})
+        self.succeed("generate", "--config", "small.cfg")
+        self.succeed("train", "--config", "small.cfg")
+        n = 64
+        values = [3 + math.sin(0.1 * x + 0.05 * y) * math.cos(0.07 * z) for x in range(n) for y in range(n)
+                  for z in range(n)]
+        (self.scratch / "fine.npy").write_bytes(numpy_file(values, (n, n, n), "<f8", "d"))
+        solve = ("solve", "--nu", "fine.npy", "--model", "run/checkpoint.h5", "--compare")
+        one, *others = (self.figures(*solve, ranks=ranks) for ranks in (0, 2, 3))
+        for several in others:
+            self.assertTrue(several["network_used"])
+            for key in ("iterations", "iterations_from_lift", "network_grid"):
+                self.assertEqual(several[key], one[key], key)
+            self.assertAlmostEqual(several["start_error_estimate"] / one["start_error_estimate"], 1, delta=1e-3)
+        (self.scratch / "small.npy").write_bytes(numpy_file(values[:32 ** 3], (32, 32, 32), "<f8", "d"))
+        self.refuse("solve", "--nu", "small.npy", "--model", "run/checkpoint.h5", ranks=2,
+                    expect="does not run on 2 processes at 32^3")
+
     def test_certified_errors(self):
         one, all_of_them = (self.figures("solve", "--nu", "nu.npy", "--certify", ranks=ranks)
                             for ranks in (0, 3))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/comm/space.hpp"
 #include "voxcycle/field/source.hpp"
 #include "voxcycle/grid/grid3.hpp"
 #include "voxcycle/network/network.hpp"
@@ -34,8 +35,9 @@ struct Model {
 
 /// What to divide nu and f by, which changes no solution: networks know nu around 1. A power of
 /// two; 1 where 1 is among the values of nu.
-/// @param nu  > 0
-double unit_of(at::Tensor const& nu);
+/// @param nu    > 0
+/// @param part  that nu is on; null: nu is whole
+double unit_of(at::Tensor const& nu, Space const* part = nullptr);
 
 /// That its network runs in unless another is asked for: as it was trained, but in float32 instead
 /// of float64, and, where that is slow, instead of 16 bits (on GPUs in float16 instead of
