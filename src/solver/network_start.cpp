@@ -116,17 +116,23 @@ NetworkStart::SeenSource NetworkStart::seen_source(Equation const& e, double uni
   return {};
 }
 
+void NetworkStart::require_runs(Space const& space, Grid3 const& grid) const {
+  Slab const& slab = space.slab();
+  bool const shares = model_->options.name == "multigrid" &&
+                      Slabs{.count = slab.processes()}.cut(grid) &&
+                      grid.voxels == slab.whole.voxels;
+  VOXCYCLE_REQUIRE(space.is_whole() || shares,
+                   model_->file << " does not run on " << slab.processes() << " processes at "
+                                << slab.whole.label()
+                                << ": that takes network.name = multigrid and a grid above 32^3 "
+                                   "that the network fits. Take one process.");
+}
+
 /// On the part of the grid that this process has, if several share it out.
 at::Tensor NetworkStart::predicted(Space const& space, Grid3 const& grid, at::Tensor const& nu,
                                    at::Tensor const& f) const {
   if (space.is_whole()) return predict(*comm_, *model_->network, grid, nu, f, precision_);
   Slabs const slabs{.count = space.slab().processes()};
-  VOXCYCLE_REQUIRE(model_->options.name == "multigrid" && slabs.cut(grid) &&
-                       grid.voxels == space.slab().whole.voxels,
-                   model_->file << " does not run on " << slabs.count << " processes at "
-                                << space.slab().whole.label()
-                                << ": that takes network.name = multigrid and a grid above 32^3 "
-                                   "that the network fits. Take one process.");
   ProcessGrid const together(*space.comm(), slabs);
   return predict_part(together, *model_->network, together.space(grid), nu, f, precision_);
 }
@@ -137,6 +143,7 @@ at::Tensor NetworkStart::operator()(Equation const& e) const {
   Space const space = e.problem.here();
   Grid3 const& fine = e.problem.grid;
   Grid3 const grid = network_grid(fine);
+  require_runs(space, grid);
   std::int64_t const block = fine.voxels[0] / grid.voxels[0];
   auto const coarsened = [&](at::Tensor const& field) {
     return block == 1 ? field : at::avg_pool3d(field, {block, block, block});

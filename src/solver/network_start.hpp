@@ -42,6 +42,7 @@ class NetworkStart {
     double gain = 1.0;  ///< the network's solution, less the boundary's datum, is this times u's
   };
   SeenSource seen_source(Equation const& e, double unit) const;
+  void require_runs(Space const& space, Grid3 const& grid) const;
   at::Tensor predicted(Space const& space, Grid3 const& grid, at::Tensor const& nu,
                        at::Tensor const& f) const;
 
