@@ -215,7 +215,8 @@ std::string describe_training(TrainOptions options, Config const& config, Commun
       format("\npredicted training time %s on %s, %s with evaluations of held-out samples\n",
              format_seconds(seconds).c_str(), counted(comm.size(), "process", "processes").c_str(),
              format_seconds(seconds + evaluations).c_str());
-  text += "memory: the most that a process holds; sends: what it puts into collective calls per step\n";
+  text +=
+      "memory: the most that a process holds; sends: what it puts into collective calls per step\n";
   if (scaled) text += "* scaled from the next coarser level by voxels, not timed\n";
   return text;
 }

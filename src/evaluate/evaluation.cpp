@@ -29,8 +29,8 @@ Evaluation evaluation_of(HeldOutErrors const& errors, HeldOutSamples const& samp
   return result;
 }
 
-Evaluation evaluate_network(ProcessGrid const& all, Network& network,
-                            HeldOutSamples const& samples, HeldOutOptions const& options) {
+Evaluation evaluate_network(ProcessGrid const& all, Network& network, HeldOutSamples const& samples,
+                            HeldOutOptions const& options) {
   return evaluation_of(evaluate_held_out(all, network, samples, options), samples, options);
 }
 
