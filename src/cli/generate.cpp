@@ -40,7 +40,8 @@ int generate(Invocation const& call) {
     if (!all.complete || !done.insert(data_fingerprint(run.config)).second) continue;
     auto const options = dataset_options(run.config);
     look_through(options.family, call.comm);
-    auto const one = generate_shards(options, call.comm, place.device(), limit);
+    auto const one =
+        generate_shards(options, call.comm, place.device(), limit, slabs_of(run.config));
     all.made += one.made;
     all.complete = one.complete;
   }

@@ -9,8 +9,8 @@
 namespace voxcycle {
 namespace {
 
-/// A field's place and a box of it, as the first process asks for it; a place below 0 ends.
-constexpr std::int64_t kRequest = 7;
+/// A field's place, and a box of it.
+constexpr std::size_t kNumbers = 7;
 
 at::Tensor box_of(at::Tensor const& field, Box const& box) {
   at::Tensor part = field;
@@ -23,44 +23,23 @@ at::Tensor box_of(at::Tensor const& field, Box const& box) {
 }  // namespace
 
 SharedFields::SharedFields(Space space, std::vector<at::Tensor> fields)
-    : space_(std::move(space)), fields_(std::move(fields)) {}
+    : space_(std::move(space)), fields_(std::move(fields)), led_(space_.comm(), kNumbers) {}
 
 void SharedFields::serve(std::function<void()> const& work) const {
-  if (space_.is_whole()) {
-    work();
-    return;
-  }
-  Communicator const& comm = *space_.comm();
-  std::string error;
-  at::Tensor request = at::full({kRequest}, -1, at::kLong);
-  if (comm.rank() == 0) {
-    try {
-      work();
-    } catch (Error const& problem) {
-      error = problem.what();
-    }
-    comm.broadcast(request, 0);
-  } else {
-    for (;;) {
-      comm.broadcast(request, 0);
-      auto const* const asked = request.const_data_ptr<std::int64_t>();
-      if (asked[0] < 0) break;
-      Box box;
-      std::copy_n(asked + 1, 3, box.begin.begin());
-      std::copy_n(asked + 4, 3, box.count.begin());
-      own_part(static_cast<std::size_t>(asked[0]), box);
-    }
-  }
-  comm.agree_on_error(error);
+  led_.lead(work, [this](LedWork::Numbers const& asked) {
+    Box box;
+    std::copy_n(asked.begin() + 1, 3, box.begin.begin());
+    std::copy_n(asked.begin() + 4, 3, box.count.begin());
+    own_part(static_cast<std::size_t>(asked[0]), box);
+  });
 }
 
 at::Tensor SharedFields::read(std::size_t field, Box const& box) const {
   if (space_.is_whole()) return box_of(fields_.at(field), box);
-  at::Tensor request = at::full({kRequest}, static_cast<std::int64_t>(field), at::kLong);
-  auto* const asked = request.mutable_data_ptr<std::int64_t>();
-  std::copy_n(box.begin.begin(), 3, asked + 1);
-  std::copy_n(box.count.begin(), 3, asked + 4);
-  space_.comm()->broadcast(request, 0);
+  LedWork::Numbers numbers{static_cast<std::int64_t>(field)};
+  numbers.insert(numbers.end(), box.begin.begin(), box.begin.end());
+  numbers.insert(numbers.end(), box.count.begin(), box.count.end());
+  led_.announce(numbers);
   return own_part(field, box);
 }
 

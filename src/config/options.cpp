@@ -88,11 +88,15 @@ int spatial_parts(Config const& config) {
   return static_cast<int>(config.integer("run.spatial_parts", 1, 1 << 16));
 }
 
+}  // namespace
+
 Slabs slabs_of(Config const& config) {
   return {.count = static_cast<int>(config.integer("run.spatial_processes", 1, 1 << 16)),
           .above = config.integer("run.spatial_above", 1, kMaxCount),
           .parts = spatial_parts(config)};
 }
+
+namespace {
 
 LbfgsStageOptions lbfgs_options(Config const& config) {
   LbfgsStageOptions const options{

@@ -1,228 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/dataset/generate.hpp"
 
+#include "voxcycle/comm/process_grid.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/exit_status.hpp"
 #include "voxcycle/core/log.hpp"
-#include "voxcycle/core/parallel.hpp"
 #include "voxcycle/core/printable.hpp"
 #include "voxcycle/core/status_line.hpp"
 #include "voxcycle/core/stop_signal.hpp"
-#include "voxcycle/core/tensor_values.hpp"
 #include "voxcycle/core/text.hpp"
 #include "voxcycle/core/timer.hpp"
-#include "voxcycle/dataset/sample_source.hpp"
-#include "voxcycle/dataset/source_fields.hpp"
-#include "voxcycle/io/shard.hpp"
-#include "voxcycle/poisson/energy.hpp"
-#include "voxcycle/solver/solve_method.hpp"
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <optional>
 #include <set>
-#include <span>
 #include <string>
+#include <vector>
 
 #include "dataset/shard_jobs.hpp"
+#include "dataset/shard_maker.hpp"
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 
 namespace voxcycle {
 namespace {
-
-/// Worst case of the reference solutions made so far.
-struct SolveStatistics {
-  std::int64_t solves = 0;
-  int max_iterations = 0;
-  double largest_residual = 0.0;
-  double largest_bound = 0.0;  ///< of the relative energy-norm error
-};
-
-/// Of a second solve, so that it costs little beside a shard's others: at 32^3 FFTs need 24
-/// iterations on kl, 70 on grf, and not all of these on inclusions of contrast 1e3.
-constexpr std::int64_t kMaxVoxelsOfSecond = 32 * 32 * 32;
-constexpr int kMaxIterationsOfSecond = 200;
-
-/// |u - u_ref| / |u_ref|, sums over nodes.
-double relative_difference(std::span<double const> u, std::vector<double> const& u_ref) {
-  double difference = 0.0, norm = 0.0;
-  for (std::size_t k = 0; k < u_ref.size(); ++k) {
-    difference += (u[k] - u_ref[k]) * (u[k] - u_ref[k]);
-    norm += u_ref[k] * u_ref[k];
-  }
-  return std::sqrt(norm > 0.0 ? difference / norm : difference);
-}
-
-/// Makes shards a few samples at a time, so that memory does not grow with their size.
-class ShardMaker {
- public:
-  /// @param memory  bytes that this process may hold; 0: unknown
-  ShardMaker(DatasetOptions const& options, CoefficientFamily const& family, at::Device device,
-             std::int64_t memory)
-      : family_(family),
-        device_(device),
-        memory_(memory),
-        boundary_(options.boundary),
-        source_(options.source),
-        source_fields_(options.source),
-        method_(options.reference) {
-    require_can_solve(method_, Scheme::q1, device);
-  }
-
-  /// @param after_share  hears what share of the shard is made, [0, 1)
-  /// @throws StopRequested between two groups of samples, with nothing left of the shard.
-  void make(ShardJob const& job, StopSignal const& stop,
-            std::function<void(double)> const& after_share);
-
-  SolveStatistics const& statistics() const { return statistics_; }
-  /// Largest ShardSample::reference_difference made so far, by the grid's name.
-  std::map<std::string, double> const& differences() const { return differences_; }
-
- private:
-  bool fits_one_a_thread(ShardInfo const& info) const;
-  std::vector<ShardSample> make_group(ShardJob const& job, std::int64_t begin, std::int64_t end);
-  SolveResult solve(ShardInfo const& info, ShardSample const& sample, SolveMethod method,
-                    int max_iterations) const;
-  void solve_first_again(ShardInfo const& info, ShardSample& sample);
-  void count(SolveResult const& result, ShardInfo const& info, std::int64_t index);
-
-  CoefficientFamily const& family_;
-  at::Device device_;
-  std::int64_t memory_;
-  Boundary boundary_;
-  Source source_;
-  SourceFields source_fields_;
-  SolveMethod method_;
-  SolveStatistics statistics_;
-  std::map<std::string, double> differences_;
-};
-
-/// Float64 nodal fields that a reference solve holds at its peak, and its sample: 12 were measured,
-/// and its cycles may be in float64 instead of float32.
-constexpr std::int64_t kSolveFields = 18;
-
-/// Samples made together where they fit: one a thread of large ones; of small ones more, which last
-/// differently long.
-std::int64_t group_size(Grid3 const& grid) {
-  constexpr std::int64_t voxels = 1 << 20;  // a thread
-  return at::get_num_threads() *
-         std::clamp(voxels / grid.voxel_count(), std::int64_t{1}, std::int64_t{64});
-}
-
-/// Whether each thread may solve for a sample of its own at once.
-bool ShardMaker::fits_one_a_thread(ShardInfo const& info) const {
-  std::int64_t const all = at::get_num_threads() * kSolveFields * 8 * info.grid.node_count();
-  return !info.has_reference || !device_.is_cpu() || memory_ == 0 || all <= memory_;
-}
-
-void ShardMaker::make(ShardJob const& job, StopSignal const& stop,
-                      std::function<void(double)> const& after_share) {
-  std::int64_t const maximum = fits_one_a_thread(job.info) ? group_size(job.info.grid) : 1;
-  std::vector<ShardSample> group;
-  std::int64_t begin = 0;
-  write_shard(job.path, job.info, [&](std::int64_t local) {
-    if (local == begin + std::ssize(group)) {
-      if (stop.requested()) throw StopRequested();
-      after_share(static_cast<double>(local) / static_cast<double>(job.info.samples));
-      begin = local;
-      group.clear();  // before the next ones need room
-      group = make_group(job, begin, std::min(begin + maximum, job.info.samples));
-    }
-    return std::move(group[static_cast<std::size_t>(local - begin)]);
-  });
-}
-
-std::vector<ShardSample> ShardMaker::make_group(ShardJob const& job, std::int64_t begin,
-                                                std::int64_t end) {
-  auto const& info = job.info;
-  std::vector<ShardSample> samples(static_cast<std::size_t>(end - begin));
-  std::vector<SolveResult> results(info.has_reference ? samples.size() : 0);
-  auto const solve = [&](std::size_t k) {
-    try {
-      results[k] = this->solve(info, samples[k], method_, SolveOptions{}.max_iterations);
-    } catch (Error& problem) {
-      auto const index = info.first_index + begin + static_cast<std::int64_t>(k);
-      problem.prepend(info.split + " sample " + std::to_string(index) + " of " +
-                      family_.signature() + " at " + info.grid.label() + ": ");
-      throw;
-    }
-    auto const values = values_of(results[k].u);
-    samples[k].u_ref.assign(values.begin(), values.end());
-    results[k].u.reset();
-    if (begin == 0 && k == 0 && info.split == "held_out") solve_first_again(info, samples[0]);
-  };
-  // One sample a thread, if there are so many: the solver itself then runs serially and no thread
-  // waits. Else one after the other, each with all threads, or on a GPU, which one keeps busy.
-  bool const by_thread = device_.is_cpu() && end - begin >= at::get_num_threads();
-  parallel_for(end - begin, info.grid.voxel_count(), [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t k = first; k < last; ++k) {
-      auto const at = static_cast<std::size_t>(k);
-      std::int64_t const index = info.first_index + begin + k;
-      samples[at] = make_coefficient(family_, info, job.origin, index);
-      samples[at].f = source_fields_.of(info, index);
-      if (info.has_reference && by_thread) solve(at);
-    }
-  });
-  if (!by_thread) {
-    for (std::size_t k = 0; k < results.size(); ++k) solve(k);
-  }
-  for (std::size_t k = 0; k < results.size(); ++k) {
-    count(results[k], info, info.first_index + begin + static_cast<std::int64_t>(k));
-  }
-  return samples;
-}
-
-/// @return with u on the CPU, where the method that is not data.reference computes
-SolveResult ShardMaker::solve(ShardInfo const& info, ShardSample const& sample, SolveMethod method,
-                              int max_iterations) const {
-  auto const voxels = [&](std::vector<float> const& values) {
-    return at::from_blob(const_cast<float*>(values.data()), info.grid.voxel_shape(), at::kFloat)
-        .to(method == method_ ? device_ : at::kCPU, at::kDouble);
-  };
-  std::optional<at::Tensor> b;
-  if (!source_.is_zero()) {
-    b = sample.f.empty() ? load_of_source(source_.value, info.grid)
-                         : load_of_source(voxels(sample.f), info.grid);
-  }
-  auto result = solve_by(method, {info.grid, boundary_}, voxels(sample.nu),
-                         {info.reference_tolerance, max_iterations}, b);
-  result.u = result.u.cpu().contiguous();
-  return result;
-}
-
-/// By the other method, if that costs little.
-void ShardMaker::solve_first_again(ShardInfo const& info, ShardSample& sample) {
-  if (info.grid.voxel_count() > kMaxVoxelsOfSecond) return;
-  auto const other = method_ == SolveMethod::fft ? SolveMethod::multigrid : SolveMethod::fft;
-  auto const result = solve(info, sample, other, kMaxIterationsOfSecond);
-  if (!result.converged) return;
-  double const difference = relative_difference(values_of(result.u), sample.u_ref);
-  sample.reference_difference = difference;
-  auto& largest = differences_[info.grid.name()];
-  largest = std::max(largest, difference);
-}
-
-void ShardMaker::count(SolveResult const& result, ShardInfo const& info, std::int64_t index) {
-  VOXCYCLE_REQUIRE(result.converged,
-                   "reference solution "
-                       << index << " at " << info.grid.label() << " reached "
-                       << result.relative_residual << " after " << result.iterations
-                       << " iterations, not " << info.reference_tolerance
-                       << ". Raise data.reference_tolerance"
-                       << (method_ == SolveMethod::fft ? ", or take data.reference = multigrid."
-                                                       : "."));
-  ++statistics_.solves;
-  statistics_.max_iterations = std::max(statistics_.max_iterations, result.iterations);
-  statistics_.largest_residual = std::max(statistics_.largest_residual, result.relative_residual);
-  statistics_.largest_bound = std::max(statistics_.largest_bound, result.error_bound);
-}
 
 /// What the ranks did, each for itself and then all together.
 struct Tally {
@@ -303,14 +108,61 @@ void remove_old_leftovers(std::vector<ShardJob> const& jobs) {
   for (auto const& directory : directories) remove_leftovers(directory);
 }
 
+/// Places of the jobs that this process makes, those that groups make together first.
+std::vector<std::size_t> own_jobs(std::vector<ShardJob> const& jobs, ShardMaker const& maker,
+                                  ProcessGrid const& process_grid) {
+  std::vector<std::size_t> mine;
+  for (bool const shared : {true, false}) {
+    std::vector<std::size_t> places;
+    std::vector<ShardJob> some;
+    for (std::size_t k = 0; k < jobs.size(); ++k) {
+      if (maker.is_shared(jobs[k].info) != shared) continue;
+      places.push_back(k);
+      some.push_back(jobs[k]);
+    }
+    auto const owner = share_jobs(some, shared ? process_grid.groups() : process_grid.all.size());
+    int const me = shared ? process_grid.group() : process_grid.all.rank();
+    for (std::size_t k = 0; k < some.size(); ++k) {
+      if (owner[k] == me) mine.push_back(places[k]);
+    }
+  }
+  return mine;
+}
+
+/// Those that make a shard: this process alone, or its group.
+class Company {
+ public:
+  Company(bool shared, ProcessGrid const& process_grid)
+      : group_(shared ? process_grid.spatial.get() : nullptr) {}
+
+  bool leads() const { return group_ == nullptr || group_->rank() == 0; }
+  bool any(bool here) const { return group_ == nullptr ? here : group_->any(here); }
+  /// What the one that leads finds. @throws on all of them what that throws
+  bool finds(std::function<bool()> const& look) const {
+    bool found = false, stopped = false;
+    auto const try_it = [&] {
+      try {
+        found = leads() && look();
+      } catch (StopRequested const&) {
+        stopped = true;
+      }
+    };
+    group_ == nullptr ? try_it() : group_->together(try_it);
+    if (any(stopped)) throw StopRequested();
+    return any(found);
+  }
+
+ private:
+  Communicator const* group_;
+};
+
 /// How far a rank's own shards are, on a line of rank 0.
 class ShardsLine {
  public:
-  ShardsLine(std::vector<ShardJob> const& jobs, std::vector<int> const& owner, int rank)
+  /// @param mine  places of these jobs
+  ShardsLine(std::vector<ShardJob> const& jobs, std::vector<std::size_t> const& mine, int rank)
       : line_(rank == 0 ? StatusLine::Visible::yes : StatusLine::Visible::no, "generating") {
-    for (std::size_t k = 0; k < jobs.size(); ++k) {
-      if (owner[k] == rank) left_ += static_cast<double>(cost(jobs[k].info));
-    }
+    for (std::size_t const k : mine) left_ += static_cast<double>(cost(jobs[k].info));
   }
 
   /// @param share  made of this job
@@ -353,7 +205,7 @@ int status_of(GenerateResult const& result, std::string const& directory,
 }
 
 GenerateResult generate_shards(DatasetOptions const& options, Communicator const& comm,
-                               at::Device device, std::int64_t memory) {
+                               at::Device device, std::int64_t memory, Slabs const& slabs) {
   Timer timer;
   auto const family = make_family(options.family);
   auto const jobs = plan_jobs(options, *family);
@@ -361,32 +213,37 @@ GenerateResult generate_shards(DatasetOptions const& options, Communicator const
   comm.together([&] {
     if (comm.rank() == 0) require_room_on_disk(jobs);
   });
-  auto const owner = share_jobs(jobs, comm.size());
+  // One process, or a number that makes no groups: each has its samples as a whole.
+  ProcessGrid const process_grid(comm, comm.size() % slabs.count == 0 ? slabs : Slabs{});
+  ShardMaker maker(options, *family, process_grid, device, memory);
+  auto const mine = own_jobs(jobs, maker, process_grid);
   StopSignal const stop;
-  ShardMaker maker(options, *family, device, memory);
-  Tally mine;
-  ShardsLine line(jobs, owner, comm.rank());
-  for (std::size_t k = 0; k < jobs.size() && !stop.requested(); ++k) {
-    if (owner[k] != comm.rank()) continue;
+  Tally tally;
+  ShardsLine line(jobs, mine, comm.rank());
+  for (std::size_t const k : mine) {
+    auto const& job = jobs[k];
+    Company const company(maker.is_shared(job.info), process_grid);
+    if (company.any(stop.requested())) break;
     try {
-      if (is_done(*family, jobs[k], stop)) {
-        ++mine.there;
-        line.end(jobs[k], false);
+      if (company.finds([&] { return is_done(*family, job, stop); })) {
+        tally.there += company.leads() ? 1 : 0;
+        line.end(job, false);
         continue;
       }
-      maker.make(jobs[k], stop, [&](double share) { line.show(jobs[k], share); });
+      maker.make(job, stop, [&](double share) { line.show(job, share); });
     } catch (StopRequested const&) {
       break;
     }
-    ++mine.made;
-    line.end(jobs[k], true);
+    line.end(job, true);
+    if (!company.leads()) continue;
+    ++tally.made;
     log_info(format("shard %zu of %zu: %s, %ld samples at %s%s", k + 1, jobs.size(),
-                    jobs[k].info.split.c_str(), static_cast<long>(jobs[k].info.samples),
-                    jobs[k].info.grid.label().c_str(),
-                    jobs[k].info.has_reference ? " with references" : ""));
+                    job.info.split.c_str(), static_cast<long>(job.info.samples),
+                    job.info.grid.label().c_str(),
+                    job.info.has_reference ? " with references" : ""));
   }
-  mine.solved = maker.statistics();
-  Tally const all = over_ranks(mine, comm);
+  tally.solved = maker.statistics();
+  Tally const all = over_ranks(tally, comm);
   log_differences(options, maker.differences(), comm);
   log_summary(all, std::ssize(jobs), timer.seconds(), options.directory);
   if (comm.rank() == 0) remove_old_leftovers(jobs);

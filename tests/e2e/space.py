@@ -3,6 +3,7 @@
 """Processes that compute a sample together (run.spatial_processes)."""
 
 import math
+import shutil
 import subprocess
 
 import harness
@@ -76,6 +77,22 @@ class Space(harness.Case):
         # In float32 here and there; bf16 made the weights.
         self.assertAlmostEqual(alone["energy_norm_error_mean"],
                                float(last["energy_norm_error_mean"]), delta=1e-5)
+
+    def test_references_made_together(self):
+        options = ("--cycle.levels", "8, 32", "--data.held_out_samples", "5", "--data.shard_samples", "2")
+        shutil.rmtree(self.scratch / "data")  # of other samples
+        self.succeed("generate", "--config", "small.cfg", *options)
+        (self.scratch / "data").rename(self.scratch / "alone")
+        for ranks in (2, 4):
+            with self.subTest(ranks=ranks):
+                result = self.succeed("generate", "--config", "small.cfg", *options, *PAIRS, ranks=ranks)
+                self.assertIn("10 reference solutions converged", result.err)
+                for path in (self.scratch / "alone").rglob("*.h5"):
+                    other = self.scratch / "data" / path.relative_to(self.scratch / "alone")
+                    self.assertEqual(other.read_bytes(), path.read_bytes(), path)
+                again = self.succeed("generate", "--config", "small.cfg", *options, *PAIRS, ranks=ranks)
+                self.assertIn("0 shards made, 30 were there", again.err)
+                shutil.rmtree(self.scratch / "data")
 
     def test_evaluated_together(self):
         self.succeed("train", "--config", "small.cfg")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "voxcycle/comm/led_work.hpp"
 #include "voxcycle/comm/space.hpp"
 #include "voxcycle/grid/box.hpp"
 
@@ -29,6 +30,7 @@ class SharedFields {
 
   Space space_;
   std::vector<at::Tensor> fields_;
+  LedWork led_;
 };
 
 }  // namespace voxcycle

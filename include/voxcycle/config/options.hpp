@@ -35,6 +35,8 @@ DeviceOptions device_options(Config const& config, std::optional<at::ScalarType>
 FamilyOptions family_options(Config const& config);
 /// The samples that the config asks for. @throws Error also for a problem without solution.
 DatasetOptions dataset_options(Config const& config);
+/// How processes share out samples: run.spatial_processes, .spatial_above and .spatial_parts.
+Slabs slabs_of(Config const& config);
 Boundary boundary_of(Config const& config);
 /// @throws Error also for a source that has no solution, with zero flux on all faces.
 Source source_of(Config const& config);

@@ -3,6 +3,7 @@
 
 #include "voxcycle/comm/communicator.hpp"
 #include "voxcycle/dataset/sample_sets.hpp"
+#include "voxcycle/grid/slab.hpp"
 
 #include <cstdint>
 #include <string>
@@ -26,9 +27,11 @@ int status_of(GenerateResult const& result, std::string const& directory, Commun
 /// is asked to stop (StopSignal) gives up the shard that it is at; finished ones are kept.
 /// @param device  where references are solved
 /// @param memory  bytes that this process may hold; 0: unknown
+/// @param slabs   how groups of processes solve together for references of the grids that it cuts,
+///                by multigrid on CPUs; the first of each writes
 /// **Collective**. @throws Error for a shard of other data, a solve that does not converge, or a
 /// full disk.
 GenerateResult generate_shards(DatasetOptions const& options, Communicator const& comm,
-                               at::Device device, std::int64_t memory);
+                               at::Device device, std::int64_t memory, Slabs const& slabs = {});
 
 }  // namespace voxcycle
