@@ -77,7 +77,8 @@ std::vector<ConfigKey> all_config_keys() {
        "emulation"},
       {"run.spatial_processes", text(train.slabs.count),
        "processes that compute a sample together, each a slab along x of fine grids, in train, "
-       "verify and bench step: for samples that one process cannot hold or is too slow for. The "
+       "evaluate, generate, verify and bench step: for samples that one process cannot hold or is "
+       "too slow for. The "
        "number of processes must be a multiple of it, and slabs have five planes or more"},
       {"run.spatial_parts", "auto",
        "parts of a sample, each a term of the sums over features, at least run.spatial_processes: "
