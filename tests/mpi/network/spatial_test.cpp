@@ -165,12 +165,13 @@ TEST_F(SharedNetwork, TheSamePartsGiveTheSameBitsOnAnyNumberOfProcesses) {
     slabs.count = all_->size();
     if (slabs.count > slabs.parts) continue;
     ProcessGrid const process_grid(*all_, slabs);
+    Options const kinds[] = {{.coarse = nested, .smoothing = 6, .subspace = 2},
+                             {.norm = Norm::group, .recompute = true},
+                             {.finest_block = 12, .coarse = nested, .smoothing = 6},
+                             {.residual_input = true}};
     for (auto const dtype : {at::kDouble, at::kFloat, at::kBFloat16}) {
-      for (Options options :
-           {Options{.smoothing = 4}, Options{.norm = Norm::group, .recompute = true},
-            Options{.finest_block = 12, .coarse = nested, .smoothing = 6},
-            Options{.coarse = nested, .smoothing = 6, .subspace = 2},
-            Options{.residual_input = true}}) {
+      for (Options options : kinds) {
+        if (dtype == at::kDouble && options.subspace == 0) continue;  // as float32, and slower
         options.dtype = dtype;
         auto const what = std::to_string(slabs.parts) + " parts " + at::toString(dtype) + " " +
                           to_string(options.norm) + std::to_string(options.finest_block) +
