@@ -16,7 +16,7 @@ struct ProcessGrid {
   ProcessGrid(Communicator const& all_ranks)
       : all(all_ranks) {}  // NOLINT(google-explicit-constructor)
   /// Groups of slabs.count ranks. **Collective**.
-  /// @throws Error unless the number of ranks is a multiple of it.
+  /// @throws Error unless the number of ranks is a multiple of it, and all ranks say the same.
   ProcessGrid(Communicator const& all_ranks, Slabs const& slabs_of_groups);
 
   /// For a grid: where it is not cut, every rank is a group of its own.

@@ -140,10 +140,7 @@ TEST_F(TrainerTest, SharedSpaceHasTheSameBitsOnAnyNumberOfGroups) {
 TEST_F(TrainerTest, RanksThatShareOutSpaceDifferentlyAreToldSo) {
   if (comm_->size() % 2 != 0) GTEST_SKIP() << "no pairs of an odd number of processes";
   auto options = in_slabs(options_for(root_, "disagree"), *comm_);
-  if (comm_->rank() == 0) {
-    options.slabs = {};
-    options.fingerprint.set("run.spatial_processes", "1");
-  }
+  if (comm_->rank() == 0) options.slabs = {};
   EXPECT_THROW(train(options, *comm_), Error);
 }
 
