@@ -160,7 +160,7 @@ std::string compare(std::vector<ComparedRun> const& runs, std::string& text) {
 
 /// The same for all numbers of processes.
 int parts_in_space(Config const& config, VerifyOptions const& options) {
-  int const given = train_options(config).slabs.parts;
+  int const given = slabs_of(config).parts;
   auto const most = *std::max_element(options.ranks.begin(), options.ranks.end());
   return given > 0 ? given : static_cast<int>(most);
 }
@@ -176,22 +176,18 @@ void require_verifiable(Config const& config, VerifyOptions const& o) {
                    "cycle.batch_is = " << config.text("cycle.batch_is")
                                        << " lets the batch follow the number of processes, so that "
                                           "no two have the same bits. Set it to global.");
-  for (auto const count : o.ranks) {
-    require_room(o.launcher, count);
-    auto training = options;
-    if (o.in_space) {
-      training.slabs.count = static_cast<int>(count);
-      training.slabs.parts = parts_in_space(config, o);
-    }
-    for (auto const& level : options.levels) require_spatial(training, level.grid, count);
-  }
+  auto training = options;
+  if (o.in_space) training.slabs.parts = parts_in_space(config, o);
   Grid3 const& finest = options.levels.back().grid;
-  Slabs slabs = options.slabs;
-  slabs.parts = parts_in_space(config, o);
-  VOXCYCLE_REQUIRE(!o.in_space || slabs.cut(finest),
+  VOXCYCLE_REQUIRE(!o.in_space || training.slabs.cut(finest),
                    "--space: grids of " << finest.label()
                                         << " are not shared out (run.spatial_above = "
-                                        << slabs.above << "). Lower run.spatial_above.");
+                                        << training.slabs.above << "). Lower run.spatial_above.");
+  for (auto const count : o.ranks) {
+    require_room(o.launcher, count);
+    if (o.in_space) training.slabs.count = static_cast<int>(count);
+    for (auto const& level : options.levels) require_spatial(training, level.grid, count);
+  }
   for (auto const& part : split_list(o.steps)) {
     VOXCYCLE_REQUIRE(parse_number<std::int64_t>(part) > 0,
                      "--steps: '" << part << "' is no number of steps. Give one from 1, e.g. 5.");
