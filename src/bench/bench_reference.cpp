@@ -63,7 +63,7 @@ std::vector<BenchField> bench_fields() {
 at::Tensor voxels_of(BenchField const& field, Grid3 const& grid, at::Device device) {
   auto const family = make_family(field.family);
   at::Tensor nu = at::empty(grid.voxel_shape(), at::kFloat);
-  family->evaluate(family->omega(kSeed, 0), grid,
+  family->evaluate(family->omega(kSeed, 0), grid, {},
                    {nu.mutable_data_ptr<float>(), static_cast<std::size_t>(nu.numel())});
   nu = nu.to(device, at::kDouble);
   return field.two_phases > 0.0 ? at::where(nu > 1.0, at::ones_like(nu), 1.0 / field.two_phases)

@@ -5,6 +5,7 @@
 #include "voxcycle/config/memory_check.hpp"
 #include "voxcycle/config/model.hpp"
 #include "voxcycle/config/options.hpp"
+#include "voxcycle/config/spatial_choice.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/build_info.hpp"
 #include "voxcycle/core/error.hpp"
@@ -125,10 +126,12 @@ ProcessGrid process_grid_of(Invocation const& call, TrainOptions const& options,
   return ProcessGrid(call.comm, options.slabs).on(grid);
 }
 
-int evaluate(Invocation const& call) {
+int evaluate(Invocation const& asked) {
+  auto const dtype = parse_precision("--precision", asked.text("precision", "f32"));
+  DeviceChoice const place(device_options(asked.config, dtype), asked.comm);
+  Invocation const call{with_spatial_processes(asked.config, asked.comm, place.memory()),
+                        asked.flags, asked.comm};
   if (is_ensemble(call.config)) return evaluate_members(call);
-  auto const dtype = parse_precision("--precision", call.text("precision", "f32"));
-  DeviceChoice const place(device_options(call.config, dtype), call.comm);
   auto const options = train_options(call.config);
   Weights const weights(call, options, dtype);
   Grid3 const grid = evaluated_grid(call);

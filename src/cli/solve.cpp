@@ -125,9 +125,8 @@ std::optional<at::Tensor> source_field(Invocation const& call, Space const& spac
     return at::full({}, *value, at::kDouble);
   }
   if (is_formula_of_source(text)) {
-    auto const values = formula_values(text, grid);
-    at::Tensor const whole = at::tensor(values, at::kDouble).view(grid.voxel_shape());
-    return Space(grid).voxels_within(space, whole)[0][0];
+    auto const values = formula_values(text, grid, space.slab().planes());
+    return at::tensor(values, at::kDouble).view(space.slab().part().voxel_shape())[0][0];
   }
   auto const options = field_options(call, text);
   // Without a name it would be nu.

@@ -3,6 +3,7 @@
 #include "voxcycle/cli/command.hpp"
 #include "voxcycle/comm/device_choice.hpp"
 #include "voxcycle/config/options.hpp"
+#include "voxcycle/config/spatial_choice.hpp"
 #include "voxcycle/core/exit_status.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/printable.hpp"
@@ -31,10 +32,12 @@ int status_of(TrainEnd const& end, Invocation const& call) {
   return end.gained ? kStopped : 1;
 }
 
-int run_train(Invocation const& call) {
+int run_train(Invocation const& asked) {
+  DeviceChoice place(device_options(asked.config), asked.comm);
+  Invocation const call{with_spatial_processes(asked.config, asked.comm, place.memory()),
+                        asked.flags, asked.comm};
   std::vector<PlannedRun> runs;
   call.comm.together([&] { runs = plan_ensemble(call.config); });
-  DeviceChoice place(device_options(call.config), call.comm);
   if (is_ensemble(call.config)) return status_of(train_ensemble(call, runs, place), call);
   auto training = training_of(call.config, call, place, call.comm);
   warn_of_slow_precision(training.options, call.comm);

@@ -79,7 +79,10 @@ std::vector<ConfigKey> all_config_keys() {
        "processes that compute a sample together, each a slab along x of fine grids, in train, "
        "evaluate, generate, verify and bench step: for samples that one process cannot hold or is "
        "too slow for. The "
-       "number of processes must be a multiple of it, and slabs have five planes or more"},
+       "number of processes must be a multiple of it, and slabs have five planes or more. auto: "
+       "what train, evaluate and generate find to be the fastest of those that fit in memory; "
+       "train --dry-run says why. Such a run goes on on another number of processes with the same "
+       "run.spatial_parts only"},
       {"run.spatial_parts", "auto",
        "parts of a sample, each a term of the sums over features, at least run.spatial_processes: "
        "with the same number, weights have the same bits on any number of processes that share out "

@@ -129,7 +129,7 @@ Config settled(Config config) {
   if (auto const source = source_of(config); source.kind == SourceKind::file) {
     config.set("problem.source", to_string(source));
   }
-  settle("run.spatial_parts", std::to_string(config.integer("run.spatial_processes", 1)));
+  settle("run.spatial_parts", std::to_string(slabs_of(config).count));
   bool const is_one = config.integer("run.spatial_parts", 1) == 1;  // which is cut nowhere
   if (is_one) config.set("run.spatial_above", Config().text("run.spatial_above"));
   return config;

@@ -91,6 +91,9 @@ int spatial_parts(Config const& config) {
 }  // namespace
 
 Slabs slabs_of(Config const& config) {
+  VOXCYCLE_REQUIRE(config.text("run.spatial_processes") != "auto",
+                   "run.spatial_processes = auto is for train, evaluate and generate, which choose "
+                   "a number. Give one here.");
   return {.count = static_cast<int>(config.integer("run.spatial_processes", 1, 1 << 16)),
           .above = config.integer("run.spatial_above", 1, kMaxCount),
           .parts = spatial_parts(config)};

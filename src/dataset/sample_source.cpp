@@ -40,9 +40,9 @@ class FreshSamples final : public SampleSource {
   ShardSample read(std::int64_t index, ReadReference, Planes const& planes) override {
     VOXCYCLE_REQUIRE(index >= 0 && index < info_.samples,
                      "sample " << index << " of " << info_.samples << " does not exist.");
-    auto sample = make_coefficient(*family_, info_, origin_, index);
-    sample.f = sources_.of(info_, index);
-    return on_planes(std::move(sample), info_.grid, planes);
+    auto sample = make_coefficient(*family_, info_, origin_, index, planes);
+    sample.f = sources_.of(info_, index, planes);
+    return sample;
   }
 
  private:
@@ -59,11 +59,11 @@ std::unique_ptr<SampleSource> stored_samples(ShardList const& list) {
 }
 
 ShardSample make_coefficient(CoefficientFamily const& family, ShardInfo const& info,
-                             std::int64_t origin, std::int64_t index) {
+                             std::int64_t origin, std::int64_t index, Planes const& planes) {
   ShardSample sample;
   sample.omega = family.omega(info.seed, origin + index);
-  sample.nu.resize(static_cast<std::size_t>(info.grid.voxel_count()));
-  family.evaluate(sample.omega, info.grid, sample.nu);
+  sample.nu.resize(static_cast<std::size_t>(on_planes(info.grid, planes).voxel_count()));
+  family.evaluate(sample.omega, info.grid, planes, sample.nu);
   return sample;
 }
 

@@ -47,7 +47,7 @@ class File : public CoefficientFamily {
     return {static_cast<double>(index)};
   }
 
-  void evaluate(std::span<double const> omega, Grid3 const& grid,
+  void evaluate(std::span<double const> omega, Grid3 const& grid, Planes const& planes,
                 std::span<float> nu) const override;
 
  private:
@@ -91,11 +91,13 @@ void make_sound(std::vector<float>& values, Grid3 const& grid, std::int64_t firs
   }
 }
 
-void File::evaluate(std::span<double const> omega, Grid3 const& grid, std::span<float> nu) const {
+void File::evaluate(std::span<double const> omega, Grid3 const& grid, Planes const& planes,
+                    std::span<float> nu) const {
   require_valid(grid);
-  VOXCYCLE_REQUIRE(std::ssize(omega) == 1 && std::ssize(nu) == grid.voxel_count(),
-                   "file: " << omega.size() << " parameters and " << nu.size()
-                            << " voxels do not fit one place in a list on " << grid.name() << '.');
+  VOXCYCLE_REQUIRE(
+      std::ssize(omega) == 1 && std::ssize(nu) == on_planes(grid, planes).voxel_count(),
+      "file: " << omega.size() << " parameters and " << nu.size()
+               << " voxels do not fit one place in a list on " << grid.name() << '.');
   require_sample(omega[0]);
   Grid3 const& fine = arrays().grid;
   std::int64_t const block = block_means::size_of_block(fine, grid, options_.location);
@@ -103,15 +105,16 @@ void File::evaluate(std::span<double const> omega, Grid3 const& grid, std::span<
   auto const plane = grid.voxels[1] * grid.voxels[2];
   std::int64_t const maximum =
       std::max(std::int64_t{1}, options_.slab_voxels / (block * block * block * plane));
-  for (std::int64_t x = 0; x < grid.voxels[0]; x += maximum) {
-    std::int64_t const planes = std::min(maximum, grid.voxels[0] - x);
-    auto values = arrays().read(index, x * block, planes * block);
-    VOXCYCLE_REQUIRE(std::ssize(values) == planes * block * fine.voxels[1] * fine.voxels[2],
+  auto const [begin, all] = or_all(planes, grid);
+  for (std::int64_t x = begin; x < begin + all; x += maximum) {
+    std::int64_t const count = std::min(maximum, begin + all - x);
+    auto values = arrays().read(index, x * block, count * block);
+    VOXCYCLE_REQUIRE(std::ssize(values) == count * block * fine.voxels[1] * fine.voxels[2],
                      options_.location << ": " << values.size() << " values do not fit "
-                                       << planes * block << " planes of " << fine.name() << '.');
+                                       << count * block << " planes of " << fine.name() << '.');
     make_sound(values, fine, x * block, omega[0], options_);
-    block_means::average(values.data(), block, {planes, grid.voxels[1], grid.voxels[2]},
-                         nu.data() + x * plane);
+    block_means::average(values.data(), block, {count, grid.voxels[1], grid.voxels[2]},
+                         nu.data() + (x - begin) * plane);
   }
 }
 

@@ -52,13 +52,15 @@ bool is_formula(std::string const& text) {
   return true;
 }
 
-std::vector<float> formula_values(std::string const& formula, Grid3 const& grid) {
+std::vector<float> formula_values(std::string const& formula, Grid3 const& grid,
+                                  Planes const& planes) {
   require_valid(grid);
   Formula value_at(formula);
   std::vector<float> values;
-  values.reserve(static_cast<std::size_t>(grid.voxel_count()));
+  values.reserve(static_cast<std::size_t>(on_planes(grid, planes).voxel_count()));
+  auto const [begin, count] = or_all(planes, grid);
   auto const [nx, ny, nz] = grid.voxels;
-  for (std::int64_t i = 0; i < nx; ++i) {
+  for (std::int64_t i = begin; i < begin + count; ++i) {
     double const x = voxel_centre(grid, 0, i);
     for (std::int64_t j = 0; j < ny; ++j) {
       double const y = voxel_centre(grid, 1, j);

@@ -51,12 +51,12 @@ class Grf : public CoefficientFamily {
     return {static_cast<double>(bits >> 11)};
   }
 
-  void evaluate(std::span<double const> omega, Grid3 const& grid,
+  void evaluate(std::span<double const> omega, Grid3 const& grid, Planes const& planes,
                 std::span<float> nu) const override;
 
  private:
   std::vector<double> coefficients(std::uint64_t key) const;
-  std::vector<double> functions_at_centres(Grid3 const& grid, int axis) const;
+  std::vector<double> functions_at_centres(Grid3 const& grid, int axis, Planes const& of) const;
   std::vector<double> sum_along_x(std::vector<double> const& coefficients,
                                   std::vector<double> const& phi) const;
 
@@ -94,13 +94,12 @@ std::vector<double> Grf::coefficients(std::uint64_t key) const {
   return values;
 }
 
-/// phi_p at the n voxel centres of an axis as [n, p], rows padded.
-std::vector<double> Grf::functions_at_centres(Grid3 const& grid, int axis) const {
+/// phi_p at the centres of some voxels of an axis as [n, p], rows padded.
+std::vector<double> Grf::functions_at_centres(Grid3 const& grid, int axis, Planes const& of) const {
   constexpr double kTwoPi = 6.283185307179586;
-  std::int64_t const n = grid.voxels[axis];
-  std::vector<double> values(static_cast<std::size_t>(n * row_), 0.0);
-  for (std::int64_t i = 0; i < n; ++i) {
-    double const s = voxel_centre(grid, axis, i);
+  std::vector<double> values(static_cast<std::size_t>(of.count * row_), 0.0);
+  for (std::int64_t i = 0; i < of.count; ++i) {
+    double const s = voxel_centre(grid, axis, of.begin + i);
     double* row = values.data() + i * row_;
     row[0] = 1.0;
     for (int m = 1; m <= spectrum_.band; ++m) {
@@ -134,11 +133,13 @@ std::vector<double> Grf::sum_along_x(std::vector<double> const& coefficients,
   return sums;
 }
 
-void Grf::evaluate(std::span<double const> omega, Grid3 const& grid, std::span<float> nu) const {
+void Grf::evaluate(std::span<double const> omega, Grid3 const& grid, Planes const& planes,
+                   std::span<float> nu) const {
   require_valid(grid);
-  VOXCYCLE_REQUIRE(std::ssize(omega) == 1 && std::ssize(nu) == grid.voxel_count(),
-                   "grf: " << omega.size() << " parameters and " << nu.size()
-                           << " voxels do not fit one key on " << grid.name() << '.');
+  VOXCYCLE_REQUIRE(
+      std::ssize(omega) == 1 && std::ssize(nu) == on_planes(grid, planes).voxel_count(),
+      "grf: " << omega.size() << " parameters and " << nu.size() << " voxels do not fit one key on "
+              << grid.name() << '.');
   for (double length : grid.lengths) {
     VOXCYCLE_REQUIRE(length <= 1.0, "grf: an edge of " << length << ". The field has the period of "
                                                        << spectrum_.period
@@ -148,19 +149,19 @@ void Grf::evaluate(std::span<double const> omega, Grid3 const& grid, std::span<f
   double const key = omega[0];
   VOXCYCLE_REQUIRE(key >= 0 && key < kMaxKey && key == std::floor(key),
                    "grf: " << key << " is no key of a sample. Keys are whole numbers below 2^53.");
-  std::int64_t const nx = grid.voxels[0];
+  Planes const along_x = or_all(planes, grid);
   std::int64_t const ny = grid.voxels[1];
   std::int64_t const nz = grid.voxels[2];
-  auto const sums =
-      sum_along_x(coefficients(static_cast<std::uint64_t>(key)), functions_at_centres(grid, 0));
-  auto const phi_y = functions_at_centres(grid, 1);
-  auto const phi_z = functions_at_centres(grid, 2);
+  auto const sums = sum_along_x(coefficients(static_cast<std::uint64_t>(key)),
+                                functions_at_centres(grid, 0, along_x));
+  auto const phi_y = functions_at_centres(grid, 1, {0, ny});
+  auto const phi_z = functions_at_centres(grid, 2, {0, nz});
   std::int64_t const out_row = padded_row(nz);
   std::vector<double> across(static_cast<std::size_t>(functions_ * out_row), 0.0);  // phi_z^T
   for (std::int64_t z = 0; z < nz; ++z) {
     for (std::int64_t r = 0; r < functions_; ++r) across[r * out_row + z] = phi_z[z * row_ + r];
   }
-  parallel_for(nx, ny * nz, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(along_x.count, ny * nz, [&](std::int64_t begin, std::int64_t end) {
     std::vector<double> along_y(static_cast<std::size_t>(ny * row_));
     std::vector<double> plane(static_cast<std::size_t>(ny * out_row));
     for (std::int64_t x = begin; x < end; ++x) {

@@ -80,7 +80,7 @@ class Inclusions : public CoefficientFamily {
   std::int64_t parameter_count() const override { return 1 + kNumbers * options_.count[1]; }
 
   std::vector<double> omega(std::uint64_t seed, std::int64_t index) const override;
-  void evaluate(std::span<double const> omega, Grid3 const& grid,
+  void evaluate(std::span<double const> omega, Grid3 const& grid, Planes const& planes,
                 std::span<float> nu) const override;
 
  private:
@@ -149,14 +149,14 @@ Range voxels_near(Inclusion const& inclusion, Grid3 const& grid, int axis) {
   return {static_cast<std::int64_t>(first), static_cast<std::int64_t>(last)};
 }
 
-void Inclusions::evaluate(std::span<double const> omega, Grid3 const& grid,
+void Inclusions::evaluate(std::span<double const> omega, Grid3 const& grid, Planes const& planes,
                           std::span<float> nu) const {
   require_valid(grid);
-  VOXCYCLE_REQUIRE(std::ssize(nu) == grid.voxel_count(),
+  VOXCYCLE_REQUIRE(std::ssize(nu) == on_planes(grid, planes).voxel_count(),
                    "inclusions: " << nu.size() << " voxels do not fit " << grid.name() << '.');
   auto const inclusions = decode(omega, grid);
   auto const inside = static_cast<float>(options_.contrast);
-  std::int64_t const nx = grid.voxels[0];
+  Planes const along_x = or_all(planes, grid);
   std::int64_t const ny = grid.voxels[1];
   std::int64_t const nz = grid.voxels[2];
   auto const centre = [&](std::int64_t i, int axis) { return voxel_centre(grid, axis, i); };
@@ -169,9 +169,10 @@ void Inclusions::evaluate(std::span<double const> omega, Grid3 const& grid,
       }
     }
   };
-  parallel_for(nx, ny * nz, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t x = begin; x < end; ++x) {
-      float* plane = nu.data() + x * ny * nz;
+  parallel_for(along_x.count, ny * nz, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) {
+      std::int64_t const x = along_x.begin + k;
+      float* plane = nu.data() + k * ny * nz;
       std::fill_n(plane, ny * nz, 1.0F);
       for (auto const& inclusion : inclusions) {
         auto const x_range = voxels_near(inclusion, grid, 0);

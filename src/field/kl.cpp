@@ -66,7 +66,7 @@ class Kl : public CoefficientFamily {
     return values;
   }
 
-  void evaluate(std::span<double const> omega, Grid3 const& grid,
+  void evaluate(std::span<double const> omega, Grid3 const& grid, Planes const& planes,
                 std::span<float> nu) const override;
 
  private:
@@ -74,11 +74,13 @@ class Kl : public CoefficientFamily {
   double range_;
 };
 
-void Kl::evaluate(std::span<double const> omega, Grid3 const& grid, std::span<float> nu) const {
+void Kl::evaluate(std::span<double const> omega, Grid3 const& grid, Planes const& planes,
+                  std::span<float> nu) const {
   require_valid(grid);
-  VOXCYCLE_REQUIRE(std::ssize(omega) == modes_ && std::ssize(nu) == grid.voxel_count(),
-                   "kl: " << omega.size() << " parameters and " << nu.size()
-                          << " voxels do not fit " << modes_ << " modes on " << grid.name() << '.');
+  VOXCYCLE_REQUIRE(
+      std::ssize(omega) == modes_ && std::ssize(nu) == on_planes(grid, planes).voxel_count(),
+      "kl: " << omega.size() << " parameters and " << nu.size() << " voxels do not fit " << modes_
+             << " modes on " << grid.name() << '.');
   double bound = 0.0;
   for (double value : omega) bound += std::abs(value);
   VOXCYCLE_REQUIRE(bound <= kMaxLogarithm, "kl: the sum of |omega| is "
@@ -95,7 +97,8 @@ void Kl::evaluate(std::span<double const> omega, Grid3 const& grid, std::span<fl
   }
   std::vector<double> row(static_cast<std::size_t>(nz));
   float* out = nu.data();
-  for (std::int64_t x = 0; x < nx; ++x) {
+  auto const [begin, count] = or_all(planes, grid);
+  for (std::int64_t x = begin; x < begin + count; ++x) {
     for (std::int64_t y = 0; y < ny; ++y, out += nz) {
       std::fill(row.begin(), row.end(), 0.0);
       for (int i = 0; i < modes_; ++i) {

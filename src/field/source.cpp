@@ -134,7 +134,8 @@ Source source_in_file(Callback<SourceField()> read) {
           .read = std::move(read)};
 }
 
-std::vector<float> file_source_values(Source const& source, Grid3 const& grid) {
+std::vector<float> file_source_values(Source const& source, Grid3 const& grid,
+                                      Planes const& planes) {
   require_valid(grid);
   VOXCYCLE_REQUIRE(source.read, "of the source " << source.content
                                                  << " only this is known, not its values. Name "
@@ -144,21 +145,25 @@ std::vector<float> file_source_values(Source const& source, Grid3 const& grid) {
                    field.location << " has changed: it held " << source.content << ", and holds "
                                   << content_of(field) << " now. Start again.");
   auto const block = block_means::size_of_block(field.grid, grid, field.location);
-  std::vector<float> values(static_cast<std::size_t>(grid.voxel_count()));
-  block_means::average(field.values.data(), block, grid.voxels, values.data());
+  Grid3 const part = on_planes(grid, planes);
+  std::vector<float> values(static_cast<std::size_t>(part.voxel_count()));
+  std::int64_t const before = planes.begin * block * field.grid.voxels[1] * field.grid.voxels[2];
+  block_means::average(field.values.data() + before, block, part.voxels, values.data());
   return values;
 }
 
-void sample_source(std::uint64_t seed, std::int64_t index, Grid3 const& grid, std::span<float> f) {
+void sample_source(std::uint64_t seed, std::int64_t index, Grid3 const& grid, Planes const& planes,
+                   std::span<float> f) {
   require_valid(grid);
   VOXCYCLE_REQUIRE(
-      std::ssize(f) == grid.voxel_count(),
+      std::ssize(f) == on_planes(grid, planes).voxel_count(),
       "source of " << f.size() << " voxels does not fit the grid " << grid.name() << '.');
   auto const [nx, ny, nz] = grid.voxels;
   auto const along_x = cosines(nx), along_y = cosines(ny), along_z = cosines(nz);
   auto const weights = coefficients(seed, index);
   float* out = f.data();
-  for (std::int64_t x = 0; x < nx; ++x) {
+  auto const [begin, count] = or_all(planes, grid);
+  for (std::int64_t x = begin; x < begin + count; ++x) {
     for (std::int64_t y = 0; y < ny; ++y) {
       std::array<double, kModes> of_z{};
       for (int i = 0; i < kModes; ++i) {

@@ -228,7 +228,7 @@ ShardSample ShardReader::read(std::int64_t local, ReadReference reference,
   VOXCYCLE_REQUIRE(local >= 0 && local < info.samples,
                    path() << ": sample " << local << " of " << info.samples << " does not exist.");
   bool const is_whole = planes.count == 0;
-  Planes const voxels = is_whole ? Planes{0, info.grid.voxels[0]} : planes;
+  Planes const voxels = or_all(planes, info.grid);
   Planes const nodes{voxels.begin, voxels.count + 1};
   auto const read = [&]<class T>(hdf5::Dataset const& from, Planes const& of, std::int64_t plane,
                                  std::vector<T>& values) {

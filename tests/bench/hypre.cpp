@@ -31,7 +31,7 @@ struct BenchField {
 std::vector<float> voxels_of(BenchField const& field, Grid3 const& grid) {
   auto const family = make_family(field.family);
   std::vector<float> nu(static_cast<std::size_t>(grid.voxel_count()));
-  family->evaluate(family->omega(1, 0), grid, nu);
+  family->evaluate(family->omega(1, 0), grid, {}, nu);
   if (field.two_phases > 0.0) {
     for (float& value : nu) value = value > 1.0F ? 1.0F : static_cast<float>(1 / field.two_phases);
   }

@@ -25,11 +25,11 @@ class SampleSource {
 /// The shards of a directory. @throws Error as ShardList.
 std::unique_ptr<SampleSource> stored_samples(ShardList const& list);
 
-/// omega and nu of a sample of the family.
+/// omega and nu of a sample of the family, or some planes of it.
 /// @param info    seed and grid
 /// @param origin  index in the family of sample 0
 ShardSample make_coefficient(CoefficientFamily const& family, ShardInfo const& info,
-                             std::int64_t origin, std::int64_t index);
+                             std::int64_t origin, std::int64_t index, Planes const& planes = {});
 
 /// Samples made when they are asked for: the same bytes as those of shards, but none on a disk.
 /// @throws Error if the info promises references.

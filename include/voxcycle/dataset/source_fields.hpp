@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <mutex>
-#include <utility>
 #include <vector>
 
 namespace voxcycle {
@@ -17,15 +16,21 @@ class SourceFields {
  public:
   explicit SourceFields(Source source);
 
-  /// f of a sample, z fastest; none where the info says that samples have no source of their own.
+  /// f of a sample, or some planes of it, z fastest; none where the info says that samples have no
+  /// source of their own.
   /// @param index  of the sample in its data set. Thread-safe.
   /// @throws Error as formula_values and file_source_values.
-  std::vector<float> of(ShardInfo const& info, std::int64_t index) const;
+  std::vector<float> of(ShardInfo const& info, std::int64_t index, Planes const& planes = {}) const;
 
  private:
   Source source_;
   mutable std::mutex mutex_;
-  mutable std::vector<std::pair<Grid3, std::vector<float>>> common_;  ///< of each grid so far
+  struct Values {
+    Grid3 grid;
+    Planes planes;
+    std::vector<float> f;
+  };
+  mutable std::vector<Values> common_;  ///< those asked for so far
 };
 
 }  // namespace voxcycle

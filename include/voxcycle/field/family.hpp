@@ -4,6 +4,7 @@
 #include "voxcycle/core/callback.hpp"
 #include "voxcycle/field/voxel_arrays.hpp"
 #include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/grid/slab.hpp"
 
 #include <array>
 #include <cstdint>
@@ -38,9 +39,10 @@ class CoefficientFamily {
   virtual std::int64_t parameter_count() const = 0;
   /// The parameters of sample `index` (the same for every grid).
   virtual std::vector<double> omega(std::uint64_t seed, std::int64_t index) const = 0;
-  /// nu at voxel centres for given parameters, z fastest, all > 0 and finite; nu.size() must be
-  /// grid.voxel_count(). @throws Error for sizes that do not fit, or omega out of range.
-  virtual void evaluate(std::span<double const> omega, Grid3 const& grid,
+  /// nu at voxel centres for given parameters, z fastest, all > 0 and finite: on all voxels of the
+  /// grid, or on some planes of it, where the values are the same.
+  /// @throws Error for sizes that do not fit, or omega out of range.
+  virtual void evaluate(std::span<double const> omega, Grid3 const& grid, Planes const& planes,
                         std::span<float> nu) const = 0;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/grid/slab.hpp"
 
 #include <span>
 #include <string>
@@ -17,9 +18,10 @@ void require_formula(std::string const& formula);
 /// Whether a text is one: a file's name is not.
 bool is_formula(std::string const& text);
 
-/// The formula's values at voxel centres, z fastest, in the units of Grid3::lengths. The last bits
-/// are those of the machine's mathematical library.
+/// The formula's values at voxel centres (of some planes), z fastest, in the units of
+/// Grid3::lengths. The last bits are those of the machine's mathematical library.
 /// @throws Error for a value that is not finite, with its place.
-std::vector<float> formula_values(std::string const& formula, Grid3 const& grid);
+std::vector<float> formula_values(std::string const& formula, Grid3 const& grid,
+                                  Planes const& planes = {});
 
 }  // namespace voxcycle

@@ -3,6 +3,7 @@
 
 #include "voxcycle/core/callback.hpp"
 #include "voxcycle/grid/grid3.hpp"
+#include "voxcycle/grid/slab.hpp"
 
 #include <cstdint>
 #include <span>
@@ -59,10 +60,12 @@ std::string to_string(Source const& source);
 /// The source that `read` reads, once now and again for each file_source_values.
 /// @throws Error if f is zero everywhere, or what `read` throws.
 Source source_in_file(Callback<SourceField()> read);
-/// f on `grid`: the means over blocks of the file's voxels, as families coarsen nu.
+/// f on `grid`, or some planes of it: the means over blocks of the file's voxels, as families
+/// coarsen nu.
 /// @throws Error if the grid is not the file's or coarser by a whole number, if the file holds
 /// something else by now, or if the source is known by its content alone.
-std::vector<float> file_source_values(Source const& source, Grid3 const& grid);
+std::vector<float> file_source_values(Source const& source, Grid3 const& grid,
+                                      Planes const& planes = {});
 
 /// The source of sample `index`, a pure function that every grid samples at its voxel centres:
 ///
@@ -70,8 +73,9 @@ std::vector<float> file_source_values(Source const& source, Grid3 const& grid);
 ///
 /// over i, j, k = 0, 1, 2 with x, y, z scaled to [0, 1], xi uniform with variance 1, and c such
 /// that the mean square of f is 8^2 in expectation.
-/// @param f  z fastest, grid.voxel_count() values
+/// @param f  z fastest, of all voxels or those of some planes
 /// @throws Error for sizes that do not fit.
-void sample_source(std::uint64_t seed, std::int64_t index, Grid3 const& grid, std::span<float> f);
+void sample_source(std::uint64_t seed, std::int64_t index, Grid3 const& grid, Planes const& planes,
+                   std::span<float> f);
 
 }  // namespace voxcycle

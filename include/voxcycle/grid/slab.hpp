@@ -14,6 +14,11 @@ struct Planes {
   bool operator==(Planes const&) const = default;
 };
 
+/// These planes; all of the grid's where there are none.
+inline Planes or_all(Planes const& planes, Grid3 const& grid) {
+  return planes.count > 0 ? planes : Planes{0, grid.voxels[0]};
+}
+
 /// A box of these planes of the grid; all of it where there are none. For sizes of fields alone.
 inline Grid3 on_planes(Grid3 grid, Planes const& planes) {
   if (planes.count > 0) grid.voxels[0] = planes.count;

@@ -2,6 +2,7 @@
 #include "voxcycle/network/norm_act.hpp"
 
 #include "voxcycle/comm/exact_sum.hpp"
+#include "voxcycle/comm/halo.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/exact_math.hpp"
 #include "voxcycle/core/sole_holder.hpp"
@@ -153,7 +154,8 @@ struct NormActFunction : torch::autograd::Function<NormActFunction> {
     variable_list y;
     for (std::size_t k = 0; k < x.size(); ++k) {
       auto const& a = affine[affine.size() == 1 ? 0 : k];
-      y.push_back(at::empty_like(x[k]));
+      // Convolutions that reach beyond slabs then need no copy.
+      y.push_back(context.in_slabs() ? empty_with_room(x[k]) : at::empty_like(x[k]));
       norm_loops::forward(x[k], a.scale, a.shift, options.negative_slope, y.back());
     }
     ctx->save_for_backward(saved);

@@ -5,6 +5,7 @@
 #include "voxcycle/core/rehearsal.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "network/layers/channel_padding.hpp"
@@ -283,7 +284,8 @@ std::vector<at::Tensor> input_gradient(Geometry const& g, at::Tensor const& grad
   if (goes_in_slabs(x)) return input_gradient_in_slabs(g, gradient, x, w, default_planes);
   std::vector<std::int64_t> channels;
   for (auto const& part : x) channels.push_back(part.size(1));
-  at::Tensor const dx = differentiate(g, gradient, joined(x), w, 0, Wanted::x);
+  at::Tensor dx = differentiate(g, gradient, joined(x), w, 0, Wanted::x);
+  if (x.size() == 1) return {std::move(dx)};
   return at::split_with_sizes(dx, channels, 1);
 }
 

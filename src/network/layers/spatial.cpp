@@ -65,7 +65,11 @@ MicroBatches with_halo(ForwardContext const& context, MicroBatches const& featur
   auto const layout = context.layout;
   return mapped(
       features, [=](at::Tensor const& x) { return voxcycle::with_halo(spatial, x); },
-      [=](at::Tensor const& g) { return halo_added(spatial, g.contiguous(layout)); });
+      [=](at::Tensor const& g) {
+        // Without another handle to it, so that it may be overwritten.
+        if (g.is_contiguous(layout)) return halo_added(spatial, g);
+        return halo_added(spatial, g.contiguous(layout));
+      });
 }
 
 MicroBatches own_features(ForwardContext const& context, MicroBatches const& voxels) {

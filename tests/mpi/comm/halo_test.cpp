@@ -51,6 +51,47 @@ TEST_F(Halo, AddingHalosIsTheTranspose) {
   EXPECT_NEAR(forward, product(x, halo_added(comm_.get(), y)), 1e-12 * std::abs(forward));
 }
 
+/// One sample whose planes lie densely in a larger field.
+TEST_F(Halo, FieldsWithRoomAreNotCopied) {
+  at::Tensor const field = whole(0, at::kBFloat16).narrow(0, 0, 1);
+  at::Tensor const padded = at::constant_pad_nd(field, {0, 0, 0, 0, 1, 1});
+  at::Tensor const like = mine(field).contiguous(kChannelsLast);
+  at::Tensor const slab = empty_with_room(like);
+  ASSERT_TRUE(slab.sizes() == like.sizes() && slab.is_contiguous(kChannelsLast));
+  slab.copy_(like);
+  at::Tensor const found = with_halo(comm_.get(), slab);
+  EXPECT_TRUE(at::equal(found, mine(padded, kPlanes + 2)));
+  EXPECT_EQ(found.select(2, 1).const_data_ptr(), slab.const_data_ptr());
+  EXPECT_TRUE(found.is_contiguous(kChannelsLast));
+  EXPECT_TRUE(at::equal(with_halo(comm_.get(), slab), found)) << "again";
+  at::Tensor const part = slab.narrow(2, 1, kPlanes - 1);
+  EXPECT_NE(with_halo(comm_.get(), part).select(2, 1).const_data_ptr(), part.const_data_ptr())
+      << "around which there is no room";
+}
+
+TEST_F(Halo, OnlyDensePlanesHaveRoom) {
+  for (auto const& like :
+       {whole(0).contiguous(kChannelsLast), whole(0).narrow(0, 0, 1).contiguous(),
+        at::empty({0, 3, kPlanes, 5, 6})}) {
+    at::Tensor const field = empty_with_room(like);
+    EXPECT_TRUE(field.sizes() == like.sizes() && field.strides() == like.strides());
+    EXPECT_EQ(field.storage().nbytes(), like.numel() * like.element_size());
+  }
+}
+
+TEST_F(Halo, AGradientIsOverwrittenWhereNobodySeesIt) {
+  at::manual_seed(comm_->rank());
+  at::Tensor gradient = at::randn({1, 3, kPlanes + 2, 5, 6}).contiguous(kChannelsLast);
+  at::Tensor const before = gradient.clone();
+  at::Tensor other = gradient;
+  at::Tensor const expected = halo_added(comm_.get(), gradient);
+  EXPECT_TRUE(at::equal(gradient, before)) << "seen by another";
+  other.reset();
+  at::Tensor const found = halo_added(comm_.get(), gradient);
+  EXPECT_TRUE(at::equal(found, expected));
+  EXPECT_EQ(found.const_data_ptr(), gradient.select(2, 1).const_data_ptr());
+}
+
 TEST_F(Halo, NoSampleIsNoExchange) {
   at::Tensor const none = at::empty({0, 3, kPlanes, 5, 6});
   // One rank after the other: an exchange would wait for those in the barrier.

@@ -56,7 +56,7 @@ inline void write_data(std::string const& root, std::int64_t train_samples = kTr
                     ShardSample sample;
                     sample.omega = family->omega(held_out ? 8 : 7 + train_samples, local);
                     sample.nu.resize(static_cast<std::size_t>(n * n * n));
-                    family->evaluate(sample.omega, info.grid, sample.nu);
+                    family->evaluate(sample.omega, info.grid, {}, sample.nu);
                     if (held_out) {
                       auto const u = lift(info.grid, {}, at::kDouble);
                       sample.u_ref.assign(u.data_ptr<double>(), u.data_ptr<double>() + u.numel());

@@ -95,6 +95,26 @@ TEST(SampleSource, AFileIsReadOncePerGridAndTheSameInAllSamples) {
   EXPECT_TRUE(sources.of(info, 0).empty());
 }
 
+TEST(SampleSource, PlanesAreThoseOfTheWholeSample) {
+  auto const file = source_in_file([] {
+    SourceField f{"f.npy", Grid3::cube(12), std::vector<float>(12 * 12 * 12)};
+    for (std::size_t k = 0; k < f.values.size(); ++k) f.values[k] = static_cast<float>(k);
+    return f;
+  });
+  for (auto const& source : {kSampled, parse_source("x + 2*y"), file}) {
+    auto family = family_of("grf");
+    auto const info = info_of(*family, 2);
+    auto const samples = fresh_samples(std::move(family), source, info, 0);
+    auto const whole = samples->read(1, ReadReference::no, {});
+    for (Planes const& planes : {Planes{0, 2}, Planes{1, 4}, Planes{5, 1}}) {
+      auto const part = samples->read(1, ReadReference::no, planes);
+      auto const cut = on_planes(whole, info.grid, planes);
+      EXPECT_EQ(part.nu, cut.nu) << to_string(source);
+      EXPECT_EQ(part.f, cut.f) << to_string(source) << ", planes from " << planes.begin;
+    }
+  }
+}
+
 TEST(SampleSource, SamplesAndTheirSourcesDiffer) {
   auto family = family_of("kl");
   auto const info = info_of(*family, 2);

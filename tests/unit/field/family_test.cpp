@@ -3,6 +3,7 @@
 
 #include "voxcycle/core/error.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <span>
 #include <vector>
@@ -37,8 +38,11 @@ TEST(Family, SamplesArePositivePureFunctionsOfTheirSize) {
     FamilyOptions options;
     options.name = name;
     options.file = {.location = "a.h5:/nu", .open = [&](auto const&, auto const&) {
-                      return VoxelArrays{grid, 5, [=](auto index, auto, auto) {
-                                           return std::vector<float>(count, 1.0F + float(index));
+                      return VoxelArrays{grid, 5, [](auto index, auto first, auto planes) {
+                                           std::vector<float> nu;
+                                           for (int k = 0; k < 24 * planes; ++k)
+                                             nu.push_back(1.0F + float(index + 24 * first + k));
+                                           return nu;
                                          }};
                     }};
     auto const family = make_family(options), again = make_family(options);
@@ -46,14 +50,21 @@ TEST(Family, SamplesArePositivePureFunctionsOfTheirSize) {
     for (std::int64_t index : {0, 3}) {
       auto const omega = family->omega(7, index);
       EXPECT_EQ(std::ssize(omega), family->parameter_count()) << name;
-      family->evaluate(omega, grid, first);
-      again->evaluate(again->omega(7, index), grid, second);
+      family->evaluate(omega, grid, {}, first);
+      again->evaluate(again->omega(7, index), grid, {}, second);
       EXPECT_EQ(first, second) << name;
+      for (Planes const& planes : {Planes{0, 1}, Planes{2, 5}, Planes{7, 1}}) {
+        auto const size = static_cast<std::size_t>(24 * planes.count);
+        family->evaluate(omega, grid, planes, std::span(second).first(size));
+        auto const begin = first.begin() + 24 * planes.begin;
+        EXPECT_TRUE(std::equal(begin, begin + 24 * planes.count, second.begin()))
+            << name << ", planes from " << planes.begin;
+      }
       for (float const nu : first) ASSERT_TRUE(nu > 0.0F && std::isfinite(nu)) << name << ' ' << nu;
     }
-    EXPECT_THROW(family->evaluate(family->omega(7, 0), grid, std::span(first).first(count - 1)),
-                 Error)
-        << name;
+    auto const less = std::span(first).first(count - 1);
+    EXPECT_THROW(family->evaluate(family->omega(7, 0), grid, {}, less), Error) << name;
+    EXPECT_THROW(family->evaluate(family->omega(7, 0), grid, {0, 7}, first), Error) << name;
   }
 }
 

@@ -284,7 +284,7 @@ TEST(Grf, RefusesWhatItCannotDo) {
       },
       ThrowsMessage<Error>(HasSubstr("no edge longer than 1")));
   std::vector<float> small(7);
-  EXPECT_THROW(family->evaluate(std::vector<double>(1), Grid3::cube(2), small), Error);
+  EXPECT_THROW(family->evaluate(std::vector<double>(1), Grid3::cube(2), {}, small), Error);
 }
 
 }  // namespace grf_test

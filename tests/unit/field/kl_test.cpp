@@ -28,7 +28,7 @@ FamilyOptions options_of(int modes, double range = 3.0) {
 std::vector<float> values_of(CoefficientFamily const& family, std::vector<double> const& omega,
                              Grid3 const& grid) {
   std::vector<float> nu(static_cast<std::size_t>(grid.voxel_count()));
-  family.evaluate(omega, grid, nu);
+  family.evaluate(omega, grid, {}, nu);
   return nu;
 }
 
@@ -150,7 +150,7 @@ TEST(Kl, RefusesWhatItCannotDo) {
   EXPECT_THROW(values_of(*family, {1.0, 2.0}, Grid3::cube(4)), Error);
   EXPECT_THROW(values_of(*family, {0.0, 0.0, 0.0, std::nan("")}, Grid3::cube(4)), Error);
   std::vector<float> small(7);
-  EXPECT_THROW(family->evaluate(std::vector<double>(4), Grid3::cube(2), small), Error);
+  EXPECT_THROW(family->evaluate(std::vector<double>(4), Grid3::cube(2), {}, small), Error);
 }
 
 }  // namespace kl_test

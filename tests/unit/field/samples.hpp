@@ -11,9 +11,10 @@
 namespace voxcycle {
 
 inline std::vector<float> evaluate(CoefficientFamily const& family,
-                                   std::vector<double> const& omega, Grid3 const& grid) {
-  std::vector<float> nu(static_cast<std::size_t>(grid.voxel_count()));
-  family.evaluate(omega, grid, nu);
+                                   std::vector<double> const& omega, Grid3 const& grid,
+                                   Planes const& planes = {}) {
+  std::vector<float> nu(static_cast<std::size_t>(on_planes(grid, planes).voxel_count()));
+  family.evaluate(omega, grid, planes, nu);
   return nu;
 }
 

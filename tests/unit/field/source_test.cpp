@@ -23,7 +23,7 @@ constexpr double kCurvature = 3 * 4 * 9.87 / 8 / 256;
 
 std::vector<float> sample(std::uint64_t seed, std::int64_t index, Grid3 const& grid) {
   std::vector<float> f(static_cast<std::size_t>(grid.voxel_count()));
-  sample_source(seed, index, grid, f);
+  sample_source(seed, index, grid, {}, f);
   return f;
 }
 
@@ -156,7 +156,7 @@ TEST(Source, OfAFileIsRefusedWhereItIsZeroOrHasChanged) {
 
 TEST(Source, RefusesSizesThatDoNotFit) {
   std::vector<float> f(63);
-  EXPECT_THROW(sample_source(1, 0, Grid3::cube(4), f), Error);
+  EXPECT_THROW(sample_source(1, 0, Grid3::cube(4), {}, f), Error);
 }
 
 }  // namespace source_test
