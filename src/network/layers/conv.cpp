@@ -43,9 +43,12 @@ void add(ForwardContext const& context, at::Tensor const& parameter, at::Tensor 
   sum = sum.defined() ? sum + gradient : gradient;
 }
 
-/// Slabs come with their neighbours' planes.
+/// Of a sample as a whole, or of its parts, which come with their neighbours' planes.
 slab_conv::Geometry geometry(ConvKind kind, ForwardContext const& context) {
-  return {kind, context.in_slabs() ? slab_conv::Ends::given : slab_conv::Ends::zeros};
+  if (!context.in_slabs()) return kind;
+  slab_conv::Geometry g(kind, slab_conv::Ends::given);
+  g.shares = context.space->slab().parts();
+  return g;
 }
 
 /// Tells the rehearsal how large the tensors are.
@@ -206,7 +209,9 @@ MicroBatches Conv::forward(ForwardContext const& context, MicroBatches const& a,
                            MicroBatches const& b) {
   MicroBatches parts;
   for (std::size_t k = 0; k < a.size(); ++k) parts.insert(parts.end(), {a[k], b[k]});
-  bool const in_slabs = context.layout == kChannelsLast && slab_conv::goes_in_slabs(parts);
+  int const processes = context.in_slabs() ? context.space->slab().processes() : 1;
+  bool const in_slabs =
+      context.layout == kChannelsLast && slab_conv::goes_in_slabs(parts, processes);
   return in_slabs ? run(context, parts, 2) : run(context, join_channels(context, a, b), 1);
 }
 

@@ -259,7 +259,7 @@ bool goes_past_onednn(at::Tensor const& x) {
          x.numel() / x.size(4) <= few_rows;
 }
 
-bool goes_in_slabs(at::TensorList x) {
+bool goes_in_slabs(at::TensorList x, std::int64_t shares) {
   at::Tensor const& first = x.front();
   std::int64_t channels = 0;
   for (auto const& part : x) channels += part.size(1);
@@ -268,7 +268,7 @@ bool goes_in_slabs(at::TensorList x) {
   // Slabs are cut out of channels-last fields without copies.
   return std::all_of(x.begin(), x.end(), [&](at::Tensor const& part) {
     bool const is_large =
-        is_on_gpu(part) ? elements > kMaxElements : voxels_of(part) >= many_voxels;
+        is_on_gpu(part) ? elements > kMaxElements : voxels_of(part) * shares >= many_voxels;
     return part.size(0) > 0 && part.is_contiguous(kLayout) && is_large;
   });
 }
@@ -291,7 +291,7 @@ std::vector<at::Tensor> input_gradient(Geometry const& g, at::Tensor const& grad
 
 at::Tensor weight_gradient(Geometry const& g, at::Tensor const& gradient, at::TensorList x,
                            at::Tensor const& w) {
-  if (goes_in_slabs(x)) {
+  if (goes_in_slabs(x, g.shares)) {
     std::int64_t const rows = std::max<std::int64_t>(8, max_in_plane / gradient.size(4));
     return weight_gradient_in_slabs(g, gradient, x, w, default_planes, rows);
   }

@@ -27,6 +27,9 @@ struct Geometry {
   std::int64_t kernel = 1, stride = 1, padding = 0;
   bool transposed = false;
   std::int64_t padding_x = 0;
+  /// Of a sample, of which x is one. Weight gradients, which need the most memory beside x, go in
+  /// slabs where they would for the whole sample.
+  std::int64_t shares = 1;
 };
 
 /// Planes along x whose results are computed together.
@@ -57,7 +60,7 @@ std::int64_t planes_in_sum(std::int64_t planes, std::int64_t plane_voxels);
 bool goes_past_onednn(at::Tensor const& x);
 
 /// Whether a slab is worked on at a time.
-bool goes_in_slabs(at::TensorList x);
+bool goes_in_slabs(at::TensorList x, std::int64_t shares = 1);
 
 /// conv(x, w) + b, channels last if x is.
 at::Tensor forward(Geometry const& g, at::TensorList x, at::Tensor const& w,

@@ -240,6 +240,21 @@ TEST(SlabConvBySize, LargeFieldsGoInSlabs) {
   EXPECT_TRUE(found.x.empty());
 }
 
+/// Whoever has a share of a large sample needs as little beside it as one who has it all.
+TEST(SlabConvBySize, SharesOfALargeSampleHaveTheirWeightGradientsInSlabs) {
+  at::manual_seed(7);
+  at::Tensor const x = at::randn({1, 3, 42, 6, 5}).to(at::kBFloat16).contiguous(kLayout);
+  at::Tensor const gradient = at::randn({1, 2, 40, 6, 5}).to(at::kBFloat16).contiguous(kLayout);
+  at::Tensor const w = at::randn({2, 3, 3, 3, 3}).to(at::kBFloat16).contiguous(kLayout);
+  slab_conv::Geometry g(ConvKind::same, slab_conv::Ends::given);
+  at::Tensor const whole = slab_conv::weight_gradient(g, gradient, x, w);
+  EXPECT_EQ(whole.scalar_type(), at::kBFloat16);
+  g.shares = slab_conv::many_voxels / (40 * 6 * 5);
+  at::Tensor const in_slabs = slab_conv::weight_gradient(g, gradient, x, w);
+  EXPECT_EQ(in_slabs.scalar_type(), at::kFloat);
+  EXPECT_TRUE(at::allclose(in_slabs, whole.to(at::kFloat), 1.0 / 64, 0.5));
+}
+
 INSTANTIATE_TEST_SUITE_P(Kinds, SlabConv,
                          ::testing::Values(Case{"point", ConvKind::point, 1, 1, 0, false},
                                            Case{"same", ConvKind::same, 3, 1, 1, false},
