@@ -9,6 +9,7 @@
 #include "voxcycle/train/held_out.hpp"
 #include "voxcycle/train/parameter_groups.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -118,16 +119,18 @@ StepResult StepTrial::step() {
 
 void StepTrial::evaluate() {
   Space const space = process_grid_.space(grid_);
-  std::int64_t const size = data_.nu.front().size(0);
+  // Of each group, whether it has a sample of the batch or not.
+  std::int64_t const size = std::min(options_.micro_batch_size, batch_);
+  Grid3 const part = space.slab().part();
   HeldOutSamples const samples{
       grid_, planes_of(space), size * process_grid_.groups(),
       [&](std::int64_t begin, std::int64_t end) {
-        auto const part = [&](at::Tensor const& field) { return field.narrow(0, 0, end - begin); };
+        at::Tensor const ones = at::ones(part.voxel_shape(end - begin), at::kFloat);
         return HeldOutSet{grid_,
                           {},
-                          part(data_.nu.front()),
-                          options_.source.varies() ? part(data_.f.front()) : at::Tensor(),
-                          at::rand(space.slab().part().node_shape(end - begin), at::kDouble)};
+                          ones,
+                          options_.source.varies() ? ones : at::Tensor(),
+                          at::rand(part.node_shape(end - begin), at::kDouble)};
       }};
   evaluate_held_out(process_grid_, averaged_.network(), samples,
                     {.dtype = evaluation_type(grid_, options_.dtype), .micro_batch_size = size});

@@ -65,6 +65,7 @@ std::string explain_choice(std::vector<SpatialChoice> const& choices, std::int64
   }
   return counted(best.processes, "process", "processes") + " per sample, " +
          format_bytes(static_cast<double>(best.bytes)) + " a process" +
+         (fits(best, limit) ? "" : ", which does not fit either") +
          (others.empty() ? "" : " (" + join(others, "; ") + ")");
 }
 

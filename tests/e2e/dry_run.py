@@ -64,6 +64,13 @@ class DryRun(harness.Case):
         self.assertEqual(stages[1][2], "500 ms")
         self.assertGreater(int(stages[1][5]), 0)
 
+    def test_processes_without_a_sample(self):
+        self.config({"cycle.batch": "5", "train.micro_batch_size": "3", "data.held_out_samples": "4"})
+        for ranks in (2, 3):
+            result, stages = self.stages(ranks=ranks)
+            self.assertEqual([s[3] for s in stages], ["5", "5"])
+        self.assertIn("1 of 3 processes have no samples in a step", result.err)
+
     def test_refuses_what_training_refuses(self):
         self.config({"cycle.steps": "5"})
         for key, value, expect in [

@@ -38,6 +38,20 @@ class Space(harness.Case):
         for found, expected in zip(shared, whole, strict=True):
             self.assertAlmostEqual(found, expected, delta=1e-6 * expected)
 
+    def test_auto(self):
+        auto = ("--run.spatial_processes", "auto", "--run.spatial_above", "8", "--train.micro_batch_size", "1")
+        alone = ("--config", "small.cfg", *auto, "--cycle.batch", "1")
+        result = self.succeed("train", *alone, ranks=2)
+        self.assertRegex(result.err, r"run.spatial_processes = auto: 2 processes per sample, \S+ MiB a process "
+                                     r"\(1 would take about 1\.\d times as long\)")
+        self.assertIn("spatial_processes = 2\n", (self.scratch / "run/config.cfg").read_text())
+        self.succeed("evaluate", *alone, ranks=2)
+        self.succeed("generate", *alone, ranks=2)
+        many = self.succeed("train", "--config", "small.cfg", *auto, "--dry-run", ranks=2)
+        self.assertIn("auto: 1 process per sample", many.err)
+        small = self.run_program("train", *alone, "--dry-run", "--run.memory_limit", "0.01", ranks=2)
+        self.assertRegex(small.err, r"auto: [12] process\S* per sample.* which does not fit either")
+
     def test_same_bits_on_any_number_of_processes_and_after_a_stop(self):
         self.succeed("generate", "--config", "small.cfg", "--cycle.levels", "8, 32")
         for ranks, options in (("1,2,3", ("--network.norm", "sync_batch")),
@@ -125,6 +139,8 @@ class Refused(harness.Refusal):
                 self.refuse_train(*options, expect=expect, ranks=ranks)
         self.refuse("bench", "step", "--config", "small.cfg", "--grid", "64", "--run.spatial_processes", "2",
                     expect=["multiple of 2 processes"])
+        self.refuse("bench", "step", "--config", "small.cfg", "--run.spatial_processes", "auto",
+                    expect=["auto is for train, evaluate and generate"])
 
     def test_evaluate(self):
         self.succeed("generate", "--config", "small.cfg")
