@@ -125,6 +125,8 @@ void require_same_run(TrainOptions const& options, CheckpointHeader const& there
   if (differing->key == Fingerprint::kThreads && differing->there && differing->now) {
     cure = "Sums depend on the number of threads: set run.threads = " + *differing->there +
            ", or start as many processes as then (cores are shared out to them)";
+  } else if (differing->key == "run.spatial_parts" && differing->there) {
+    cure = "Sums depend on the parts of samples: set run.spatial_parts = " + *differing->there;
   }
   throw Error(options.directory + " holds a run of another config (" + differing->text() + "). " +
               cure + ", or start over with --fresh.");

@@ -158,7 +158,8 @@ class Refused(harness.Refusal):
     def test_another_run_space_does_not_go_on(self):
         self.succeed("generate", "--config", "small.cfg")
         self.succeed("train", "--config", "small.cfg", ranks=2)
-        self.refuse_train(*PAIRS, expect=["run.spatial_parts = 1", "run.spatial_parts = 2"], ranks=2)
+        self.refuse_train(*PAIRS, expect=["run.spatial_parts = 1", "run.spatial_parts = 2",
+                                          "set run.spatial_parts = 1, or start over"], ranks=2)
         # Without it nothing depends on which grids would be shared out.
         self.succeed("train", "--config", "small.cfg", "--run.spatial_above", "8", ranks=2)
 
