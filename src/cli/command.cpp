@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "voxcycle/cli/command.hpp"
 
+#include "voxcycle/comm/device_choice.hpp"
 #include "voxcycle/comm/launcher.hpp"
 #include "voxcycle/comm/threads.hpp"
 #include "voxcycle/comm/watchdog.hpp"
 #include "voxcycle/config/config_study.hpp"
 #include "voxcycle/config/options.hpp"
+#include "voxcycle/config/spatial_choice.hpp"
 #include "voxcycle/core/build_info.hpp"
 #include "voxcycle/core/error.hpp"
 #include "voxcycle/core/log.hpp"
@@ -179,6 +181,11 @@ std::optional<std::int64_t> Invocation::count(std::string const& flag) const {
   if (value > 0) return value;
   throw UsageError("--" + flag + " '" + flags.at(flag) +
                    "' is no positive number. Give a whole number from 1.");
+}
+
+Invocation with_spatial_processes(Invocation const& asked, DeviceChoice const& place) {
+  return {with_spatial_processes(asked.config, asked.comm, place.memory()), asked.flags, asked.comm,
+          asked.operands};
 }
 
 std::string checkpoint_of(Invocation const& call, std::string const& directory) {

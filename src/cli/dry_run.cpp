@@ -69,11 +69,6 @@ double time_of(Communicator const& comm, Patience const& patience, Budget const&
   return best;
 }
 
-/// MicroBatches that the busiest process or group of them (Slabs) computes in a step.
-std::int64_t micro_batches_in_turn(std::int64_t batch, std::int64_t micro_batch, int groups) {
-  return (micro_batch_count(batch, micro_batch) + groups - 1) / groups;
-}
-
 /// @param held_out  samples of an evaluation; 0: none is timed
 /// @param a_voxel  times of the coarser level, by the voxels of its batch and of its held-out
 ///                 samples; 0: there is none

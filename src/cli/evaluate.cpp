@@ -5,7 +5,6 @@
 #include "voxcycle/config/memory_check.hpp"
 #include "voxcycle/config/model.hpp"
 #include "voxcycle/config/options.hpp"
-#include "voxcycle/config/spatial_choice.hpp"
 #include "voxcycle/core/atomic_file.hpp"
 #include "voxcycle/core/build_info.hpp"
 #include "voxcycle/core/error.hpp"
@@ -129,9 +128,8 @@ ProcessGrid process_grid_of(Invocation const& call, TrainOptions const& options,
 int evaluate(Invocation const& asked) {
   auto const dtype = parse_precision("--precision", asked.text("precision", "f32"));
   DeviceChoice const place(device_options(asked.config, dtype), asked.comm);
-  Invocation const call{with_spatial_processes(asked.config, asked.comm, place.memory()),
-                        asked.flags, asked.comm};
-  if (is_ensemble(call.config)) return evaluate_members(call);
+  Invocation const call = with_spatial_processes(asked, place);
+  if (is_ensemble(call.config)) return evaluate_members(call, dtype, place);
   auto const options = train_options(call.config);
   Weights const weights(call, options, dtype);
   Grid3 const grid = evaluated_grid(call);

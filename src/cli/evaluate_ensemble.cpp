@@ -87,7 +87,7 @@ void write_results(Outputs const& out, EnsembleEvaluation const& evaluation, Con
 
 }  // namespace
 
-int evaluate_members(Invocation const& call) {
+int evaluate_members(Invocation const& call, at::ScalarType dtype, DeviceChoice const& place) {
   for (std::string const flag : {"checkpoint", "compare"}) {
     VOXCYCLE_REQUIRE_USAGE(!call.has(flag),
                            "--" << flag
@@ -96,8 +96,6 @@ int evaluate_members(Invocation const& call) {
                                 << member_directory(call.config.text("run.directory"), 1)
                                 << "/config.cfg.");
   }
-  auto const dtype = parse_precision("--precision", call.text("precision", "f32"));
-  DeviceChoice const place(device_options(call.config, dtype), call.comm);
   auto const runs = plan_ensemble(call.config);
   std::vector<Member> members;
   std::vector<std::string> checkpoints;

@@ -7,7 +7,6 @@
 #include "voxcycle/comm/device_choice.hpp"
 #include "voxcycle/config/memory_check.hpp"
 #include "voxcycle/config/options.hpp"
-#include "voxcycle/config/spatial_choice.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/stop_signal.hpp"
 #include "voxcycle/field/family.hpp"
@@ -33,8 +32,7 @@ void look_through(FamilyOptions const& options, Communicator const& comm) {
 /// Of an ensemble what each of its members reads.
 int generate(Invocation const& asked) {
   DeviceChoice const place(device_options(asked.config, at::kFloat), asked.comm);
-  Invocation const call{with_spatial_processes(asked.config, asked.comm, place.memory()),
-                        asked.flags, asked.comm};
+  Invocation const call = with_spatial_processes(asked, place);
   auto const limit = memory_frame(call.config, call.comm).limit;
   StopSignal const stop;  // from the first shard to the last one
   GenerateResult all{.complete = true};

@@ -73,8 +73,7 @@ VoxelFieldOptions field_options(Invocation const& call, std::string const& locat
   VoxelFieldOptions options{.axes = call.text("axes", "xyz")};
   if (call.has("external")) options.external = External::allowed;
   options.planes = [&](Grid3 const& grid) {
-    Slab const slab = part_of_processes(call.comm, grid).slab();
-    return Planes{slab.first(), slab.behind() - slab.first()};
+    return part_of_processes(call.comm, grid).slab().planes();
   };
   auto const source = source_text(call);
   bool const is_file =

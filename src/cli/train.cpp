@@ -3,7 +3,6 @@
 #include "voxcycle/cli/command.hpp"
 #include "voxcycle/comm/device_choice.hpp"
 #include "voxcycle/config/options.hpp"
-#include "voxcycle/config/spatial_choice.hpp"
 #include "voxcycle/core/exit_status.hpp"
 #include "voxcycle/core/log.hpp"
 #include "voxcycle/core/printable.hpp"
@@ -34,8 +33,7 @@ int status_of(TrainEnd const& end, Invocation const& call) {
 
 int run_train(Invocation const& asked) {
   DeviceChoice place(device_options(asked.config), asked.comm);
-  Invocation const call{with_spatial_processes(asked.config, asked.comm, place.memory()),
-                        asked.flags, asked.comm};
+  Invocation const call = with_spatial_processes(asked, place);
   std::vector<PlannedRun> runs;
   call.comm.together([&] { runs = plan_ensemble(call.config); });
   if (is_ensemble(call.config)) return status_of(train_ensemble(call, runs, place), call);

@@ -143,8 +143,7 @@ void show_levels(TrainOptions const& options, Communicator const& comm) {
     }
     if (together > 1)
       parts.push_back(format("%d processes per sample, in slabs along x", together));
-    std::int64_t const micro_batches = micro_batch_count(plan.batch, options.micro_batch_size);
-    std::int64_t const turns = (micro_batches + groups - 1) / groups;
+    std::int64_t const turns = micro_batches_in_turn(plan.batch, options.micro_batch_size, groups);
     std::int64_t const micro_batch =
         std::min(plan.batch, options.micro_batch_size) * plan.grid.voxel_count();
     if (options.device.is_cuda() && turns > 1 && micro_batch <= many_for_gpu) {

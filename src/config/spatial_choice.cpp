@@ -9,6 +9,7 @@
 #include "voxcycle/grid/micro_batches.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace voxcycle {
 namespace {
@@ -17,24 +18,29 @@ bool fits(SpatialChoice const& choice, std::int64_t limit) {
   return limit == 0 || choice.bytes <= limit;
 }
 
-double planes_per_sample(TrainOptions const& options, LevelPlan const& plan, int processes) {
-  int const together = options.slabs.processes(plan.grid);
-  std::int64_t thickest = together > 1 ? 0 : plan.grid.voxels[0];
-  for (int rank = 0; together > 1 && rank < together; ++rank) {
-    thickest = std::max(thickest, options.slabs.of(plan.grid, rank).part().voxels[0]);
-  }
-  std::int64_t const groups = processes / together;
-  auto const micro_batches = micro_batch_count(plan.batch, options.micro_batch_size);
-  auto const in_turn = (micro_batches + groups - 1) / groups;
-  auto const samples = std::min(options.micro_batch_size, plan.batch) * in_turn;
-  return static_cast<double>(thickest * samples) / static_cast<double>(plan.batch);
+/// Planes that a process has of a grid, the one with the most.
+std::int64_t thickest_part(Slabs const& slabs, Grid3 const& grid) {
+  if (!slabs.cut(grid)) return grid.voxels[0];
+  std::int64_t planes = 0;
+  for (int rank = 0; rank < slabs.count; ++rank)
+    planes = std::max(planes, slabs.of(grid, rank).part().voxels[0]);
+  return planes;
 }
 
-std::int64_t peak_bytes(TrainOptions options, Config const& config, Communicator const& comm,
+double planes_per_sample(TrainOptions const& options, LevelPlan const& plan, int processes) {
+  int const groups = processes / options.slabs.processes(plan.grid);
+  auto const samples = std::min(options.micro_batch_size, plan.batch) *
+                       micro_batches_in_turn(plan.batch, options.micro_batch_size, groups);
+  return static_cast<double>(thickest_part(options.slabs, plan.grid) * samples) /
+         static_cast<double>(plan.batch);
+}
+
+/// Of all levels that the path visits.
+std::int64_t peak_bytes(TrainOptions const& options, Config const& config, Communicator const& comm,
                         MemoryFrame const& frame) {
   std::int64_t peak = 0;
-  for (auto const& stage : plan_stages(options.path, options.levels)) {
-    LevelPlan plan = stage.plan;
+  for (int const level : std::set<int>(options.path.begin(), options.path.end())) {
+    LevelPlan plan = options.levels[static_cast<std::size_t>(level)];
     auto const memory = training_memory(config, options, plan, comm, frame);
     plan.recompute = recomputes(config, options, plan, memory, frame.limit);
     peak = std::max(peak, predict_memory(options, plan, memory).bytes);
@@ -78,13 +84,11 @@ std::vector<SpatialChoice> spatial_choices(Config const& config, Communicator co
     with_count.set("run.spatial_processes", std::to_string(count));
     try {
       auto const options = train_options(with_global_batches(with_count, comm.size()));
-      auto const finest = std::max_element(
-          options.levels.begin(), options.levels.end(),
-          [](auto& a, auto& b) { return a.grid.voxel_count() < b.grid.voxel_count(); });
-      if (count > 1 && !options.slabs.cut(finest->grid)) continue;
+      auto const& finest = options.levels.back();
+      if (count > 1 && !options.slabs.cut(finest.grid)) continue;
       for (auto const& plan : options.levels) require_spatial(options, plan.grid, comm.size());
       choices.push_back({count, peak_bytes(options, config, comm, frame),
-                         planes_per_sample(options, *finest, comm.size())});
+                         planes_per_sample(options, finest, comm.size())});
     } catch (Error const&) {
       if (count == 1) throw;
     }

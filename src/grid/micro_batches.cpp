@@ -14,6 +14,11 @@ std::int64_t micro_batch_count(std::int64_t batch, std::int64_t micro_batch_size
   return (batch + micro_batch_size - 1) / micro_batch_size;
 }
 
+std::int64_t micro_batches_in_turn(std::int64_t batch, std::int64_t micro_batch_size,
+                                   std::int64_t groups) {
+  return (micro_batch_count(batch, micro_batch_size) + groups - 1) / groups;
+}
+
 std::vector<MicroBatch> micro_batches_of_rank(std::int64_t batch, std::int64_t micro_batch_size,
                                               int ranks, int rank) {
   VOXCYCLE_REQUIRE(ranks > 0 && rank >= 0 && rank < ranks,

@@ -129,8 +129,7 @@ double relative_computing(std::map<std::int64_t, double> const& seconds,
 }
 
 std::int64_t units_of(ScaleRun const& run, std::int64_t micro_batch_size) {
-  std::int64_t const groups = run.processes / run.together;
-  return (micro_batch_count(run.batch, micro_batch_size) + groups - 1) / groups;
+  return micro_batches_in_turn(run.batch, micro_batch_size, run.processes / run.together);
 }
 
 std::vector<ScaleRun> computing_runs(std::int64_t processes, std::int64_t batch,

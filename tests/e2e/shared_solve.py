@@ -6,8 +6,7 @@ import math
 
 import harness
 from conductivity import numpy_file
-
-NESTED = {"network.coarse": "black_box", "network.smoothing": "4", "cycle.rate": "1e-2"}
+from space import NESTED
 
 
 class SharedSolve(harness.Refusal):

@@ -13,6 +13,8 @@
 
 namespace voxcycle {
 
+class DeviceChoice;
+
 /// What a command gets: the resolved config, its own flags and the processes it runs on.
 struct Invocation {
   Config config;
@@ -28,6 +30,9 @@ struct Invocation {
   /// The number of --flag, if it is given. @throws Error if it is not positive.
   std::optional<std::int64_t> count(std::string const& flag) const;
 };
+
+/// With a number for run.spatial_processes = auto. **Collective**.
+Invocation with_spatial_processes(Invocation const& asked, DeviceChoice const& place);
 
 /// The file of --checkpoint, which may name a run directory, or else the directory's own.
 std::string checkpoint_of(Invocation const& call, std::string const& directory);

@@ -18,6 +18,11 @@ struct MicroBatch {
 /// Number of micro-batches of `micro_batch_size` samples in a batch; the last one may be smaller.
 std::int64_t micro_batch_count(std::int64_t batch, std::int64_t micro_batch_size);
 
+/// Of these, what the busiest of the ranks, or groups of them, that share them out computes in a
+/// step.
+std::int64_t micro_batches_in_turn(std::int64_t batch, std::int64_t micro_batch_size,
+                                   std::int64_t groups);
+
 /// The micro-batches that `rank` of `ranks` owns: a contiguous share, sizes differing by at most
 /// one micro-batch.
 ///

@@ -52,6 +52,17 @@ TEST(MicroBatches, RanksTogetherOwnTheBatchOnce) {
   }
 }
 
+TEST(MicroBatches, TheBusiestRankHasThoseInTurn) {
+  for (std::int64_t batch : {1, 5, 8, 13}) {
+    for (int ranks : {1, 2, 3, 7, 20}) {
+      std::size_t most = 0;
+      for (int rank = 0; rank < ranks; ++rank)
+        most = std::max(most, micro_batches_of_rank(batch, 2, ranks, rank).size());
+      EXPECT_EQ(micro_batches_in_turn(batch, 2, ranks), most) << batch << " on " << ranks;
+    }
+  }
+}
+
 TEST(MicroBatches, ImpossibleRequestsAreRefused) {
   EXPECT_THROW(micro_batch_count(4, 0), Error);
   EXPECT_THROW(micro_batch_count(-1, 2), Error);
