@@ -12,6 +12,7 @@
 #include "voxcycle/core/printable.hpp"
 #include "voxcycle/core/status_line.hpp"
 #include "voxcycle/core/text.hpp"
+#include "voxcycle/core/usage_error.hpp"
 #include "voxcycle/evaluate/compare.hpp"
 #include "voxcycle/evaluate/evaluation.hpp"
 #include "voxcycle/evaluate/report.hpp"
